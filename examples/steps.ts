@@ -1,0 +1,213 @@
+/**
+ * The steps of the import, each for one card of one store. A step throws a RowProblem when the service's answer is
+ * not what the row asks for.
+ */
+import { RowProblem, errorsOf, isRecord, readCard } from './client.ts';
+import type { Answer, Client, GiftCard } from './client.ts';
+import type { IssuedFile } from './issued.ts';
+import {
+  addressesOf,
+  changesTo,
+  decimalsOf,
+  differences,
+  expectedAtIssue,
+  hash,
+  lastCharacters,
+  parametersOf,
+  parseUnits,
+  sameAddress,
+} from './rows.ts';
+import type { Row } from './rows.ts';
+
+const updateEvery = 7;
+const disableEvery = 11;
+
+/** One store's part of the import: what is known of the store, and what has been done. */
+export interface StoreImport {
+  domain: string;
+  client: Client;
+  issued: IssuedFile;
+  /** The store's own currency, as its first card tells it. */
+  money: { currency: string; decimals: number } | undefined;
+  rowOfCard: Map<number, number>;
+  customerOf: Map<string, number>;
+  count: Record<'issued' | 'replayed' | 'recorded' | 'found' | 'updated' | 'disabled', number>;
+  outstanding: bigint;
+}
+
+interface Imported {
+  row: Row;
+  id: number;
+  code: string;
+  /** Issued by this very run, so nothing can have changed it yet. */
+  fresh: boolean;
+}
+
+interface Known extends Imported {
+  card: GiftCard;
+  etag: string;
+}
+
+export function startStore(domain: string, client: Client, issued: IssuedFile): StoreImport {
+  return {
+    domain,
+    client,
+    issued,
+    money: undefined,
+    rowOfCard: new Map(),
+    customerOf: new Map(),
+    count: { issued: 0, replayed: 0, recorded: 0, found: 0, updated: 0, disabled: 0 },
+    outstanding: 0n,
+  };
+}
+
+/** Issues the row's card, unless an earlier run has, and writes its code down. */
+export async function issue(store: StoreImport, { row }: { row: Row }): Promise<Imported> {
+  const earlier = store.issued.recorded.get(row.key);
+  if (earlier !== undefined) {
+    store.count.recorded += 1;
+    return { row, ...earlier, fresh: false };
+  }
+  const answer = await store.client.issue(parametersOf(row), { key: row.key });
+  const card = readCard(answer, { status: 201 });
+  const code = card.code ?? '';
+  // Before anything is checked: whatever is wrong with the card, its code must not be lost.
+  await store.issued.append({ row: row.number, store: store.domain, id: card.id, code, key: row.key });
+  store.count[answer.replayed ? 'replayed' : 'issued'] += 1;
+  const asked = row.code.replaceAll(/[\s-]/g, '').toLowerCase();
+  if (asked !== '' && asked !== code) throw new RowProblem(`another code than the row's: ${code}`);
+  const imported = { row, id: card.id, code, fresh: !answer.replayed };
+  // A replayed answer is the first one, whatever has happened to the card since.
+  const { decimals } = moneyOf(store, card);
+  mustMatch(store, card, {
+    imported,
+    expected: { ...expectedAtIssue(row, { decimals }), disabled_at: null },
+  });
+  return imported;
+}
+
+/** The card must be what its row says: as issued, or as an earlier run of this example has left it. */
+export async function retrieve(store: StoreImport, imported: Imported): Promise<Known> {
+  const { row, id, fresh } = imported;
+  const answer = await store.client.retrieve(id);
+  const card = readCard(answer, { status: 200 });
+  const { decimals } = moneyOf(store, card);
+  const changed =
+    !fresh && row.number % updateEvery === 0 && card.balance === changesTo(row, { decimals }).balance;
+  const expected = {
+    ...expectedAtIssue(row, { decimals }),
+    ...(changed ? changesTo(row, { decimals }) : {}),
+  };
+  mustMatch(store, card, { imported, expected });
+  if (card.disabled_at !== null && (fresh || row.number % disableEvery !== 0)) {
+    throw new RowProblem(`disabled since ${card.disabled_at}`);
+  }
+  return { ...imported, card, etag: etagOf(answer) };
+}
+
+/** The card must be found by the end of its code and each address it has. */
+export async function find(store: StoreImport, { row, code, card }: Known): Promise<void> {
+  const addresses = addressesOf(row);
+  for (const email of addresses) {
+    const answer = await store.client.search({ last_characters: lastCharacters(code), email });
+    const found = readCard(answer, { status: 200 });
+    if (found.id === card.id) {
+      refuse(differences(found, card));
+      continue;
+    }
+    // Several cards may end alike and belong to one address; the service then answers with one of them.
+    const belongs = sameAddress(found.customer_email, email) || sameAddress(found.recipient_email, email);
+    if (!belongs || found.last_characters !== card.last_characters) {
+      throw new RowProblem(`the search for ${email} found card ${found.id}, which does not match`);
+    }
+  }
+  if (addresses.length > 0) store.count.found += 1;
+}
+
+/** Changes every seventh row's card, if an earlier run has not, and only in the version that was read. */
+export async function update(store: StoreImport, known: Known): Promise<Known> {
+  const { row, card, etag } = known;
+  const { decimals } = moneyOf(store, card);
+  const changes = changesTo(row, { decimals });
+  if (row.number % updateEvery !== 0 || card.balance === changes.balance) return known;
+  const key = hash('update', row.key, etag);
+  const answer = await store.client.update(card.id, changes, { key, ifMatch: etag });
+  const after = readCard(answer, { status: 200 });
+  refuse(differences(after, { ...card, ...changes }));
+  if (etagOf(answer) === etag) throw new RowProblem('the card changed and its ETag did not');
+  store.count.updated += 1;
+  return { ...known, card: after, etag: etagOf(answer) };
+}
+
+/** Disables every eleventh row's card, and makes sure that its balance cannot change any more. */
+export async function disable(store: StoreImport, known: Known): Promise<Known> {
+  const { row, card, etag } = known;
+  if (row.number % disableEvery !== 0) return known;
+  const key = hash('disable', row.key, etag);
+  const answer = await store.client.update(card.id, { disable: true }, { key, ifMatch: etag });
+  const after = readCard(answer, { status: 200 });
+  if (after.disabled_at === null) throw new RowProblem('disabled_at is still null');
+  // Disabling again is no error, and the first time stays.
+  refuse(differences(after, { ...card, disabled_at: card.disabled_at ?? after.disabled_at }));
+  if (card.disabled_at === null) store.count.disabled += 1;
+
+  const refused = await store.client.update(card.id, { balance: card.initial_value });
+  const errors = errorsOf(refused.body);
+  if (refused.status !== 422 || !isRecord(errors) || !('balance' in errors)) {
+    throw new RowProblem(
+      `a balance change of a disabled card: ${refused.status} ${JSON.stringify(refused.body)} instead of 422`,
+    );
+  }
+  return { ...known, card: after, etag: etagOf(answer) };
+}
+
+/** The last look: every card is still what the last answer about it said, and its balance is owed. */
+export async function countOutstanding(store: StoreImport, { card }: Known): Promise<void> {
+  const now = readCard(await store.client.retrieve(card.id), { status: 200 });
+  refuse(differences(now, card));
+  if (now.disabled_at === null) store.outstanding += parseUnits(now.balance, moneyOf(store, now));
+}
+
+function mustMatch(
+  store: StoreImport,
+  card: GiftCard,
+  { imported, expected }: { imported: Imported; expected: Partial<GiftCard> },
+): void {
+  const { row, id, code } = imported;
+  const { currency, decimals } = moneyOf(store, card);
+  const problems = differences(card, { ...expected, id, currency, last_characters: lastCharacters(code) });
+  if (decimalsOf(card.balance) !== decimals || decimalsOf(card.initial_value) !== decimals) {
+    problems.push(`${card.balance} of ${card.initial_value} has not the ${decimals} decimals of ${currency}`);
+  }
+  const otherRow = store.rowOfCard.get(id) ?? row.number;
+  if (otherRow !== row.number) problems.push(`card ${id} is that of row ${otherRow} already`);
+  store.rowOfCard.set(id, row.number);
+  problems.push(...customerProblems(store, row.email, card.customer_id));
+  problems.push(...customerProblems(store, row.recipient_email, card.recipient_id));
+  refuse(problems);
+}
+
+/** One address is one customer, however it is spelled and however many cards name it; no address is none. */
+function customerProblems(store: StoreImport, email: string, id: number | null): string[] {
+  const address = email.trim().toLowerCase();
+  if (address === '') return id === null ? [] : [`customer ${id} without an address`];
+  if (id === null) return [`no customer for ${email}`];
+  const known = store.customerOf.get(address) ?? id;
+  store.customerOf.set(address, known);
+  return known === id ? [] : [`${email} is customer ${id} here and ${known} elsewhere`];
+}
+
+/** A store has one currency; the first card shows which, and with how many decimals it is written. */
+function moneyOf(store: StoreImport, card: GiftCard): { currency: string; decimals: number } {
+  store.money ??= { currency: card.currency, decimals: decimalsOf(card.initial_value) };
+  return store.money;
+}
+
+function etagOf(answer: Answer): string {
+  if (answer.etag === null) throw new RowProblem('an answer without an ETag');
+  return answer.etag;
+}
+
+function refuse(problems: readonly string[]): void {
+  if (problems.length > 0) throw new RowProblem(problems.join('; '));
+}

@@ -1,0 +1,44 @@
+/**
+ * Currencies: ISO 4217 codes and their number of decimals.
+ *
+ * The decimals are those of the ISO table (package `currency-codes`, generated from the
+ * maintenance agency's list one). `Intl` is not used: it answers CLDR's digits, which differ
+ * from ISO's for a dozen currencies.
+ */
+
+import iso4217 from 'currency-codes';
+
+export type Currency = {
+  /** ISO 4217 alphabetic code, upper case. */
+  readonly code: string;
+  /** Digits after the decimal point: 0 (JPY) to 4 (CLF). */
+  readonly decimals: number;
+};
+
+/** Codes that ISO 4217 reserves for metals, funds, tests and "no currency": nothing is sold in them. */
+const notMoney = new Set([
+  'XAG', 'XAU', 'XBA', 'XBB', 'XBC', 'XBD', 'XDR', 'XPD', 'XPT', 'XSU', 'XTS', 'XUA', 'XXX',
+]); // prettier-ignore
+
+const currencies: ReadonlyMap<string, Currency> = new Map(
+  iso4217.data
+    .filter((entry) => !notMoney.has(entry.code))
+    .map((entry) => [entry.code, Object.freeze({ code: entry.code, decimals: entry.digits })]),
+);
+
+/** The currency of an ISO 4217 code (upper case), or undefined. The same object every time. */
+export function findCurrency(code: string): Currency | undefined {
+  return currencies.get(code);
+}
+
+/** The currency of a code that is known to be one, such as a stored one. @throws RangeError otherwise. */
+export function currencyOf(code: string): Currency {
+  const currency = findCurrency(code);
+  if (!currency) throw new RangeError(`${code} is no ISO 4217 currency`);
+  return currency;
+}
+
+/** Every code a store may have, sorted. */
+export function currencyCodes(): string[] {
+  return [...currencies.keys()].toSorted();
+}

@@ -1,0 +1,43 @@
+/**
+ * Days and instants.
+ *
+ * Terms: an *instant* is whole milliseconds since 1970 UTC; a *day* is a calendar date as
+ * `YYYY-MM-DD`, whose order as text is its order in time; which day an instant falls on depends
+ * on the *time zone*, an IANA name.
+ */
+
+import { accepted, refused, type Parsed } from './parsed.ts';
+
+export const dayPattern = '^[0-9]{4}-[0-9]{2}-[0-9]{2}$';
+
+const dayForm = new RegExp(dayPattern);
+
+/** Reads a day that exists: `2026-02-30` is refused. */
+export function parseDay(value: unknown): Parsed<string> {
+  if (typeof value !== 'string' || !dayForm.test(value)) return refused('must be a date in the form YYYY-MM-DD');
+  try {
+    Temporal.PlainDate.from(value, { overflow: 'reject' });
+  } catch {
+    return refused('must be a day that exists');
+  }
+  return accepted(value);
+}
+
+/** The day of an instant in a time zone. */
+export function dayOf(instant: number, timeZone: string): string {
+  return Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(timeZone).toPlainDate().toString();
+}
+
+/** The timestamp of an instant: UTC, whole seconds, `2025-08-15T12:37:38Z`. */
+export function formatInstant(instant: number): string {
+  return Temporal.Instant.fromEpochMilliseconds(instant).toString({ smallestUnit: 'second' });
+}
+
+export function isTimeZone(name: string): boolean {
+  try {
+    Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Money: exact amounts of one currency.
+ *
+ * Terms: *minor units* are the smallest units that ISO 4217 gives a currency (cents of USD, yen
+ * of JPY, fils of KWD), always a bigint. A *decimal* is the text of an amount with exactly the
+ * currency's decimals. Nothing here rounds, and nothing adds amounts of two currencies.
+ */
+
+import type { Currency } from './currency.ts';
+import { accepted, refused, type Parsed } from './parsed.ts';
+
+export type Money = {
+  /** Minor units of the currency. */
+  readonly minor: bigint;
+  readonly currency: Currency;
+};
+
+/** Digits before the point that an amount may have. With at most 4 decimals it fits 64 bits easily. */
+export const integerDigitsMax = 12;
+
+/** The decimal notation of an amount: no sign, no exponent, no leading zero, digits on both sides of a point. */
+export const decimalPattern = '^(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?$';
+
+const plainDecimal = new RegExp(decimalPattern);
+
+/**
+ * A JSON number that a 64-bit float does not hold exactly, in the text in which it was sent.
+ * The body parser puts it in the number's place, so that it is refused instead of rounded.
+ */
+export class InexactNumber {
+  readonly source: string;
+
+  constructor(source: string) {
+    this.source = source;
+  }
+}
+
+/**
+ * Reads an amount from a JSON number (by its value) or a decimal string, in minor units.
+ * Zero and negative numbers are told apart from nonsense so that the message helps.
+ */
+export function parseAmount(
+  value: unknown,
+  { currency, zeroAllowed }: { readonly currency: Currency; readonly zeroAllowed: boolean },
+): Parsed<Money> {
+  if (value instanceof InexactNumber) return refused('is a number that cannot be held exactly; send it as a string');
+  const text = decimalText(value);
+  const bound = zeroAllowed ? 'must be at least 0' : 'must be greater than 0';
+  if (text === undefined) return refused('must be a decimal number such as "15.00"');
+  if (text.startsWith('-')) return refused(bound);
+  const point = text.indexOf('.');
+  const whole = point < 0 ? text : text.slice(0, point);
+  const fraction = point < 0 ? '' : text.slice(point + 1);
+  if (fraction.length > currency.decimals) return refused(decimalsRefusal(currency));
+  if (whole.length > integerDigitsMax) return refused(`must have at most ${integerDigitsMax} digits before the point`);
+  const minor = BigInt(whole + fraction.padEnd(currency.decimals, '0'));
+  if (minor === 0n && !zeroAllowed) return refused(bound);
+  return accepted({ minor, currency });
+}
+
+function decimalsRefusal({ code, decimals }: Currency): string {
+  if (decimals === 0) return `must be a whole number: ${code} has no decimals`;
+  return `must have at most ${decimals} decimals, as ${code} has`;
+}
+
+/** The plain decimal notation of a number or string, possibly with a minus sign; undefined for anything else. */
+function decimalText(value: unknown): string | undefined {
+  if (typeof value === 'string') return plainDecimal.test(value) ? value : undefined;
+  if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
+  if (Object.is(value, -0)) return '0';
+  // From 1e21 on, and below 1e-6, a number prints with an exponent; spelled out, its length tells the refusal.
+  const text = String(value);
+  if (!text.includes('e')) return text;
+  return Math.abs(value) >= 1 ? BigInt(value).toString() : `${value < 0 ? '-' : ''}0.${'0'.repeat(6)}1`;
+}
+
+/** The decimal of an amount, with exactly the currency's decimals: `"15.00"` USD, `"15"` JPY. */
+export function formatMoney({ minor, currency: { decimals } }: Money): string {
+  const sign = minor < 0n ? '-' : '';
+  const digits = (minor < 0n ? -minor : minor).toString().padStart(decimals + 1, '0');
+  if (decimals === 0) return sign + digits;
+  return `${sign}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+}
+
+/** The difference of two amounts; may be negative. @throws RangeError if their currencies differ. */
+export function subtract(left: Money, right: Money): Money {
+  return { minor: left.minor - inSameCurrency(left, right), currency: left.currency };
+}
+
+/** Whether two amounts are the same. @throws RangeError if their currencies differ. */
+export function equal(left: Money, right: Money): boolean {
+  return left.minor === inSameCurrency(left, right);
+}
+
+/** Whether the left amount is the larger one. @throws RangeError if their currencies differ. */
+export function exceeds(left: Money, right: Money): boolean {
+  return left.minor > inSameCurrency(left, right);
+}
+
+function inSameCurrency(left: Money, right: Money): bigint {
+  if (left.currency.code !== right.currency.code) {
+    throw new RangeError(`${left.currency.code} cannot be reckoned against ${right.currency.code}`);
+  }
+  return right.minor;
+}

@@ -1,0 +1,28 @@
+/** Free text that people write on a card: the note for the store, the message for the recipient. */
+
+import { accepted, refused, type Parsed } from './parsed.ts';
+
+/** Unicode code points of a note or message. */
+export const textLengthMax = 5_000;
+
+const controlCharacter = /[^\P{Cc}\n\t]/u;
+
+/** Reads a note or message; empty text and null both mean none. */
+export function parseText(value: unknown): Parsed<string | null> {
+  if (value === null || value === '') return accepted(null);
+  if (typeof value !== 'string') return refused('must be a string');
+  if (!value.isWellFormed()) return refused('must be valid Unicode');
+  if (controlCharacter.test(value)) return refused('must not contain control characters other than newline and tab');
+  if (longerThan(value, textLengthMax)) return refused('must have at most 5,000 characters');
+  return accepted(value);
+}
+
+function longerThan(text: string, codePointsMax: number): boolean {
+  if (text.length <= codePointsMax) return false;
+  let codePoints = 0;
+  for (const _ of text) {
+    codePoints += 1;
+    if (codePoints > codePointsMax) return true;
+  }
+  return false;
+}

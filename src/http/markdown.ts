@@ -1,0 +1,157 @@
+/**
+ * The small part of Markdown that the API descriptions use: paragraphs, `##` headings, `-` and `1.` lists of one
+ * level, fenced code, and inside a line `code`, **bold** and [links](#anchor). HTML in the text is shown, not run.
+ */
+import { anchorOf, joinMarkup, linkAddress, markup } from './markup.ts';
+import type { Markup } from './markup.ts';
+
+type Block =
+  | { readonly kind: 'paragraph'; readonly text: string }
+  | { readonly kind: 'heading'; readonly depth: number; readonly text: string }
+  | { readonly kind: 'list'; readonly ordered: boolean; readonly items: readonly string[] }
+  | { readonly kind: 'code'; readonly text: string };
+
+/** Where the headings of a text go: the level that `#` and `##` become (`###` one deeper), the start of their ids. */
+export interface HeadingPlace {
+  readonly level: 2 | 3 | 4;
+  readonly anchor: string;
+}
+
+const FENCE = /^\s*```/;
+const HEADING = /^(#{1,4})\s+(.*?)\s*#*$/;
+const ITEM = /^\s{0,3}(?:[-*+]|(\d{1,3})[.)])\s+(.*)$/;
+const INLINE = /`([^`]+)`|\*\*([^*]+(?:\*[^*]+)*)\*\*|\[([^\]]+)\]\(([^()\s]+)\)/g;
+
+/** The inside of one line or paragraph, without the `<p>`. */
+export function renderInline(text: string): Markup {
+  const parts: (Markup | string)[] = [];
+  let end = 0;
+  for (const match of text.matchAll(INLINE)) {
+    parts.push(text.slice(end, match.index));
+    end = match.index + match[0].length;
+    const [, code, bold, label, address] = match;
+    if (code !== undefined) parts.push(markup`<code>${code}</code>`);
+    else if (bold !== undefined) parts.push(markup`<strong>${renderInline(bold)}</strong>`);
+    else if (label !== undefined && address !== undefined) parts.push(link(label, address));
+  }
+  return joinMarkup([...parts, text.slice(end)], '');
+}
+
+function link(label: string, address: string): Markup {
+  const href = linkAddress(address);
+  return href === undefined ? renderInline(label) : markup`<a href="${href}">${renderInline(label)}</a>`;
+}
+
+/** The whole text as block elements. */
+export function renderMarkdown(text: string, headings: HeadingPlace): Markup {
+  return joinMarkup(
+    parse(text).map((block) => renderBlock(block, headings)),
+    '\n',
+  );
+}
+
+/** The `#` and `##` headings of a text with the ids that `renderMarkdown` gives them, for a table of contents. */
+export function headingsOf(text: string, anchor: string): readonly { text: string; anchor: string }[] {
+  return parse(text).flatMap((block) =>
+    block.kind === 'heading' && block.depth <= 2
+      ? [{ text: block.text, anchor: headingAnchor(anchor, block.text) }]
+      : [],
+  );
+}
+
+/** Splits a text into its first paragraph and the rest, either of which may be empty. */
+export function splitLead(text: string): { readonly lead: string; readonly rest: string } {
+  const [lead = '', ...rest] = text.trim().split(/\n\s*\n/);
+  if (FENCE.test(lead) || HEADING.test(lead) || ITEM.test(lead)) return { lead: '', rest: text };
+  return { lead, rest: rest.join('\n\n') };
+}
+
+function headingAnchor(anchor: string, text: string): string {
+  return anchorOf(anchor, text.toLowerCase());
+}
+
+function renderBlock(block: Block, headings: HeadingPlace): Markup {
+  switch (block.kind) {
+    case 'paragraph':
+      return markup`<p>${renderInline(block.text)}</p>`;
+    case 'heading':
+      return heading(block, headings);
+    case 'list': {
+      const items = block.items.map((item) => markup`<li>${renderInline(item)}</li>`);
+      return block.ordered ? markup`<ol>${items}</ol>` : markup`<ul>${items}</ul>`;
+    }
+    case 'code':
+      return markup`<pre tabindex="0"><code>${block.text}</code></pre>`;
+  }
+}
+
+function heading(block: Block & { kind: 'heading' }, headings: HeadingPlace): Markup {
+  const text = renderInline(block.text);
+  const id = headingAnchor(headings.anchor, block.text);
+  switch (headings.level + Math.max(0, block.depth - 2)) {
+    case 2:
+      return markup`<h2 id="${id}">${text}</h2>`;
+    case 3:
+      return markup`<h3 id="${id}">${text}</h3>`;
+    case 4:
+      return markup`<h4 id="${id}">${text}</h4>`;
+    default:
+      return markup`<h5 id="${id}">${text}</h5>`;
+  }
+}
+
+function parse(text: string): readonly Block[] {
+  const lines = text.replaceAll('\r\n', '\n').split('\n');
+  const blocks: Block[] = [];
+  let at = 0;
+  while (at < lines.length) {
+    const { block, next } = blockAt(lines, at);
+    if (block !== undefined) blocks.push(block);
+    at = next;
+  }
+  return blocks;
+}
+
+/** The block that starts at line `at`, and the line after it; a blank line is no block. `next` is always past `at`. */
+function blockAt(lines: readonly string[], at: number): { block: Block | undefined; next: number } {
+  const line = lines[at] ?? '';
+  if (line.trim() === '') return { block: undefined, next: at + 1 };
+  if (FENCE.test(line)) {
+    const close = lines.findIndex((other, index) => index > at && FENCE.test(other));
+    const end = close === -1 ? lines.length : close;
+    return { block: { kind: 'code', text: lines.slice(at + 1, end).join('\n') }, next: end + 1 };
+  }
+  const [, marks, title] = HEADING.exec(line) ?? [];
+  if (marks !== undefined && title !== undefined) {
+    return { block: { kind: 'heading', depth: marks.length, text: title }, next: at + 1 };
+  }
+  return ITEM.test(line) ? listAt(lines, at) : paragraphAt(lines, at);
+}
+
+function paragraphAt(lines: readonly string[], at: number): { block: Block; next: number } {
+  let next = at + 1;
+  while (next < lines.length && !startsBlock(lines[next] ?? '')) next += 1;
+  const text = lines
+    .slice(at, next)
+    .map((line) => line.trim())
+    .join('\n');
+  return { block: { kind: 'paragraph', text }, next };
+}
+
+function listAt(lines: readonly string[], at: number): { block: Block; next: number } {
+  const items: string[] = [];
+  const ordered = ITEM.exec(lines[at] ?? '')?.[1] !== undefined;
+  let next = at;
+  for (; next < lines.length; next += 1) {
+    const line = lines[next] ?? '';
+    const [, , item] = ITEM.exec(line) ?? [];
+    if (item !== undefined) items.push(item);
+    else if (startsBlock(line)) break;
+    else items.push(`${items.pop() ?? ''}\n${line.trim()}`);
+  }
+  return { block: { kind: 'list', ordered, items }, next };
+}
+
+function startsBlock(line: string): boolean {
+  return line.trim() === '' || FENCE.test(line) || HEADING.test(line) || ITEM.test(line);
+}

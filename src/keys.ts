@@ -1,0 +1,105 @@
+/**
+ * Keys: everything that is computed with a secret of the service.
+ *
+ * The key file holds 32-byte master keys by id; the newest one is used for what is written, all
+ * of them for what is read. From each, HKDF derives one key a purpose, so that no two uses share
+ * key material. The file lives outside the database: whoever steals one of the two has nothing.
+ */
+
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  hkdfSync,
+  timingSafeEqual,
+} from 'node:crypto';
+import assert from 'node:assert/strict';
+
+export type MasterKey = {
+  /** Short name, kept beside what the key sealed. */
+  readonly id: string;
+  /** 32 bytes. */
+  readonly secret: Uint8Array;
+};
+
+/** What a keyed digest or a seal is for. Each purpose has keys of its own. */
+export type Purpose = 'gift-card-code' | 'idempotency' | 'search' | 'store-secret' | 'key-check';
+
+export type Keys = {
+  /** The ids of all keys, the one in use first. */
+  readonly ids: readonly string[];
+  /** HMAC-SHA-256 of the text under the key in use: 32 bytes. */
+  digest(purpose: Purpose, text: string): Uint8Array;
+  /** The same under every key, the one in use first: for finding what an older key wrote. */
+  digests(purpose: Purpose, text: string): readonly Uint8Array[];
+  /** Encrypts with AES-256-GCM; `boundTo` names the row, and only there does it open again. */
+  seal(purpose: Purpose, plain: Uint8Array, boundTo: string, nonce: Uint8Array): Uint8Array;
+  /** Opens what `seal` made. @throws Error if it was changed, moved to another row, or its key is gone. */
+  open(purpose: Purpose, sealed: Uint8Array, boundTo: string): Uint8Array;
+};
+
+export const sealNonceLength = 12;
+const tagLength = 16;
+
+/**
+ * Keys over master keys, the first of which is used for what is written.
+ * @throws AssertionError if there is none, an id is used twice or too long, or a secret has another length than 32.
+ */
+export function keysOf(masters: readonly MasterKey[]): Keys {
+  const rings = masters.map(ringOf);
+  assert.equal(new Set(rings.map(({ id }) => id)).size, rings.length, 'key ids must differ');
+  const [current] = rings;
+  assert(current, 'there must be a key');
+  return {
+    ids: rings.map(({ id }) => id),
+    digest: (purpose, text) => current.digest(purpose, text),
+    digests: (purpose, text) => rings.map((ring) => ring.digest(purpose, text)),
+    seal(purpose, plain, boundTo, nonce) {
+      assert.equal(nonce.length, sealNonceLength);
+      const cipher = createCipheriv('aes-256-gcm', current.derived(purpose), nonce);
+      cipher.setAAD(Buffer.from(boundTo));
+      const body = Buffer.concat([cipher.update(plain), cipher.final()]);
+      const id = Buffer.from(current.id);
+      return Buffer.concat([Buffer.of(id.length), id, nonce, cipher.getAuthTag(), body]);
+    },
+    open(purpose, sealed, boundTo) {
+      const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
+      const nonceAt = 1 + (bytes[0] ?? 0);
+      const tagAt = nonceAt + sealNonceLength;
+      const keyId = bytes.toString('utf8', 1, nonceAt);
+      const ring = rings.find(({ id }) => id === keyId);
+      if (!ring) throw new Error(`sealed with the key "${keyId}", which the key file does not hold`);
+      const decipher = createDecipheriv('aes-256-gcm', ring.derived(purpose), bytes.subarray(nonceAt, tagAt), {
+        authTagLength: tagLength,
+      });
+      decipher.setAAD(Buffer.from(boundTo));
+      decipher.setAuthTag(bytes.subarray(tagAt, tagAt + tagLength));
+      return Buffer.concat([decipher.update(bytes.subarray(tagAt + tagLength)), decipher.final()]);
+    },
+  };
+}
+
+function ringOf({ id, secret }: MasterKey) {
+  assert.match(id, /^[A-Za-z0-9._-]{1,64}$/, 'a key id has 1 to 64 letters, digits, dots, hyphens or underscores');
+  assert.equal(secret.length, 32, `the key "${id}" must have 32 bytes`);
+  const byPurpose = new Map<Purpose, Buffer>();
+  const derived = (purpose: Purpose): Buffer => {
+    let key = byPurpose.get(purpose);
+    if (!key) {
+      key = Buffer.from(hkdfSync('sha256', secret, '', `largesse/${purpose}`, 32));
+      byPurpose.set(purpose, key);
+    }
+    return key;
+  };
+  return {
+    id,
+    derived,
+    digest: (purpose: Purpose, text: string): Uint8Array =>
+      createHmac('sha256', derived(purpose)).update(text).digest(),
+  };
+}
+
+/** Whether two byte strings are the same, in a time that does not tell where they differ. */
+export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && timingSafeEqual(left, right);
+}

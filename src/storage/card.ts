@@ -1,0 +1,103 @@
+/** Gift cards. Their balance moves only through `transfer.ts`. */
+
+import type { Card, CardChanges } from '../domain/card.ts';
+import { currencyOf } from '../domain/currency.ts';
+import { all, first, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+
+type CardRow = {
+  readonly store_id: bigint;
+  readonly id: bigint;
+  readonly version: bigint;
+  readonly currency: string;
+  readonly initial_value: bigint;
+  readonly balance: bigint;
+  readonly last_characters: string;
+  readonly customer_id: bigint | null;
+  readonly customer_email: string | null;
+  readonly recipient_id: bigint | null;
+  readonly recipient_email: string | null;
+  readonly note: string | null;
+  readonly message: string | null;
+  readonly expires_on: string | null;
+  readonly disabled_at: bigint | null;
+  readonly created_at: bigint;
+  readonly line_item_id: bigint | null;
+  readonly order_id: bigint | null;
+  readonly user_id: bigint | null;
+  readonly api_client_id: bigint | null;
+};
+
+function toCard(row: CardRow): Card {
+  const currency = currencyOf(row.currency);
+  return {
+    storeId: toNumber(row.store_id),
+    id: toNumber(row.id),
+    version: toNumber(row.version),
+    initialValue: { minor: row.initial_value, currency },
+    balance: { minor: row.balance, currency },
+    lastCharacters: row.last_characters,
+    customer: toCustomer(row.customer_id, row.customer_email),
+    recipient: toCustomer(row.recipient_id, row.recipient_email),
+    note: row.note,
+    message: row.message,
+    expiresOn: row.expires_on,
+    disabledAt: toNumberOrNull(row.disabled_at),
+    createdAt: toNumber(row.created_at),
+    lineItemId: toNumberOrNull(row.line_item_id),
+    orderId: toNumberOrNull(row.order_id),
+    userId: toNumberOrNull(row.user_id),
+    apiClientId: toNumberOrNull(row.api_client_id),
+  };
+}
+
+function toCustomer(id: bigint | null, email: string | null) {
+  return id === null || email === null ? null : { id: toNumber(id), email };
+}
+
+/** The card of this store, or undefined: another store's card is none. */
+export function* findCard(storeId: number, id: number): Script<Card | undefined> {
+  const row = yield* first(sql<CardRow>`
+    select g.*, c.email as customer_email, r.email as recipient_email
+    from gift_cards g
+    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
+    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+    where g.store_id = ${storeId} and g.id = ${id}`);
+  return row && toCard(row);
+}
+
+/** The cards whose code ends so, of a customer or recipient. Each once, in no order. */
+export function* findCardsOfCustomer(
+  storeId: number,
+  customerId: number,
+  lastCharacters: string,
+): Script<readonly Card[]> {
+  const rows = yield* all(sql<CardRow>`
+    select g.*, c.email as customer_email, r.email as recipient_email
+    from (
+      select * from gift_cards
+      where store_id = ${storeId} and customer_id = ${customerId} and last_characters = ${lastCharacters}
+      union all
+      select * from gift_cards
+      where store_id = ${storeId} and recipient_id = ${customerId} and last_characters = ${lastCharacters}
+        and (customer_id is null or customer_id <> ${customerId})
+    ) g
+    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
+    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id`);
+  return rows.map(toCard);
+}
+
+/** Inserts a card that is worth nothing yet: its value comes with the first transfer. False if the id is taken. */
+export function* insertCard(card: Card): Script<boolean> {
+  const row = yield* first(sql<{ id: bigint }>`
+    insert into gift_cards (store_id, id, version, currency, initial_value, balance, last_characters,
+      customer_id, recipient_id, note, message, expires_on, disabled_at, created_at,
+      line_item_id, order_id, user_id, api_client_id)
+    values (${card.storeId}, ${card.id}, ${card.version}, ${card.initialValue.currency.code},
+      ${card.initialValue.minor}, ${card.balance.minor}, ${card.lastCharacters},
+      ${card.customer?.id ?? null}, ${card.recipient?.id ?? null}, ${card.note}, ${card.message},
+      ${card.expiresOn}, ${card.disabledAt}, ${card.createdAt},
+      ${card.lineItemId}, ${card.orderId}, ${card.userId}, ${card.apiClientId})
+    on conflict (store_id, id) do nothing
+    returning id`);
+  return row !== undefined;
+}

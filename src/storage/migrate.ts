@@ -1,0 +1,81 @@
+/**
+ * Migrations: numbered SQL files that bring the schema up to date.
+ *
+ * `0001_foundation.sqlite.sql` is for SQLite only, `0002_name.sql` for every engine. A released
+ * file never changes: its checksum is kept in the database and compared at every start.
+ */
+
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { all, run, sql, toNumber, type Script } from './sql.ts';
+
+export type Migration = {
+  readonly version: number;
+  readonly name: string;
+  readonly text: string;
+  /** SHA-256 of the text, hex. */
+  readonly checksum: string;
+};
+
+export type AppliedMigration = Pick<Migration, 'version' | 'name' | 'checksum'>;
+
+/** The database does not fit this version of the program. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+}
+
+const fileForm = /^(\d{4})_([a-z0-9-]+)(?:\.([a-z]+))?\.sql$/;
+
+/** The migrations of an engine, in order. */
+export function loadMigrations(engine: 'sqlite'): readonly Migration[] {
+  const folder = new URL('migrations/', import.meta.url);
+  return readdirSync(folder)
+    .toSorted()
+    .flatMap((file) => {
+      const [, version, name, onlyFor] = fileForm.exec(file) ?? [];
+      if (version === undefined || name === undefined) throw new MigrationError(`${file} is no migration's name`);
+      if (onlyFor !== undefined && onlyFor !== engine) return [];
+      const text = readFileSync(new URL(file, folder), 'utf8');
+      const checksum = createHash('sha256').update(text).digest('hex');
+      return [{ version: Number(version), name, text, checksum }];
+    });
+}
+
+/**
+ * The migrations that are still to be applied, in order.
+ * @throws MigrationError if the database is newer than this program, or an applied file was changed.
+ */
+export function pending(
+  migrations: readonly Migration[],
+  applied: readonly AppliedMigration[],
+): readonly Migration[] {
+  const known = new Map(migrations.map((migration) => [migration.version, migration]));
+  for (const { version, name, checksum } of applied) {
+    const migration = known.get(version);
+    if (!migration) throw new MigrationError(`the database has migration ${version} (${name}), which this version does not know: it is newer`);
+    if (migration.checksum !== checksum) throw new MigrationError(`migration ${version} (${name}) is not the one that was applied`);
+  }
+  const versions = new Set(applied.map(({ version }) => version));
+  return migrations.filter(({ version }) => !versions.has(version));
+}
+
+export const createMigrationsTable = `
+  create table if not exists schema_migrations (
+    version bigint primary key,
+    name text not null,
+    checksum text not null,
+    applied_at bigint not null
+  )`;
+
+type AppliedRow = { readonly version: bigint; readonly name: string; readonly checksum: string };
+
+export function* selectApplied(): Script<readonly AppliedMigration[]> {
+  const rows = yield* all(sql<AppliedRow>`select version, name, checksum from schema_migrations order by version`);
+  return rows.map((row) => ({ ...row, version: toNumber(row.version) }));
+}
+
+export function* insertApplied({ version, name, checksum }: Migration, appliedAt: number): Script<void> {
+  yield* run(sql`
+    insert into schema_migrations (version, name, checksum, applied_at)
+    values (${version}, ${name}, ${checksum}, ${appliedAt})`);
+}

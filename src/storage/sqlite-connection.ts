@@ -1,0 +1,90 @@
+/** One connection to an SQLite file: pragmas, prepared statements, transactions, and what its errors mean. */
+
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { Script, Statement } from './sql.ts';
+
+/** How long one call may hold up this thread while another process has the file's lock. */
+const lockAttemptMs = 5;
+
+/** SQLite's primary result codes (https://www.sqlite.org/rescode.html). */
+const results = { busy: 5, full: 13 } as const;
+
+/** INTERNAL, NOMEM, IOERR, CORRUPT and NOTADB: the file, or what this process thinks of it, can no longer be trusted. */
+const fatalResults: ReadonlySet<number> = new Set([2, 7, 10, 11, 26]);
+
+/** The primary result code of an error that SQLite raised; undefined of any other. */
+function resultOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined;
+  return error.errcode & 0xff;
+}
+
+/** Another connection holds the lock: the same call may succeed later. */
+export function isBusy(error: unknown): boolean {
+  return resultOf(error) === results.busy;
+}
+
+/** The state of the file is unknown from here on. */
+export function isFatal(error: unknown): boolean {
+  const result = resultOf(error);
+  return result !== undefined && fatalResults.has(result);
+}
+
+/** The database could not do its work, whatever the statement was: nobody's fault but its own. */
+export function isStorageFailure(error: unknown): boolean {
+  return isBusy(error) || isFatal(error) || resultOf(error) === results.full;
+}
+
+export type Connection = ReturnType<typeof connect>;
+
+export function connect(file: string, { readOnly }: { readonly readOnly: boolean }) {
+  const database = new DatabaseSync(file, { readOnly, readBigInts: true, timeout: lockAttemptMs });
+  database.exec(`
+    pragma journal_mode = wal;
+    pragma synchronous = full;
+    pragma wal_autocheckpoint = 4000;
+    pragma mmap_size = 2147418112;
+    pragma cache_size = ${readOnly ? -16_384 : -262_144};
+    pragma temp_store = memory;
+    pragma trusted_schema = off;`);
+
+  const prepared = new WeakMap<readonly string[], StatementSync>();
+  const statementOf = (written: Statement): StatementSync => {
+    let statement = prepared.get(written.strings);
+    if (!statement) {
+      statement = database.prepare(written.text(() => '?'));
+      prepared.set(written.strings, statement);
+    }
+    return statement;
+  };
+  const query = (statement: Statement): readonly unknown[] => statementOf(statement).all(...statement.values);
+
+  const command = (text: string): (() => void) => {
+    const statement = database.prepare(text);
+    return () => void statement.run();
+  };
+
+  return {
+    database,
+    query,
+    begin: command('begin deferred'),
+    beginImmediate: command('begin immediate'),
+    commit: command('commit'),
+    savepoint: command('savepoint script'),
+    release: command('release script'),
+    undoToSavepoint: command('rollback to script'),
+    /** Gives the open transaction up, if there still is one. */
+    abandon(): void {
+      try {
+        if (database.isTransaction) database.exec('rollback');
+      } catch {
+        // The error that led here is the one that is told.
+      }
+    },
+    /** Drives a script to its end. */
+    drive<T>(script: Script<T>): T {
+      let step = script.next([]);
+      while (!step.done) step = script.next(step.value.map(query));
+      return step.value;
+    },
+  };
+}

@@ -1,0 +1,43 @@
+/** What an engine is: the contract that `test/conformance` holds every engine to. */
+
+import type { AppliedMigration, Migration } from './migrate.ts';
+import type { Script } from './sql.ts';
+
+export type Storage = AsyncDisposable & {
+  /**
+   * Runs a script that only reads. It sees one consistent state, and everything that was
+   * acknowledged before it started.
+   * @throws whatever the script throws; Fault `overloaded` if the queue is full, `unavailable` if
+   * the database cannot be reached.
+   */
+  read<T>(script: () => Script<T>): Promise<T>;
+
+  /**
+   * Runs a script in one transaction and answers when its changes are durable. If the script
+   * throws, nothing of it is kept. It may be started more than once, so it must be a function of
+   * its arguments.
+   * @throws whatever the script throws; Fault `overloaded` if the queue is full (nothing was done),
+   * `unavailable` if the database cannot be reached (then whether it was done is unknown).
+   */
+  write<T>(script: () => Script<T>): Promise<T>;
+
+  /** Brings the schema up to date, once, however many processes start together. */
+  migrate(migrations: readonly Migration[]): Promise<readonly AppliedMigration[]>;
+
+  /** The migrations that the database has. */
+  applied(): Promise<readonly AppliedMigration[]>;
+
+  /** Copies a consistent state into a new file while the service goes on. @throws if the file exists. */
+  backup(file: string): Promise<void>;
+
+  /** How many scripts wait to be run. */
+  readonly queueDepth: number;
+};
+
+/** What an engine tells of its work. */
+export type StorageObserver = {
+  /** A transaction became durable: how many scripts it carried, and how long it took. */
+  committed(group: { readonly size: number; readonly seconds: number }): void;
+  /** The engine can no longer be trusted and serves nothing more; the process has to end. */
+  failed(cause: unknown): void;
+};

@@ -1,0 +1,94 @@
+/** Access tokens: who may call, for which store, and what for. Only hashes are stored. */
+
+import type { Scope } from '../domain/store.ts';
+import { isScope } from '../domain/store.ts';
+import { all, first, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+
+export type Token = {
+  readonly storeId: number;
+  readonly id: number;
+  /** Stays when the token is rotated. */
+  readonly apiClientId: number;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly createdAt: number;
+  readonly lastUsedAt: number | null;
+  readonly revokedAt: number | null;
+};
+
+type TokenRow = {
+  readonly store_id: bigint;
+  readonly id: bigint;
+  readonly api_client_id: bigint;
+  readonly name: string;
+  readonly scopes: string;
+  readonly created_at: bigint;
+  readonly last_used_at: bigint | null;
+  readonly revoked_at: bigint | null;
+};
+
+function toToken(row: TokenRow): Token {
+  return {
+    storeId: toNumber(row.store_id),
+    id: toNumber(row.id),
+    apiClientId: toNumber(row.api_client_id),
+    name: row.name,
+    scopes: row.scopes.split(' ').filter(isScope),
+    createdAt: toNumber(row.created_at),
+    lastUsedAt: toNumberOrNull(row.last_used_at),
+    revokedAt: toNumberOrNull(row.revoked_at),
+  };
+}
+
+/** The token with this SHA-256 hash, unless it was revoked. */
+export function* findActiveToken(storeId: number, hash: Uint8Array): Script<Token | undefined> {
+  const row = yield* first(sql<TokenRow>`
+    select store_id, id, api_client_id, name, scopes, created_at, last_used_at, revoked_at
+    from access_tokens where store_id = ${storeId} and hash = ${hash} and revoked_at is null`);
+  return row && toToken(row);
+}
+
+export function* findToken(storeId: number, id: number): Script<Token | undefined> {
+  const row = yield* first(sql<TokenRow>`
+    select store_id, id, api_client_id, name, scopes, created_at, last_used_at, revoked_at
+    from access_tokens where store_id = ${storeId} and id = ${id}`);
+  return row && toToken(row);
+}
+
+/** A store's tokens, revoked ones too, oldest first. */
+export function* listTokens(storeId: number): Script<readonly Token[]> {
+  const rows = yield* all(sql<TokenRow>`
+    select store_id, id, api_client_id, name, scopes, created_at, last_used_at, revoked_at
+    from access_tokens where store_id = ${storeId} order by id`);
+  return rows.map(toToken);
+}
+
+/** Whether any store but the demonstration one has a token that still works. */
+export function* hasRealTokens(): Script<boolean> {
+  const row = yield* first(sql<{ id: bigint }>`
+    select t.id from access_tokens t join stores s on s.id = t.store_id
+    where s.demonstration = 0 and t.revoked_at is null limit 1`);
+  return row !== undefined;
+}
+
+export function* insertToken(token: Token, hash: Uint8Array): Script<void> {
+  yield* run(sql`
+    insert into access_tokens (store_id, id, api_client_id, name, hash, scopes, created_at)
+    values (${token.storeId}, ${token.id}, ${token.apiClientId}, ${token.name}, ${hash},
+      ${token.scopes.join(' ')}, ${token.createdAt})`);
+}
+
+/** Revokes a token; false if there is none that still works. */
+export function* revokeToken(storeId: number, id: number, revokedAt: number): Script<boolean> {
+  const row = yield* first(sql<{ id: bigint }>`
+    update access_tokens set revoked_at = ${revokedAt}
+    where store_id = ${storeId} and id = ${id} and revoked_at is null returning id`);
+  return row !== undefined;
+}
+
+/** Notes a use, unless a later one is noted already. */
+export function* noteTokenUse(storeId: number, id: number, usedAt: number): Script<void> {
+  yield* run(sql`
+    update access_tokens set last_used_at = ${usedAt}
+    where store_id = ${storeId} and id = ${id} and (last_used_at is null or last_used_at < ${usedAt})`);
+}
