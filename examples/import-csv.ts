@@ -51,7 +51,8 @@ async function main(): Promise<boolean> {
   }
   console.log(`${rows.length} gift cards of ${options.csv}; their codes are in ${options.out}\n`);
   console.log(renderSummaries(summaries));
-  if (problems.length > 0) console.error(`\n${problems.length} rows are not as they should be; see above.`);
+  if (problems.length > 0)
+    console.error(`\nNot everything is as its row says: problems: ${problems.length}, see above.`);
   return problems.length === 0;
 }
 

@@ -151,7 +151,9 @@ export async function disable(store: StoreImport, known: Known): Promise<Known> 
   refuse(differences(after, { ...card, disabled_at: card.disabled_at ?? after.disabled_at }));
   if (card.disabled_at === null) store.count.disabled += 1;
 
-  const refused = await store.client.update(card.id, { balance: card.initial_value });
+  const { balance: half } = changesTo(row, moneyOf(store, card));
+  const otherBalance = card.balance === half ? card.initial_value : half;
+  const refused = await store.client.update(card.id, { balance: otherBalance });
   const errors = errorsOf(refused.body);
   if (refused.status !== 422 || !isRecord(errors) || !('balance' in errors)) {
     throw new RowProblem(

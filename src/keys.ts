@@ -6,13 +6,7 @@
  * key material. The file lives outside the database: whoever steals one of the two has nothing.
  */
 
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  hkdfSync,
-  timingSafeEqual,
-} from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import assert from 'node:assert/strict';
 
 export type MasterKey = {
@@ -69,9 +63,14 @@ export function keysOf(masters: readonly MasterKey[]): Keys {
       const keyId = bytes.toString('utf8', 1, nonceAt);
       const ring = rings.find(({ id }) => id === keyId);
       if (!ring) throw new Error(`sealed with the key "${keyId}", which the key file does not hold`);
-      const decipher = createDecipheriv('aes-256-gcm', ring.derived(purpose), bytes.subarray(nonceAt, tagAt), {
-        authTagLength: tagLength,
-      });
+      const decipher = createDecipheriv(
+        'aes-256-gcm',
+        ring.derived(purpose),
+        bytes.subarray(nonceAt, tagAt),
+        {
+          authTagLength: tagLength,
+        },
+      );
       decipher.setAAD(Buffer.from(boundTo));
       decipher.setAuthTag(bytes.subarray(tagAt, tagAt + tagLength));
       return Buffer.concat([decipher.update(bytes.subarray(tagAt + tagLength)), decipher.final()]);
@@ -80,7 +79,11 @@ export function keysOf(masters: readonly MasterKey[]): Keys {
 }
 
 function ringOf({ id, secret }: MasterKey) {
-  assert.match(id, /^[A-Za-z0-9._-]{1,64}$/, 'a key id has 1 to 64 letters, digits, dots, hyphens or underscores');
+  assert.match(
+    id,
+    /^[A-Za-z0-9._-]{1,64}$/,
+    'a key id has 1 to 64 letters, digits, dots, hyphens or underscores',
+  );
   assert.equal(secret.length, 32, `the key "${id}" must have 32 bytes`);
   const byPurpose = new Map<Purpose, Buffer>();
   const derived = (purpose: Purpose): Buffer => {

@@ -7,7 +7,13 @@
  */
 
 /** The parameters that the proxy adds. They may stand on every request. */
-export const proxyParameters = ['shop', 'logged_in_customer_id', 'path_prefix', 'timestamp', 'signature'] as const;
+export const proxyParameters = [
+  'shop',
+  'logged_in_customer_id',
+  'path_prefix',
+  'timestamp',
+  'signature',
+] as const;
 
 export type QueryParameter = readonly [name: string, value: string];
 

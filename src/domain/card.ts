@@ -60,8 +60,10 @@ export function isExpired(card: Card, today: string): boolean {
 export function effectiveChanges(card: Card, changes: CardChanges): CardChanges {
   return {
     ...(changes.disable === true && !isDisabled(card) && { disable: true }),
-    ...(changes.balance !== undefined && !equal(changes.balance, card.balance) && { balance: changes.balance }),
-    ...(changes.expiresOn !== undefined && changes.expiresOn !== card.expiresOn && { expiresOn: changes.expiresOn }),
+    ...(changes.balance !== undefined &&
+      !equal(changes.balance, card.balance) && { balance: changes.balance }),
+    ...(changes.expiresOn !== undefined &&
+      changes.expiresOn !== card.expiresOn && { expiresOn: changes.expiresOn }),
     ...(changes.note !== undefined && changes.note !== card.note && { note: changes.note }),
   };
 }

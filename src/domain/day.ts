@@ -14,7 +14,8 @@ const dayForm = new RegExp(dayPattern);
 
 /** Reads a day that exists: `2026-02-30` is refused. */
 export function parseDay(value: unknown): Parsed<string> {
-  if (typeof value !== 'string' || !dayForm.test(value)) return refused('must be a date in the form YYYY-MM-DD');
+  if (typeof value !== 'string' || !dayForm.test(value))
+    return refused('must be a date in the form YYYY-MM-DD');
   try {
     Temporal.PlainDate.from(value, { overflow: 'reject' });
   } catch {
@@ -25,7 +26,10 @@ export function parseDay(value: unknown): Parsed<string> {
 
 /** The day of an instant in a time zone. */
 export function dayOf(instant: number, timeZone: string): string {
-  return Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(timeZone).toPlainDate().toString();
+  return Temporal.Instant.fromEpochMilliseconds(instant)
+    .toZonedDateTimeISO(timeZone)
+    .toPlainDate()
+    .toString();
 }
 
 /** The timestamp of an instant: UTC, whole seconds, `2025-08-15T12:37:38Z`. */

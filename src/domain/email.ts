@@ -23,7 +23,8 @@ export function parseEmail(value: unknown): Parsed<EmailAddress> {
   if (typeof value !== 'string') return refused('must be an e-mail address');
   const address = value.replaceAll(/^[ \t]+|[ \t]+$/g, '');
   if (address.length > emailLengthMax) return refused(`must have at most ${emailLengthMax} characters`);
-  if (!address.isWellFormed() || !isEmail.default(address)) return refused('must be one valid e-mail address');
+  if (!address.isWellFormed() || !isEmail.default(address))
+    return refused('must be one valid e-mail address');
   return accepted({ address, key: emailKey(address) });
 }
 

@@ -1,26 +1,44 @@
 /**
  * Events: what the rest of the store's systems may hear of.
  *
- * An event is written in the transaction of its cause and carries the record as it was then,
- * never the code. Its *subject* is the card or customer that it is about.
+ * An event is written in the transaction of its cause and carries what it is about as it was then,
+ * never a code. Its *subject* is the card or customer that it is about.
  */
 
-import type { Card, CardChanges } from './card.ts';
+import type { Card, CardChanges, Customer } from './card.ts';
+import { recordOf } from './record.ts';
 
 export type EventType = 'gift_card.created' | 'gift_card.updated' | 'gift_card.disabled' | 'customer.created';
 
-/** The events of an update: a disabling is told by a name of its own, beside whatever else changed. */
-export function eventsOfUpdate(effective: CardChanges): EventType[] {
-  const { disable, ...others } = effective;
-  const types: EventType[] = [];
-  if (Object.keys(others).length > 0) types.push('gift_card.updated');
-  if (disable) types.push('gift_card.disabled');
-  return types;
+export type Event = {
+  readonly type: EventType;
+  readonly storeId: number;
+  readonly subjectId: number;
+  /** The version that the event left the card in; 0 where the subject has no versions. */
+  readonly subjectVersion: number;
+  /** What is told, ready for JSON. */
+  readonly data: Readonly<Record<string, unknown>>;
+};
+
+export function cardCreated(card: Card): Event {
+  return cardEvent('gift_card.created', card, { gift_card: recordOf(card) });
 }
 
-export type CardEvent = {
-  readonly type: EventType;
-  readonly card: Card;
-  /** The record's fields that changed, by their wire names; empty for a creation. */
-  readonly changed: readonly string[];
-};
+/** The events of an update: a disabling is told by a name of its own, beside whatever else changed. */
+export function cardUpdated(card: Card, effective: CardChanges): readonly Event[] {
+  const { disable, ...others } = effective;
+  const changed = Object.keys(others).map((name) => (name === 'expiresOn' ? 'expires_on' : name));
+  const gift_card = recordOf(card);
+  return [
+    ...(changed.length > 0 ? [cardEvent('gift_card.updated', card, { gift_card, changed })] : []),
+    ...(disable ? [cardEvent('gift_card.disabled', card, { gift_card, changed: ['disabled_at'] })] : []),
+  ];
+}
+
+function cardEvent(type: EventType, card: Card, data: Event['data']): Event {
+  return { type, storeId: card.storeId, subjectId: card.id, subjectVersion: card.version, data };
+}
+
+export function customerCreated(storeId: number, customer: Customer): Event {
+  return { type: 'customer.created', storeId, subjectId: customer.id, subjectVersion: 0, data: { customer } };
+}

@@ -58,10 +58,7 @@ export class Fault extends Error {
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: FaultCode, options: FaultOptions = {}) {
-    super(
-      options.detail ?? code,
-      options.cause === undefined ? undefined : { cause: options.cause },
-    );
+    super(options.detail ?? code, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.detail = options.detail;
     this.errors = options.errors;

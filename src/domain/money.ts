@@ -43,7 +43,8 @@ export function parseAmount(
   value: unknown,
   { currency, zeroAllowed }: { readonly currency: Currency; readonly zeroAllowed: boolean },
 ): Parsed<Money> {
-  if (value instanceof InexactNumber) return refused('is a number that cannot be held exactly; send it as a string');
+  if (value instanceof InexactNumber)
+    return refused('is a number that cannot be held exactly; send it as a string');
   const text = decimalText(value);
   const bound = zeroAllowed ? 'must be at least 0' : 'must be greater than 0';
   if (text === undefined) return refused('must be a decimal number such as "15.00"');
@@ -52,7 +53,8 @@ export function parseAmount(
   const whole = point < 0 ? text : text.slice(0, point);
   const fraction = point < 0 ? '' : text.slice(point + 1);
   if (fraction.length > currency.decimals) return refused(decimalsRefusal(currency));
-  if (whole.length > integerDigitsMax) return refused(`must have at most ${integerDigitsMax} digits before the point`);
+  if (whole.length > integerDigitsMax)
+    return refused(`must have at most ${integerDigitsMax} digits before the point`);
   const minor = BigInt(whole + fraction.padEnd(currency.decimals, '0'));
   if (minor === 0n && !zeroAllowed) return refused(bound);
   return accepted({ minor, currency });

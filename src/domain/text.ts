@@ -12,7 +12,8 @@ export function parseText(value: unknown): Parsed<string | null> {
   if (value === null || value === '') return accepted(null);
   if (typeof value !== 'string') return refused('must be a string');
   if (!value.isWellFormed()) return refused('must be valid Unicode');
-  if (controlCharacter.test(value)) return refused('must not contain control characters other than newline and tab');
+  if (controlCharacter.test(value))
+    return refused('must not contain control characters other than newline and tab');
   if (longerThan(value, textLengthMax)) return refused('must have at most 5,000 characters');
   return accepted(value);
 }

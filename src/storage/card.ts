@@ -1,8 +1,8 @@
 /** Gift cards. Their balance moves only through `transfer.ts`. */
 
-import type { Card, CardChanges } from '../domain/card.ts';
+import type { Card } from '../domain/card.ts';
 import { currencyOf } from '../domain/currency.ts';
-import { all, first, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import { all, first, Rerun, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 type CardRow = {
   readonly store_id: bigint;
@@ -86,8 +86,11 @@ export function* findCardsOfCustomer(
   return rows.map(toCard);
 }
 
-/** Inserts a card that is worth nothing yet: its value comes with the first transfer. False if the id is taken. */
-export function* insertCard(card: Card): Script<boolean> {
+/**
+ * Inserts a new card with its first balance; the transfer that explains it goes with it.
+ * @throws Rerun if the id is taken.
+ */
+export function* insertCard(card: Card): Script<void> {
   const row = yield* first(sql<{ id: bigint }>`
     insert into gift_cards (store_id, id, version, currency, initial_value, balance, last_characters,
       customer_id, recipient_id, note, message, expires_on, disabled_at, created_at,
@@ -99,5 +102,19 @@ export function* insertCard(card: Card): Script<boolean> {
       ${card.lineItemId}, ${card.orderId}, ${card.userId}, ${card.apiClientId})
     on conflict (store_id, id) do nothing
     returning id`);
-  return row !== undefined;
+  if (!row) throw new Rerun('the id of a card was taken');
+}
+
+/**
+ * Replaces what may change of a card, if it is still the version that was read. A balance that
+ * moves is to be explained by a transfer in the same script.
+ * @throws Rerun if the card has changed since.
+ */
+export function* replaceCard(read: Card, changed: Card): Script<void> {
+  const row = yield* first(sql<{ id: bigint }>`
+    update gift_cards set version = ${changed.version}, balance = ${changed.balance.minor},
+      expires_on = ${changed.expiresOn}, note = ${changed.note}, disabled_at = ${changed.disabledAt}
+    where store_id = ${read.storeId} and id = ${read.id} and version = ${read.version}
+    returning id`);
+  if (!row) throw new Rerun('the card has changed since it was read');
 }

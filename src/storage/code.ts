@@ -29,7 +29,10 @@ export function* findCardIdByCode(ctx: Context, storeId: number, code: Secret): 
   return undefined;
 }
 
-/** Gives a card its code; false if the store has used it, or one with the same first 64 bits, before. */
+/**
+ * Gives a card its code; false if the store has used it before, or one whose digest has the same
+ * first 64 bits, which a store cannot tell from it.
+ */
 export function* insertCode(
   ctx: Context,
   { storeId, cardId, code }: { readonly storeId: number; readonly cardId: number; readonly code: Secret },

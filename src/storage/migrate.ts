@@ -33,7 +33,8 @@ export function loadMigrations(engine: 'sqlite'): readonly Migration[] {
     .toSorted()
     .flatMap((file) => {
       const [, version, name, onlyFor] = fileForm.exec(file) ?? [];
-      if (version === undefined || name === undefined) throw new MigrationError(`${file} is no migration's name`);
+      if (version === undefined || name === undefined)
+        throw new MigrationError(`${file} is no migration's name`);
       if (onlyFor !== undefined && onlyFor !== engine) return [];
       const text = readFileSync(new URL(file, folder), 'utf8');
       const checksum = createHash('sha256').update(text).digest('hex');
@@ -52,8 +53,12 @@ export function pending(
   const known = new Map(migrations.map((migration) => [migration.version, migration]));
   for (const { version, name, checksum } of applied) {
     const migration = known.get(version);
-    if (!migration) throw new MigrationError(`the database has migration ${version} (${name}), which this version does not know: it is newer`);
-    if (migration.checksum !== checksum) throw new MigrationError(`migration ${version} (${name}) is not the one that was applied`);
+    if (!migration)
+      throw new MigrationError(
+        `the database has migration ${version} (${name}), which this version does not know: it is newer`,
+      );
+    if (migration.checksum !== checksum)
+      throw new MigrationError(`migration ${version} (${name}) is not the one that was applied`);
   }
   const versions = new Set(applied.map(({ version }) => version));
   return migrations.filter(({ version }) => !versions.has(version));
@@ -70,7 +75,9 @@ export const createMigrationsTable = `
 type AppliedRow = { readonly version: bigint; readonly name: string; readonly checksum: string };
 
 export function* selectApplied(): Script<readonly AppliedMigration[]> {
-  const rows = yield* all(sql<AppliedRow>`select version, name, checksum from schema_migrations order by version`);
+  const rows = yield* all(
+    sql<AppliedRow>`select version, name, checksum from schema_migrations order by version`,
+  );
   return rows.map((row) => ({ ...row, version: toNumber(row.version) }));
 }
 

@@ -42,6 +42,17 @@ export function sql<Row = never>(strings: TemplateStringsArray, ...values: SqlVa
  */
 export type Script<T> = Generator<readonly Statement[], T, readonly (readonly unknown[])[]>;
 
+/**
+ * What a script throws when a guarded statement finds that the world has moved since the script
+ * read it, or that an id drawn at random is taken: the engine undoes it and runs it again.
+ */
+export class Rerun extends Error {
+  override readonly name = 'Rerun';
+}
+
+/** How often an engine runs a script again before it gives up. */
+export const rerunsMax = 5;
+
 /** All rows of a statement. */
 export function* all<Row>(statement: Statement<Row>): Script<readonly Row[]> {
   const [rows] = yield [statement];
@@ -58,7 +69,10 @@ export function* first<Row>(statement: Statement<Row>): Script<Row | undefined> 
 /** The only row of a statement. @throws AssertionError if there is another number of rows. */
 export function* one<Row>(statement: Statement<Row>): Script<Row> {
   const [row, ...others] = yield* all(statement);
-  assert(row !== undefined && others.length === 0, `expected exactly one row: ${statement.strings.join('?')}`);
+  assert(
+    row !== undefined && others.length === 0,
+    `expected exactly one row: ${statement.strings.join('?')}`,
+  );
   return row;
 }
 

@@ -14,7 +14,8 @@ const fatalResults: ReadonlySet<number> = new Set([2, 7, 10, 11, 26]);
 
 /** The primary result code of an error that SQLite raised; undefined of any other. */
 function resultOf(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined;
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number')
+    return undefined;
   return error.errcode & 0xff;
 }
 
@@ -34,9 +35,22 @@ export function isStorageFailure(error: unknown): boolean {
   return isBusy(error) || isFatal(error) || resultOf(error) === results.full;
 }
 
-export type Connection = ReturnType<typeof connect>;
+export type Connection = {
+  readonly database: DatabaseSync;
+  readonly begin: () => void;
+  /** Takes the file's write lock with it. @throws an error that `isBusy` knows. */
+  readonly beginImmediate: () => void;
+  readonly commit: () => void;
+  readonly savepoint: () => void;
+  readonly release: () => void;
+  readonly undoToSavepoint: () => void;
+  /** Gives the open transaction up, if there still is one. */
+  readonly abandon: () => void;
+  /** Drives a script to its end. */
+  readonly drive: <T>(script: Script<T>) => T;
+};
 
-export function connect(file: string, { readOnly }: { readonly readOnly: boolean }) {
+export function connect(file: string, { readOnly }: { readonly readOnly: boolean }): Connection {
   const database = new DatabaseSync(file, { readOnly, readBigInts: true, timeout: lockAttemptMs });
   database.exec(`
     pragma journal_mode = wal;
@@ -65,23 +79,20 @@ export function connect(file: string, { readOnly }: { readonly readOnly: boolean
 
   return {
     database,
-    query,
     begin: command('begin deferred'),
     beginImmediate: command('begin immediate'),
     commit: command('commit'),
     savepoint: command('savepoint script'),
     release: command('release script'),
     undoToSavepoint: command('rollback to script'),
-    /** Gives the open transaction up, if there still is one. */
-    abandon(): void {
+    abandon() {
       try {
         if (database.isTransaction) database.exec('rollback');
       } catch {
         // The error that led here is the one that is told.
       }
     },
-    /** Drives a script to its end. */
-    drive<T>(script: Script<T>): T {
+    drive(script) {
       let step = script.next([]);
       while (!step.done) step = script.next(step.value.map(query));
       return step.value;

@@ -19,7 +19,7 @@ import type { Clock } from '../clock-and-chance.ts';
 import { Fault } from '../domain/fault.ts';
 import { createMigrationsTable, insertApplied, pending, selectApplied } from './migrate.ts';
 import type { Migration } from './migrate.ts';
-import type { Script } from './sql.ts';
+import { Rerun, rerunsMax, type Script } from './sql.ts';
 import { connect, isBusy, isFatal, isStorageFailure, type Connection } from './sqlite-connection.ts';
 import type { Storage, StorageObserver } from './storage.ts';
 
@@ -64,7 +64,8 @@ export function openSqlite(options: SqliteOptions): Storage {
   const enqueue = <T>(queue: Job[], script: () => Script<T>): Promise<T> =>
     new Promise((resolve, reject) => {
       if (ended) throw ended;
-      if (reads.length + writes.length >= options.queueMax) throw new Fault('overloaded', { retryAfterSeconds: 1 });
+      if (reads.length + writes.length >= options.queueMax)
+        throw new Fault('overloaded', { retryAfterSeconds: 1 });
       queue.push({
         attempt(connection) {
           const result = connection.drive(script());
@@ -112,7 +113,11 @@ export function openSqlite(options: SqliteOptions): Storage {
   };
 
   /** Runs a group and commits it, then answers everyone in it; false if the group came to nothing. */
-  const inTransaction = (connection: Connection, group: readonly Job[], body: () => (() => void)[]): boolean => {
+  const inTransaction = (
+    connection: Connection,
+    group: readonly Job[],
+    body: () => (() => void)[],
+  ): boolean => {
     let settles: (() => void)[];
     try {
       settles = body();
@@ -127,13 +132,14 @@ export function openSqlite(options: SqliteOptions): Storage {
   };
 
   /** Runs one job. What its script throws is the job's own answer and leaves the rest of the group alone. */
-  const attempt = (job: Job, connection: Connection): (() => void) => {
+  const attempt = (job: Job, connection: Connection, reruns = 0): (() => void) => {
     try {
       return job.attempt(connection);
     } catch (error) {
       // SQLite gives up the whole transaction on some errors: then there is no group left to save.
       if (isStorageFailure(error) || !connection.database.isTransaction) throw error;
       if (connection === writer) writer.undoToSavepoint();
+      if (error instanceof Rerun && reruns < rerunsMax) return attempt(job, connection, reruns + 1);
       return () => job.refuse(error);
     }
   };
@@ -195,7 +201,9 @@ export function openSqlite(options: SqliteOptions): Storage {
 }
 
 function appliedTo(connection: Connection) {
-  const exists = connection.database.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get();
+  const exists = connection.database
+    .prepare("select 1 from sqlite_schema where name = 'schema_migrations'")
+    .get();
   return exists ? connection.drive(selectApplied()) : [];
 }
 

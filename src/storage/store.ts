@@ -20,15 +20,14 @@ type StoreRow = {
   readonly demonstration: bigint;
 };
 
-/** A store with the secret it shares with its storefront's app proxy, if it has one. */
-export type StoreRecord = { readonly store: Store; readonly proxySecret: Secret | null };
+/** A store with the sealed secret that it shares with its storefront's app proxy, if it has one. */
+export type StoreRecord = { readonly store: Store; readonly sealedSecret: Uint8Array | null };
 
-function toRecord(ctx: Context, row: StoreRow): StoreRecord {
+function toRecord(row: StoreRow): StoreRecord {
   const currency = currencyOf(row.currency);
-  const id = toNumber(row.id);
   return {
     store: {
-      id,
+      id: toNumber(row.id),
       domain: row.domain,
       name: row.name,
       currency,
@@ -38,43 +37,55 @@ function toRecord(ctx: Context, row: StoreRow): StoreRecord {
       customerSearch: row.customer_search === 1n,
       demonstration: row.demonstration === 1n,
     },
-    proxySecret: row.proxy_secret && new Secret(openSecret(ctx, row.proxy_secret, id)),
+    sealedSecret: row.proxy_secret,
   };
 }
 
-function openSecret({ keys }: Context, sealed: Uint8Array, storeId: number): string {
-  return Buffer.from(keys.open('store-secret', sealed, `store ${storeId}`)).toString();
+/** The secret of a store's app proxy; null if the store has none. */
+export function openProxySecret({ keys }: Context, { store, sealedSecret }: StoreRecord): Secret | null {
+  return (
+    sealedSecret &&
+    new Secret(Buffer.from(keys.open('store-secret', sealedSecret, boundTo(store.id))).toString())
+  );
 }
 
-function sealSecret({ keys, chance }: Context, secret: Secret, storeId: number): Uint8Array {
-  const plain = Buffer.from(secret.reveal());
-  return keys.seal('store-secret', plain, `store ${storeId}`, chance.bytes(sealNonceLength));
+/** Seals the secret of a store's app proxy for its row. */
+export function sealProxySecret({ keys, chance }: Context, storeId: number, secret: Secret): Uint8Array {
+  return keys.seal(
+    'store-secret',
+    Buffer.from(secret.reveal()),
+    boundTo(storeId),
+    chance.bytes(sealNonceLength),
+  );
 }
 
-export function* findStore(ctx: Context, id: number): Script<StoreRecord | undefined> {
+function boundTo(storeId: number): string {
+  return `store ${storeId}`;
+}
+export function* findStore(id: number): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
       require_signature, customer_search, demonstration
     from stores where id = ${id}`);
-  return row && toRecord(ctx, row);
+  return row && toRecord(row);
 }
 
 /** The store of a domain, which must be in lower case. */
-export function* findStoreByDomain(ctx: Context, domain: string): Script<StoreRecord | undefined> {
+export function* findStoreByDomain(domain: string): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
       require_signature, customer_search, demonstration
     from stores where domain = ${domain}`);
-  return row && toRecord(ctx, row);
+  return row && toRecord(row);
 }
 
 /** Every store, by domain. */
-export function* listStores(ctx: Context): Script<readonly StoreRecord[]> {
+export function* listStores(): Script<readonly StoreRecord[]> {
   const rows = yield* all(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
       require_signature, customer_search, demonstration
     from stores order by domain`);
-  return rows.map((row) => toRecord(ctx, row));
+  return rows.map(toRecord);
 }
 
 /** Whether there is any store besides the demonstration one. */
@@ -83,22 +94,22 @@ export function* hasRealStores(): Script<boolean> {
   return row !== undefined;
 }
 
-export function* findDemonstrationStore(ctx: Context): Script<StoreRecord | undefined> {
+export function* findDemonstrationStore(): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
       require_signature, customer_search, demonstration
     from stores where demonstration = 1 order by id limit 1`);
-  return row && toRecord(ctx, row);
+  return row && toRecord(row);
 }
 
 /** False if the domain is taken. */
-export function* insertStore(ctx: Context, { store, proxySecret }: StoreRecord): Script<boolean> {
+export function* insertStore(ctx: Context, { store, sealedSecret }: StoreRecord): Script<boolean> {
   const now = ctx.clock.now();
   const inserted = yield* first(sql<{ id: bigint }>`
     insert into stores (id, domain, name, currency, time_zone, issue_limit, proxy_secret,
       require_signature, customer_search, demonstration, created_at, updated_at)
     values (${store.id}, ${store.domain}, ${store.name}, ${store.currency.code}, ${store.timeZone},
-      ${store.issueLimit?.minor ?? null}, ${proxySecret && sealSecret(ctx, proxySecret, store.id)},
+      ${store.issueLimit?.minor ?? null}, ${sealedSecret},
       ${Number(store.requireSignature)}, ${Number(store.customerSearch)}, ${Number(store.demonstration)},
       ${now}, ${now})
     on conflict (domain) do nothing
@@ -107,11 +118,11 @@ export function* insertStore(ctx: Context, { store, proxySecret }: StoreRecord):
 }
 
 /** Writes what may change of a store. */
-export function* updateStore(ctx: Context, { store, proxySecret }: StoreRecord): Script<void> {
+export function* updateStore(ctx: Context, { store, sealedSecret }: StoreRecord): Script<void> {
   yield* run(sql`
     update stores set name = ${store.name}, time_zone = ${store.timeZone},
       issue_limit = ${store.issueLimit?.minor ?? null},
-      proxy_secret = ${proxySecret && sealSecret(ctx, proxySecret, store.id)},
+      proxy_secret = ${sealedSecret},
       require_signature = ${Number(store.requireSignature)},
       customer_search = ${Number(store.customerSearch)}, updated_at = ${ctx.clock.now()}
     where id = ${store.id}`);

@@ -13,7 +13,7 @@ type Block =
 
 /** Where the headings of a text go: the level that `#` and `##` become (`###` one deeper), the start of their ids. */
 export interface HeadingPlace {
-  readonly level: 2 | 3 | 4;
+  readonly level: 3 | 4;
   readonly anchor: string;
 }
 
@@ -42,8 +42,8 @@ function link(label: string, address: string): Markup {
   return href === undefined ? renderInline(label) : markup`<a href="${href}">${renderInline(label)}</a>`;
 }
 
-/** The whole text as block elements. */
-export function renderMarkdown(text: string, headings: HeadingPlace): Markup {
+/** The whole text as block elements. Without a place for them, headings are small and have no id. */
+export function renderMarkdown(text: string, headings?: HeadingPlace): Markup {
   return joinMarkup(
     parse(text).map((block) => renderBlock(block, headings)),
     '\n',
@@ -70,7 +70,7 @@ function headingAnchor(anchor: string, text: string): string {
   return anchorOf(anchor, text.toLowerCase());
 }
 
-function renderBlock(block: Block, headings: HeadingPlace): Markup {
+function renderBlock(block: Block, headings: HeadingPlace | undefined): Markup {
   switch (block.kind) {
     case 'paragraph':
       return markup`<p>${renderInline(block.text)}</p>`;
@@ -85,19 +85,12 @@ function renderBlock(block: Block, headings: HeadingPlace): Markup {
   }
 }
 
-function heading(block: Block & { kind: 'heading' }, headings: HeadingPlace): Markup {
+function heading(block: Block & { kind: 'heading' }, place: HeadingPlace | undefined): Markup {
   const text = renderInline(block.text);
-  const id = headingAnchor(headings.anchor, block.text);
-  switch (headings.level + Math.max(0, block.depth - 2)) {
-    case 2:
-      return markup`<h2 id="${id}">${text}</h2>`;
-    case 3:
-      return markup`<h3 id="${id}">${text}</h3>`;
-    case 4:
-      return markup`<h4 id="${id}">${text}</h4>`;
-    default:
-      return markup`<h5 id="${id}">${text}</h5>`;
-  }
+  if (place === undefined) return markup`<h5>${text}</h5>`;
+  // `#` is taken as `##`: the page has its one title already.
+  const level = place.level + Math.max(0, block.depth - 2);
+  return markup`<h${level} id="${headingAnchor(place.anchor, block.text)}">${text}</h${level}>`;
 }
 
 function parse(text: string): readonly Block[] {

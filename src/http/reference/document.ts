@@ -153,14 +153,14 @@ export interface OpenApiDocument {
   readonly info: {
     readonly title: string;
     readonly version: string;
+    readonly summary?: string | undefined;
+    readonly license?: { readonly name: string; readonly identifier?: string | undefined } | undefined;
     readonly description?: string | undefined;
   };
   /** Shown beside the title; its address may be relative to the service's root. */
   readonly externalDocs?: { readonly url: string; readonly description?: string | undefined } | undefined;
   readonly servers?: readonly Server[] | undefined;
-  readonly tags?:
-    | readonly { readonly name: string; readonly description?: string | undefined }[]
-    | undefined;
+  readonly tags?: readonly { readonly name: string; readonly description?: string | undefined }[] | undefined;
   readonly security?: readonly SecurityRequirement[] | undefined;
   readonly paths?: Named<PathItem> | undefined;
   readonly webhooks?: Named<PathItem> | undefined;
@@ -208,7 +208,10 @@ function targetOf(document: OpenApiDocument, reference: string): object {
     // JSON Pointer in a URI fragment (RFC 6901, section 6): percent-decoding first, then ~1 before ~0.
     const key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
     const owner: unknown = target;
-    target = typeof owner === 'object' && owner !== null && Object.hasOwn(owner, key) ? Reflect.get(owner, key) : undefined;
+    target =
+      typeof owner === 'object' && owner !== null && Object.hasOwn(owner, key)
+        ? Reflect.get(owner, key)
+        : undefined;
   }
   if (typeof target !== 'object' || target === null) throw new Error(`The $ref ${reference} points nowhere.`);
   return target;

@@ -1,8 +1,8 @@
 /** Requests and bodies as they look on the wire, for the reference page. */
 import { joinMarkup, markup } from './markup.ts';
 import type { Fragment, Markup } from './markup.ts';
-import { resolve } from './reference-document.ts';
-import type { MediaType, OpenApiDocument, Operation } from './reference-document.ts';
+import { resolve } from './document.ts';
+import type { MediaType, OpenApiDocument, Operation } from './document.ts';
 
 interface Figure {
   readonly caption: string;
@@ -13,19 +13,18 @@ const JSON_TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|-?\b\d[\d.eE+-]*\b|\b(?:true|fals
 
 /** The code samples of an operation and the examples of its successes; undefined where it has neither. */
 export function renderSamples(document: OpenApiDocument, operation: Operation): Markup | undefined {
-  const requests = (operation['x-codeSamples'] ?? []).map(
-    (sample): Figure => ({ caption: sample.label ?? sample.lang, body: markup`${sample.source.trim()}` }),
-  );
+  const requests = (operation['x-codeSamples'] ?? []).map((sample): Figure => ({
+    caption: sample.label ?? sample.lang,
+    body: markup`${sample.source.trim()}`,
+  }));
   const successes = Object.entries(operation.responses ?? {}).filter(([status]) => status.startsWith('2'));
   const answers = successes.flatMap(([status, response]) => {
     const { content = {} } = resolve(document, response);
     return Object.entries(content).flatMap(([type, media]) =>
-      examplesOf(document, media).map(
-        ({ label, value }): Figure => ({
-          caption: joinWords([`Answer ${status}`, label]),
-          body: exampleBody(type, value),
-        }),
-      ),
+      examplesOf(document, media).map(({ label, value }): Figure => ({
+        caption: joinWords([`Answer ${status}`, label]),
+        body: exampleBody(type, value),
+      })),
     );
   });
   if (requests.length + answers.length === 0) return undefined;

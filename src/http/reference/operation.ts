@@ -2,8 +2,8 @@
 import { STATUS_CODES } from 'node:http';
 import { renderInline, renderMarkdown, splitLead } from './markdown.ts';
 import { anchorOf, joinMarkup, markup } from './markup.ts';
-import type { Fragment, Markup } from './markup.ts';
-import { resolve } from './reference-document.ts';
+import type { Markup } from './markup.ts';
+import { resolve } from './document.ts';
 import type {
   Header,
   MediaType,
@@ -15,11 +15,12 @@ import type {
   Referable,
   Response,
   Schema,
-  SecurityRequirement,
-} from './reference-document.ts';
-import { renderMediaExamples, renderSamples } from './reference-sample.ts';
-import { describeType, hasFields, objectAnchor, renderFields, renderRows } from './reference-schema.ts';
-import type { Row } from './reference-schema.ts';
+} from './document.ts';
+import { renderMediaExamples, renderSamples } from './sample.ts';
+import { renderFacts, renderFields, renderRows } from './fields.ts';
+import type { Direction, Row } from './fields.ts';
+import { describeType, hasFields } from './schema.ts';
+import { renderSecurity } from './security.ts';
 
 /** An operation with the place where the document has it. */
 export interface PlacedOperation {
@@ -32,12 +33,14 @@ export interface PlacedOperation {
   readonly item: PathItem;
 }
 
-const PLACES = ['path', 'query', 'header', 'cookie'] as const;
+/** RFC 9110 gave these two other names than Node.js still has. */
+const REASONS: Readonly<Record<string, string | undefined>> = {
+  ...STATUS_CODES,
+  413: 'Content Too Large',
+  422: 'Unprocessable Content',
+};
 
-/** The id of a security scheme's description. */
-export function schemeAnchor(name: string): string {
-  return anchorOf('auth', name);
-}
+const PLACES = ['path', 'query', 'header', 'cookie'] as const;
 
 /** The id of a problem code's row; `insufficient_balance` and `…/insufficient-balance` are the same code. */
 export function problemAnchor(code: string): string {
@@ -79,52 +82,28 @@ export function methodBadge(method: Method): Markup {
   return markup`<span class="method ${method}">${method.toUpperCase()}</span>`;
 }
 
-function renderSecurity(requirements: readonly SecurityRequirement[]): Markup {
-  if (requirements.length === 0) return facts([['Credential', 'none needed']]);
-  const scopes = new Set(requirements.map((requirement) => Object.values(requirement).flat().join(' ')));
-  const [shared] = scopes;
-  const alternatives = requirements.map((requirement) => {
-    const schemes = Object.entries(requirement).map(([name, own]): Fragment => {
-      const link = markup`<a href="#${schemeAnchor(name)}">${name}</a>`;
-      return scopes.size === 1 || own.length === 0 ? link : markup`${link} (${scopeList(own)})`;
-    });
-    return schemes.length === 0 ? 'none' : joinMarkup(schemes, ' and ');
-  });
-  const credential = joinMarkup(alternatives, ' or ');
-  if (scopes.size > 1 || shared === undefined || shared === '') return facts([['Credential', credential]]);
-  return facts([
-    ['Credential', credential],
-    ['Scope', scopeList(shared.split(' '))],
-  ]);
-}
-
-function scopeList(scopes: readonly string[]): Markup {
-  const codes = [...new Set(scopes)].map((scope) => markup`<code>${scope}</code>`);
-  return joinMarkup(codes, ', ');
-}
-
-function facts(pairs: readonly (readonly [string, Fragment])[]): Markup {
-  const items = pairs.map(([term, value]) => markup`<div><dt>${term}</dt><dd>${value}</dd></div>`);
-  return markup`<dl class="facts">${items}</dl>`;
-}
-
 function renderParameters(document: OpenApiDocument, placed: PlacedOperation): Markup {
   const own = (placed.operation.parameters ?? []).map((parameter) => resolve(document, parameter));
   const shared = (placed.item.parameters ?? []).map((parameter) => resolve(document, parameter));
   // An operation's parameter takes the place of the path's parameter of the same name.
-  const inherited = shared.filter((one) => !own.some((other) => other.name === one.name && other.in === one.in));
+  const inherited = shared.filter(
+    (one) => !own.some((other) => other.name === one.name && other.in === one.in),
+  );
   const all = [...inherited, ...own];
   const tables = PLACES.map((place) => {
     const rows = all.filter((parameter) => parameter.in === place).map(parameterRow);
     if (rows.length === 0) return undefined;
     return markup`<h4>${place.charAt(0).toUpperCase()}${place.slice(1)} parameters</h4>
-${renderRows(document, rows)}`;
+${renderRows(document, rows, 'request')}`;
   });
   return joinMarkup(tables, '\n');
 }
 
 function parameterRow(parameter: Parameter): Row {
-  return { ...headerRow(parameter.name, parameter), presence: parameter.required === true ? 'required' : 'optional' };
+  return {
+    ...headerRow(parameter.name, parameter),
+    presence: parameter.required === true ? 'required' : 'optional',
+  };
 }
 
 function headerRow(name: string, header: Header): Row {
@@ -143,8 +122,8 @@ function renderRequestBody(document: OpenApiDocument, operation: Operation): Mar
   const body = resolve(document, operation.requestBody);
   const presence = body.required === true ? 'required' : 'optional';
   return markup`<h4>Request body <span class="${presence}">${presence}</span></h4>
-${body.description === undefined ? undefined : renderMarkdown(body.description, { level: 4, anchor: 'body' })}
-${renderContent(document, body.content, { isUnfolded: true, hasExamples: true })}`;
+${body.description === undefined ? undefined : renderMarkdown(body.description)}
+${renderContent(document, body.content, { direction: 'request', isUnfolded: true, hasExamples: true })}`;
 }
 
 function renderResponses(document: OpenApiDocument, placed: PlacedOperation): Markup {
@@ -162,23 +141,26 @@ function renderResponse(
   const { description, headers = {}, content = {}, ...rest } = resolve(document, response);
   const { lead, rest: more } = splitLead(description);
   const isSuccess = status.startsWith('2');
-  const reason = STATUS_CODES[status];
-  const title = markup`<code class="status s${status.slice(0, 1)}">${status}</code> <span>${
-    lead === '' || lead === reason
-      ? markup`<strong>${reason ?? ''}</strong>`
-      : markup`<strong>${reason ?? ''}</strong> ${renderInline(lead)}`
+  const reason = REASONS[status];
+  const label = reason === undefined ? undefined : markup`<strong>${reason}</strong> `;
+  const title = markup`<code class="status s${status.slice(0, 1)}">${status}</code> <span>${label}${
+    lead === reason ? undefined : renderInline(lead)
   }</span>`;
   const rows = Object.entries(headers).map(([name, header]) => headerRow(name, resolve(document, header)));
   const codes = new Set([
-    ...Object.values(content).flatMap((media) => problemTypes(document, media)),
+    ...Object.values(content).flatMap((media) => (isSuccess ? [] : problemTypes(document, media))),
     ...(rest['x-faults'] ?? []),
   ]);
   const parts = [
-    more === '' ? undefined : renderMarkdown(more, { level: 4, anchor }),
+    more === '' ? undefined : renderMarkdown(more),
     codes.size === 0 ? undefined : renderProblemCodes(document, [...codes]),
-    rows.length === 0 ? undefined : markup`<h5>Headers</h5>${renderRows(document, rows)}`,
     // The examples of a success stand beside the request that leads to it.
-    renderContent(document, content, { isUnfolded: isSuccess, hasExamples: !isSuccess }),
+    renderContent(document, content, {
+      direction: 'answer',
+      isUnfolded: isSuccess,
+      hasExamples: !isSuccess,
+    }),
+    rows.length === 0 ? undefined : markup`<h5>Headers</h5>${renderRows(document, rows, 'answer')}`,
   ].filter((part) => part !== undefined);
   if (parts.every((part) => part.toString() === '')) {
     return markup`<div class="response" id="${anchor}"><p>${title}</p></div>`;
@@ -195,7 +177,7 @@ function renderProblemCodes(document: OpenApiDocument, types: readonly string[])
       ? markup`<a href="#${problemAnchor(code)}"><code>${code}</code></a>`
       : markup`<code>${code}</code>`,
   );
-  return facts([[markup`<code>type</code>` === undefined ? '' : 'Problem type', joinMarkup(codes, ', ')]]);
+  return renderFacts([['Problem type', joinMarkup(codes, ', ')]]);
 }
 
 /** Every `type` that a body's schema allows or its examples show. */
@@ -213,30 +195,40 @@ function allowedTypes(document: OpenApiDocument, schema: Schema): readonly unkno
   const forms = [...allOf, ...anyOf, ...oneOf].flatMap((part) => allowedTypes(document, part));
   if (properties['type'] === undefined) return forms;
   const type = resolve(document, properties['type']);
-  const branches = [...(type.anyOf ?? []), ...(type.oneOf ?? [])].map((part) => resolve(document, part).const);
+  const branches = [...(type.anyOf ?? []), ...(type.oneOf ?? [])].map(
+    (part) => resolve(document, part).const,
+  );
   return [...forms, type.const, ...(type.enum ?? []), ...branches];
 }
 
 /**
  * Bodies by content type, types with the same schema together. Unfolded, a schema's table stands here; else a named
- * object is only linked, as with the problem body, which every refusal of every operation has.
+ * object is only linked: every refusal of every operation has the same problem body.
  */
 function renderContent(
   document: OpenApiDocument,
   content: Readonly<Record<string, MediaType>>,
-  { isUnfolded, hasExamples }: { isUnfolded: boolean; hasExamples: boolean },
+  { direction, isUnfolded, hasExamples }: { direction: Direction; isUnfolded: boolean; hasExamples: boolean },
 ): Markup {
   const groups = Map.groupBy(Object.entries(content), ([, media]) => JSON.stringify(media.schema));
   const bodies = [...groups.values()].map((group) => {
     const types = group.map(([type]) => markup`<code>${type}</code>`);
-    const [, { schema = {} } = {}] = group[0] ?? [];
-    const isLinked = !isUnfolded && schema.$ref !== undefined && hasFields(document, schema);
-    return markup`<p class="content">${joinMarkup(types, ' or ')}<span class="type">${describeType(document, schema)}</span></p>
-${isLinked ? undefined : renderFields(document, schema)}
+    const schema = group[0]?.[1].schema;
+    return markup`<p class="content"><span>${joinMarkup(types, ' or ')}</span>${
+      schema === undefined ? undefined : renderBodyType(document, schema)
+    }</p>
+${schema === undefined || (!isUnfolded && isNamedObject(document, schema)) ? undefined : renderFields(document, schema, direction)}
 ${hasExamples ? group.map(([type, media]) => renderMediaExamples(document, type, media)) : undefined}`;
   });
   return joinMarkup(bodies, '\n');
 }
 
-/** Where a table of contents finds an object's section, for callers that link it. */
-export { objectAnchor };
+/** The type of a body; nothing where its table alone says as much. */
+function renderBodyType(document: OpenApiDocument, schema: Schema): Markup | undefined {
+  const isTable = hasFields(document, schema) && schema.$ref === undefined && schema.items === undefined;
+  return isTable ? undefined : markup`<span class="type">${describeType(document, schema)}</span>`;
+}
+
+function isNamedObject(document: OpenApiDocument, schema: Schema): boolean {
+  return schema.$ref !== undefined && hasFields(document, schema);
+}

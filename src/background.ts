@@ -1,0 +1,93 @@
+/** What the service does by itself, a little at a time: erase what has run out, verify the ledger, note token uses. */
+
+import type { FastifyBaseLogger } from 'fastify';
+import type { Limits } from './config.ts';
+import type { Database } from './database.ts';
+import type { Metrics } from './http/metrics.ts';
+import type { TokenUses } from './http/token-uses.ts';
+import { noteTokenUses } from './service/caller.ts';
+import { eraseOutdated } from './service/upkeep.ts';
+import { verifyPage } from './service/verify.ts';
+import { listStores } from './storage/store.ts';
+
+export type Background = {
+  /** Ends it, after a last note of the token uses. */
+  stop(): Promise<void>;
+};
+
+export function startBackground(given: {
+  readonly database: Database;
+  readonly limits: Limits;
+  readonly metrics: Metrics;
+  readonly tokenUses: TokenUses;
+  readonly logger: FastifyBaseLogger;
+}): Background {
+  const { database, limits, logger } = given;
+  const { ctx, storage } = database;
+  const budget = { missesMax: limits.searchMissesMax, periodMs: limits.searchMissPeriodMs };
+
+  const noteUses = async (): Promise<void> => {
+    const uses = given.tokenUses.take();
+    if (uses.length > 0) await storage.write(() => noteTokenUses(uses));
+  };
+  const erase = (): Promise<void> =>
+    storage.write(() => eraseOutdated(ctx, { budget, limit: limits.upkeepRowsMax }));
+  const audit = auditor(given);
+
+  const timers = [
+    repeat(noteUses, limits.tokenUsesPeriodMs, logger),
+    repeat(erase, limits.upkeepPeriodMs, logger),
+    repeat(audit, limits.auditPeriodMs, logger),
+  ];
+  return {
+    async stop() {
+      for (const timer of timers) clearInterval(timer);
+      await noteUses().catch((error: unknown) =>
+        logger.warn({ err: error }, 'the last token uses were not noted'),
+      );
+    },
+  };
+}
+
+/** Runs a task every so often, never twice at once. A task that fails is logged and comes round again. */
+function repeat(task: () => Promise<void>, periodMs: number, logger: FastifyBaseLogger): NodeJS.Timeout {
+  let isRunning = false;
+  const timer = setInterval(() => {
+    if (isRunning) return;
+    isRunning = true;
+    task()
+      .catch((error: unknown) => logger.error({ err: error }, 'a background task failed'))
+      .finally(() => {
+        isRunning = false;
+      });
+  }, periodMs);
+  return timer.unref();
+}
+
+/** Verifies one page of cards a call, store after store, and starts over at the end. */
+function auditor({ database, metrics, logger }: Parameters<typeof startBackground>[0]): () => Promise<void> {
+  const { storage } = database;
+  let stores: { readonly id: number; readonly domain: string }[] = [];
+  let after = 0;
+  let found = 0;
+  let foundLast = 0;
+  return async () => {
+    const store = stores[0];
+    if (!store) {
+      stores = (await storage.read(listStores)).map(({ store: { id, domain } }) => ({ id, domain }));
+      foundLast = found;
+      found = 0;
+      metrics.setMismatches(foundLast);
+      return;
+    }
+    const page = await storage.read(() => verifyPage(store.id, after));
+    metrics.audited(page.cards.length);
+    for (const { cardId, problem } of page.mismatches) {
+      found += 1;
+      logger.error({ store: store.domain, card: cardId, problem }, 'the ledger does not agree with a card');
+    }
+    metrics.setMismatches(Math.max(found, foundLast));
+    after = page.next ?? 0;
+    if (page.next === undefined) stores.shift();
+  };
+}

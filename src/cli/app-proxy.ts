@@ -1,0 +1,190 @@
+/**
+ * `largesse app-proxy`: plays the storefront's app proxy on one machine.
+ *
+ * Like the platform's, it takes requests at the store's address under a fixed prefix, takes the
+ * prefix and the cookies away, adds and signs its parameters, and hands the request on.
+ */
+
+import { createHmac } from 'node:crypto';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { readDatabaseConfig } from '../config.ts';
+import { openDatabase } from '../database.ts';
+import type { Clock } from '../clock-and-chance.ts';
+import { proxyParameters, signingText, type QueryParameter } from '../domain/app-proxy.ts';
+import type { Secret } from '../domain/secret.ts';
+import { requireStore } from '../service/store.ts';
+import { openProxySecret } from '../storage/store.ts';
+import { CommandError } from './failure.ts';
+import { print } from './output.ts';
+import { readDomain } from './store.ts';
+
+type Options = {
+  readonly store: string;
+  readonly prefix: string;
+  readonly listen: number;
+  readonly to: URL;
+  readonly customer?: number;
+};
+
+export type AppProxy = {
+  /** The store's domain. */
+  readonly shop: string;
+  readonly secret: Secret;
+  /** Such as `/apps/gift-cards`. */
+  readonly prefix: string;
+  /** The service's base address. */
+  readonly to: URL;
+  /** The signed-in customer, if one is. */
+  readonly customerId: number | null;
+  readonly clock: Clock;
+};
+
+/** Headers that the proxy does not hand on: those of one connection, and the storefront's cookies. */
+const droppedHeaders: ReadonlySet<string> = new Set([
+  'connection', 'keep-alive', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'host', 'cookie',
+]); // prettier-ignore
+
+export function addAppProxyCommand(root: Command): void {
+  root
+    .command('app-proxy')
+    .description("play the storefront's app proxy: sign requests and hand them on to the service")
+    .addOption(
+      new Option('--store <domain>', 'the store whose address it plays')
+        .argParser(readDomain)
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option('--prefix <path>', 'the fixed path prefix')
+        .argParser(readPrefix)
+        .default('/apps/gift-cards'),
+    )
+    .addOption(new Option('--listen <port>', 'on 127.0.0.1').argParser(readPort).default(4000))
+    .addOption(
+      new Option('--to <url>', "the service's base address")
+        .argParser(readUrl)
+        .default(new URL('http://127.0.0.1:3000'), 'http://127.0.0.1:3000'),
+    )
+    .addOption(new Option('--customer <id>', 'play a signed-in customer').argParser(readCustomer))
+    .action(async ({ store: domain, prefix, listen, to, customer }: Options) => {
+      const { secret, clock } = await findSecret(domain);
+      const server = createAppProxy({
+        shop: domain,
+        secret,
+        prefix,
+        to,
+        customerId: customer ?? null,
+        clock,
+      });
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(listen, '127.0.0.1', resolve);
+      });
+      const address = server.address();
+      const port = typeof address === 'object' && address ? address.port : listen;
+      print(`http://127.0.0.1:${port}${prefix} plays ${domain} and hands on to ${to.href}`);
+      await new Promise<void>((resolve) => {
+        process.once('SIGTERM', resolve);
+        process.once('SIGINT', resolve);
+      });
+      server.closeAllConnections();
+      server.close();
+    });
+}
+
+async function findSecret(domain: string): Promise<{ readonly secret: Secret; readonly clock: Clock }> {
+  await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+  const { ctx, storage } = database;
+  const secret = openProxySecret(ctx, await storage.read(() => requireStore(domain)));
+  if (!secret)
+    throw new CommandError(
+      `${domain} has no proxy secret: largesse store update ${domain} --proxy-secret <secret>`,
+    );
+  return { secret, clock: ctx.clock };
+}
+
+/** A server that plays the app proxy; it listens nowhere yet. */
+export function createAppProxy(proxy: AppProxy): Server {
+  return createServer((request, response) => {
+    handOn(proxy, request, response).catch(() => {
+      if (!response.headersSent) response.writeHead(502, { 'content-type': 'text/plain' });
+      response.end('The service cannot be reached.\n');
+    });
+  });
+}
+
+async function handOn(proxy: AppProxy, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const target = new URL(request.url ?? '/', 'http://storefront.invalid');
+  if (target.pathname !== proxy.prefix && !target.pathname.startsWith(`${proxy.prefix}/`)) {
+    response.writeHead(404, { 'content-type': 'text/plain' }).end(`Only ${proxy.prefix} is handed on.\n`);
+    return;
+  }
+  const path = proxy.to.pathname.replace(/\/$/, '') + target.pathname.slice(proxy.prefix.length);
+  const query = signedQuery(proxy, [...target.searchParams]);
+  const headers = Object.entries(request.headers).filter(([name]) => !droppedHeaders.has(name));
+  const onward = httpRequest({
+    protocol: proxy.to.protocol,
+    hostname: proxy.to.hostname,
+    port: proxy.to.port,
+    method: request.method,
+    path: `${path}?${query}`,
+    headers: { ...Object.fromEntries(headers), 'x-forwarded-host': proxy.shop },
+  });
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    onward.once('response', resolve);
+    onward.once('error', reject);
+  });
+  // The service may answer before the body has gone through: that is no failure of the proxy.
+  pipeline(request, onward).catch(() => undefined);
+  const answer = await answered;
+  response.writeHead(answer.statusCode ?? 502, answer.headers);
+  await pipeline(answer, response);
+}
+
+/** The query with the proxy's parameters, which replace any that the client made up, and the signature. */
+export function signedQuery(proxy: Omit<AppProxy, 'to'>, query: readonly QueryParameter[]): string {
+  const own = new Set<string>(proxyParameters);
+  const parameters: QueryParameter[] = [
+    ...query.filter(([name]) => !own.has(name)),
+    ['shop', proxy.shop],
+    ['logged_in_customer_id', proxy.customerId === null ? '' : String(proxy.customerId)],
+    ['path_prefix', proxy.prefix],
+    ['timestamp', String(Math.floor(proxy.clock.now() / 1_000))],
+  ];
+  const signature = createHmac('sha256', proxy.secret.reveal()).update(signingText(parameters)).digest('hex');
+  return new URLSearchParams([
+    ...parameters.map(([name, value]) => [name, value]),
+    ['signature', signature],
+  ]).toString();
+}
+
+function readPrefix(text: string): string {
+  if (!/^(?:\/[A-Za-z0-9_-]+)+$/.test(text))
+    throw new InvalidArgumentError('It takes a path such as /apps/gift-cards.');
+  return text;
+}
+
+function readPort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= 65_535)) throw new InvalidArgumentError('It takes a port.');
+  return port;
+}
+
+function readUrl(text: string): URL {
+  if (!URL.canParse(text) || new URL(text).protocol !== 'http:')
+    throw new InvalidArgumentError('It takes an address such as http://127.0.0.1:3000.');
+  return new URL(text);
+}
+
+function readCustomer(text: string): number {
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError("It takes a customer's id.");
+  return id;
+}

@@ -1,0 +1,86 @@
+/** `largesse migrate`, `verify`, `backup` */
+
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { readDatabaseConfig } from '../config.ts';
+import { openDatabase } from '../database.ts';
+import { currencyOf } from '../domain/currency.ts';
+import { formatMoney } from '../domain/money.ts';
+import { verify } from '../service/verify.ts';
+import { print, printJson, printTable } from './output.ts';
+
+const mismatchesMax = 1_000;
+
+export function addDatabaseCommands(root: Command): void {
+  root
+    .command('migrate')
+    .description('make the database, or bring it up to date')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      const config = readDatabaseConfig();
+      await using database = await openDatabase(config, { prepare: true });
+      const applied = await database.storage.applied();
+      if (json) printJson({ database: config.databaseFile, migrations: applied });
+      else print(`${config.databaseFile} is at migration ${applied.at(-1)?.version ?? 0}.`);
+    });
+
+  root
+    .command('verify')
+    .description(
+      'compute every balance, every hash chain and the totals anew; exit code 1 if anything is off',
+    )
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      const { stores, mismatches } = await database.storage.read(() => verify(mismatchesMax));
+      const totals = stores.map(({ store, currency, cards, transfers, outstanding, accounts }) => ({
+        store,
+        cards,
+        transfers,
+        currency,
+        outstanding: formatMoney({ minor: outstanding, currency: currencyOf(currency) }),
+        ...Object.fromEntries(
+          Object.entries(accounts).map(([account, minor]) => [
+            account,
+            formatMoney({ minor, currency: currencyOf(currency) }),
+          ]),
+        ),
+      }));
+      if (json) printJson({ ok: mismatches.length === 0, stores: totals, mismatches });
+      else {
+        printTable(
+          totals.map(({ store, cards, transfers, outstanding, currency }) => ({
+            store,
+            cards,
+            transfers,
+            outstanding,
+            currency,
+          })),
+          {
+            none: 'There are no stores.',
+          },
+        );
+        for (const { store, cardId, problem } of mismatches)
+          print(`${store}${cardId === null ? '' : `, gift card ${cardId}`}: ${problem}`);
+        print(
+          mismatches.length === 0 ? 'The ledger agrees with every balance.' : 'THE LEDGER DOES NOT AGREE.',
+        );
+      }
+      if (mismatches.length > 0) process.exitCode = 1;
+    });
+
+  root
+    .command('backup')
+    .description(
+      'copy the database into a new file while the service runs; the key file is to be kept apart from it',
+    )
+    .argument('<file>', 'the new file')
+    .option('--json', 'print JSON')
+    .action(async (file: string, { json }: { json?: boolean }) => {
+      const target = resolve(file);
+      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      await database.storage.backup(target);
+      if (json) printJson({ backup: target });
+      else print(`Copied to ${target}. It opens only with the key file, which is not in it.`);
+    });
+}

@@ -1,0 +1,46 @@
+/** How a command fails: one clear message on standard error, and an exit code. */
+
+import { CommanderError } from 'commander';
+import { ConfigError } from '../config.ts';
+import { Fault } from '../domain/fault.ts';
+import { KeyFileError } from '../key-file.ts';
+import { StartError } from '../main.ts';
+import { MigrationError } from '../storage/migrate.ts';
+
+/** A command was refused; its message is for the person who typed it. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+}
+
+const expected = [CommandError, KeyFileError, StartError, MigrationError];
+
+/** Tells what went wrong, and gives the exit code. */
+export function reportFailure(error: unknown): number {
+  // Commander has told it already.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof ConfigError) {
+    console.error(error.message);
+    return 2;
+  }
+  if (error instanceof Fault) console.error(`largesse: ${tellFault(error)}`);
+  else if (expected.some((kind) => error instanceof kind))
+    console.error(`largesse: ${(error as Error).message}`);
+  else console.error('largesse:', isPlain(error) ? error.message : error);
+  return 1;
+}
+
+function tellFault({ code, detail, errors, cause }: Fault): string {
+  if (errors) {
+    return Object.entries(errors)
+      .flatMap(([field, messages]) => messages.map((message) => `${field} ${message}`))
+      .join('; ');
+  }
+  if (code === 'unavailable' && cause instanceof Error)
+    return `the database cannot be used: ${cause.message}`;
+  return detail ?? code.replaceAll('-', ' ');
+}
+
+/** Errors of the system (no such file, port in use) say enough without a stack. */
+function isPlain(error: unknown): error is Error {
+  return error instanceof Error && ('syscall' in error || 'errcode' in error || error.constructor === Error);
+}

@@ -1,0 +1,47 @@
+/** What commands print: a table for people, or JSON with `--json`. */
+
+export type Cell = string | number | boolean | null;
+export type Row = Readonly<Record<string, Cell>>;
+
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value, null, 2));
+}
+
+/** Prints rows as a table whose columns are as wide as they need to be. */
+export function printTable(rows: readonly Row[], { none }: { readonly none: string }): void {
+  const [first] = rows;
+  if (!first) {
+    print(none);
+    return;
+  }
+  const names = Object.keys(first);
+  const lines = [
+    names.map((name) => name.toUpperCase().replaceAll('_', ' ')),
+    ...rows.map((row) => names.map((name) => tell(row[name]))),
+  ];
+  const widths = names.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  for (const line of lines)
+    print(
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    );
+}
+
+/** Prints the fields of one thing, a line each. */
+export function printFields(row: Row): void {
+  const width = Math.max(...Object.keys(row).map((name) => name.length));
+  for (const [name, value] of Object.entries(row))
+    print(`${name.replaceAll('_', ' ').padEnd(width)}  ${tell(value)}`);
+}
+
+function tell(value: Cell | undefined): string {
+  if (value === null || value === undefined) return '–';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  return String(value);
+}

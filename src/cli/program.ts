@@ -1,0 +1,37 @@
+/** Every command, with its help. */
+
+import { Command } from 'commander';
+import manifest from '../../package.json' with { type: 'json' };
+import { addAppProxyCommand } from './app-proxy.ts';
+import { addDatabaseCommands } from './database.ts';
+import { addServeCommand } from './serve.ts';
+import { addStoreCommands } from './store.ts';
+import { addTokenCommands } from './token.ts';
+
+const environment = `
+Environment:
+  DATABASE_URL      file of the embedded database (file:./data/largesse.db)
+  KEYS_FILE         key file (largesse.keys.json beside the database)
+  HOST, PORT        where serve listens (127.0.0.1, 3000)
+  BASE_PATH         path that serve sits behind (none)
+  LOG_LEVEL         trace, debug, info, warn, error, fatal or silent (info)
+  RATE_LIMIT        requests per second and burst of a token, or off (500/1000)
+  TRUSTED_PROXIES   addresses and networks whose X-Forwarded-For is believed (none)
+  METRICS_TOKEN     what a scraper from elsewhere presents for /metrics (none; or METRICS_TOKEN_FILE)
+
+Exit codes: 0 done; 1 refused, failed, or the ledger does not agree; 2 wrong usage or configuration.`;
+
+export function program(): Command {
+  const root = new Command('largesse')
+    .description('A gift card service that a store runs itself.')
+    .version(manifest.version)
+    .showHelpAfterError('(see --help)')
+    .exitOverride()
+    .addHelpText('after', environment);
+  addServeCommand(root);
+  addDatabaseCommands(root);
+  addStoreCommands(root);
+  addTokenCommands(root);
+  addAppProxyCommand(root);
+  return root;
+}

@@ -1,0 +1,22 @@
+/** `largesse serve` */
+
+import type { Command } from 'commander';
+import { readConfig } from '../config.ts';
+import { start } from '../main.ts';
+
+export function addServeCommand(root: Command): void {
+  root
+    .command('serve')
+    .description('run the service until it is told to stop (SIGTERM or SIGINT)')
+    .action(async () => {
+      const service = await start(readConfig());
+      const stopped = new Promise<'stop'>((resolve) => {
+        process.once('SIGTERM', () => resolve('stop'));
+        process.once('SIGINT', () => resolve('stop'));
+      });
+      const reason = await Promise.race([stopped, service.failed.then(() => 'failed' as const)]);
+      await service[Symbol.asyncDispose]();
+      // Said outright: a socket of a client that does not let go must not keep the process.
+      process.exit(reason === 'stop' ? 0 : 1);
+    });
+}

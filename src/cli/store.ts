@@ -1,0 +1,176 @@
+/** `largesse store create|list|show|update` */
+
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { readDatabaseConfig } from '../config.ts';
+import { openDatabase } from '../database.ts';
+import { findCurrency, type Currency } from '../domain/currency.ts';
+import { isTimeZone } from '../domain/day.ts';
+import { formatMoney, parseAmount, type Money } from '../domain/money.ts';
+import { Secret } from '../domain/secret.ts';
+import { parseDomain } from '../domain/store.ts';
+import { changeStore, createStore, requireStore, type StoreChanges } from '../service/store.ts';
+import { listStores, type StoreRecord } from '../storage/store.ts';
+import { CommandError } from './failure.ts';
+import { printFields, printJson, printTable, type Row } from './output.ts';
+
+type Options = {
+  readonly currency?: Currency;
+  readonly name?: string;
+  readonly timeZone?: string;
+  readonly issueLimit?: string;
+  readonly proxySecret?: Secret | false;
+  readonly requireSignature?: boolean;
+  readonly customerSearch?: boolean;
+  readonly json?: boolean;
+};
+
+const secretLengthMin = 4;
+
+export function readDomain(text: string): string {
+  const domain = parseDomain(text);
+  if (!domain.ok) throw new InvalidArgumentError(`A domain ${domain.refusal}.`);
+  return domain.value;
+}
+
+function readCurrency(text: string): Currency {
+  const currency = findCurrency(text.toUpperCase());
+  if (!currency) throw new InvalidArgumentError('It takes an ISO 4217 code such as USD.');
+  return currency;
+}
+
+function readTimeZone(text: string): string {
+  if (!isTimeZone(text)) throw new InvalidArgumentError('It takes an IANA name such as Europe/Paris.');
+  return text;
+}
+
+function readSecret(text: string): Secret {
+  if (text.length < secretLengthMin)
+    throw new InvalidArgumentError(`It takes at least ${secretLengthMin} characters.`);
+  return new Secret(text);
+}
+
+/** `none` takes the limit away. */
+function readLimit(text: string, currency: Currency): Money | null {
+  if (text === 'none') return null;
+  const limit = parseAmount(text, { currency, zeroAllowed: false });
+  if (!limit.ok) throw new CommandError(`--issue-limit ${limit.refusal}`);
+  return limit.value;
+}
+
+function addSettings(command: Command): Command {
+  return command
+    .option('--name <name>', 'what the store is called')
+    .addOption(new Option('--time-zone <zone>', 'in which its days are counted').argParser(readTimeZone))
+    .option('--issue-limit <amount>', 'the most that a card may be worth, or none')
+    .addOption(
+      new Option(
+        '--proxy-secret <secret>',
+        "the secret that its storefront's app proxy signs with",
+      ).argParser(readSecret),
+    )
+    .option('--require-signature', 'take only requests that came through the app proxy')
+    .option('--no-require-signature', 'take requests without a signature too')
+    .option('--customer-search', 'let a signed-in customer search for cards of their own without a token')
+    .option('--no-customer-search', 'let nobody search without a token')
+    .option('--json', 'print JSON');
+}
+
+export function addStoreCommands(root: Command): void {
+  const store = root.command('store').description('the stores that the service serves');
+
+  addSettings(
+    store
+      .command('create')
+      .description('make a store')
+      .argument('<domain>', 'such as flowers.example', readDomain)
+      .addOption(
+        new Option('--currency <code>', 'ISO 4217 code; never changes')
+          .argParser(readCurrency)
+          .makeOptionMandatory(),
+      ),
+  ).action(async (domain: string, options: Options) => {
+    const { currency } = options;
+    if (!currency) throw new CommandError('--currency is required');
+    const requireSignature = options.requireSignature ?? false;
+    const proxySecret = options.proxySecret instanceof Secret ? options.proxySecret : null;
+    if (requireSignature && !proxySecret) throw new CommandError('--require-signature needs --proxy-secret');
+    await using database = await openDatabase(readDatabaseConfig(), { prepare: true });
+    const { ctx, storage } = database;
+    await storage.write(() =>
+      createStore(ctx, {
+        domain,
+        name: options.name ?? domain,
+        currency,
+        timeZone: options.timeZone ?? 'UTC',
+        issueLimit: options.issueLimit === undefined ? null : readLimit(options.issueLimit, currency),
+        proxySecret,
+        requireSignature,
+        customerSearch: options.customerSearch ?? false,
+      }),
+    );
+    show(await storage.read(() => requireStore(domain)), options);
+  });
+
+  addSettings(
+    store
+      .command('update')
+      .description('change what is named of a store')
+      .argument('<domain>', 'such as flowers.example', readDomain)
+      .option('--no-proxy-secret', 'take its secret away'),
+  ).action(async (domain: string, options: Options) => {
+    await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+    const { ctx, storage } = database;
+    const { store: present } = await storage.read(() => requireStore(domain));
+    const { name, timeZone, issueLimit, proxySecret, requireSignature, customerSearch } = options;
+    const changes: StoreChanges = {
+      ...(name !== undefined && { name }),
+      ...(timeZone !== undefined && { timeZone }),
+      ...(issueLimit !== undefined && { issueLimit: readLimit(issueLimit, present.currency) }),
+      ...(proxySecret instanceof Secret && { proxySecret }),
+      ...(proxySecret === false && { proxySecret: null }),
+      ...(requireSignature !== undefined && { requireSignature }),
+      ...(customerSearch !== undefined && { customerSearch }),
+    };
+    show(await storage.write(() => changeStore(ctx, domain, changes)), options);
+  });
+
+  store
+    .command('show')
+    .description('show a store')
+    .argument('<domain>', 'such as flowers.example', readDomain)
+    .option('--json', 'print JSON')
+    .action(async (domain: string, options: Options) => {
+      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      show(await database.storage.read(() => requireStore(domain)), options);
+    });
+
+  store
+    .command('list')
+    .description('list the stores')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: Options) => {
+      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      const rows = (await database.storage.read(listStores)).map(rowOf);
+      if (json) printJson(rows);
+      else printTable(rows, { none: 'There are no stores.' });
+    });
+}
+
+function show(record: StoreRecord, { json }: Options): void {
+  if (json) printJson(rowOf(record));
+  else printFields(rowOf(record));
+}
+
+function rowOf({ store, sealedSecret }: StoreRecord): Row {
+  return {
+    domain: store.domain,
+    name: store.name,
+    currency: store.currency.code,
+    time_zone: store.timeZone,
+    issue_limit: store.issueLimit && formatMoney(store.issueLimit),
+    proxy_secret: sealedSecret ? 'set' : null,
+    require_signature: store.requireSignature,
+    customer_search: store.customerSearch,
+    demonstration: store.demonstration,
+  };
+}

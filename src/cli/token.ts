@@ -1,0 +1,123 @@
+/** `largesse token create|list|rotate|revoke` */
+
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { readDatabaseConfig } from '../config.ts';
+import { openDatabase } from '../database.ts';
+import { formatInstant } from '../domain/day.ts';
+import { isScope, scopes, type Scope } from '../domain/store.ts';
+import { requireStore } from '../service/store.ts';
+import { createToken, revoke, rotateToken, type NewToken } from '../service/token.ts';
+import { listTokens, type Token } from '../storage/token.ts';
+import { print, printFields, printJson, printTable, type Row } from './output.ts';
+import { readDomain } from './store.ts';
+
+type Options = {
+  readonly store: string;
+  readonly name?: string;
+  readonly scopes: readonly Scope[];
+  readonly json?: boolean;
+};
+
+function readScopes(text: string): readonly Scope[] {
+  const names = [...new Set(text.split(',').map((name) => name.trim()))];
+  const read = names.filter(isScope);
+  if (read.length !== names.length) throw new InvalidArgumentError(`It takes some of ${scopes.join(',')}.`);
+  return read;
+}
+
+function readId(text: string): number {
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError('It takes the id that token list shows.');
+  return id;
+}
+
+function storeOption(): Option {
+  return new Option('--store <domain>', 'the store that it belongs to')
+    .argParser(readDomain)
+    .makeOptionMandatory();
+}
+
+export function addTokenCommands(root: Command): void {
+  const token = root.command('token').description("a store's access tokens");
+
+  token
+    .command('create')
+    .description('make an access token and show it, once')
+    .addOption(storeOption())
+    .option('--name <name>', 'what it is for', 'token')
+    .addOption(
+      new Option('--scopes <scopes>', 'what it may do')
+        .argParser(readScopes)
+        .default(scopes, scopes.join(',')),
+    )
+    .option('--json', 'print JSON')
+    .action(async ({ store: domain, name = 'token', scopes: granted, json }: Options) => {
+      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      const { ctx, storage } = database;
+      const { store } = await storage.read(() => requireStore(domain));
+      showOnce(await storage.write(() => createToken(ctx, { store, name, scopes: granted })), json);
+    });
+
+  token
+    .command('rotate')
+    .description('replace a token: the old one works no more, the new one is shown, once')
+    .addOption(storeOption())
+    .argument('<id>', 'as token list shows it', readId)
+    .option('--json', 'print JSON')
+    .action(async (id: number, { store: domain, json }: Options) => {
+      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      const { ctx, storage } = database;
+      const { store } = await storage.read(() => requireStore(domain));
+      showOnce(await storage.write(() => rotateToken(ctx, store, id)), json);
+    });
+
+  token
+    .command('revoke')
+    .description('end a token at once')
+    .addOption(storeOption())
+    .argument('<id>', 'as token list shows it', readId)
+    .option('--json', 'print JSON')
+    .action(async (id: number, { store: domain, json }: Options) => {
+      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      const { ctx, storage } = database;
+      const { store } = await storage.read(() => requireStore(domain));
+      await storage.write(() => revoke(ctx, store, id));
+      if (json) printJson({ revoked: id });
+      else print(`Token ${id} works no more.`);
+    });
+
+  token
+    .command('list')
+    .description("list a store's tokens, without their secrets")
+    .addOption(storeOption())
+    .option('--json', 'print JSON')
+    .action(async ({ store: domain, json }: Options) => {
+      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      const { storage } = database;
+      const { store } = await storage.read(() => requireStore(domain));
+      const tokens = await storage.read(() => listTokens(store.id));
+      if (json) printJson(tokens.map((listed) => ({ ...rowOf(listed), scopes: listed.scopes })));
+      else printTable(tokens.map(rowOf), { none: `${domain} has no tokens.` });
+    });
+}
+
+function showOnce({ token, secret }: NewToken, json: boolean | undefined): void {
+  if (json) {
+    printJson({ ...rowOf(token), scopes: token.scopes, token: secret.reveal() });
+    return;
+  }
+  printFields({ id: token.id, name: token.name, scopes: token.scopes.join(','), token: secret.reveal() });
+  print('\nKeep it now: it is not shown again.');
+}
+
+function rowOf({ id, name, apiClientId, scopes: granted, createdAt, lastUsedAt, revokedAt }: Token): Row {
+  return {
+    id,
+    name,
+    api_client_id: apiClientId,
+    scopes: granted.join(','),
+    created_at: formatInstant(createdAt),
+    last_used_at: lastUsedAt === null ? null : formatInstant(lastUsedAt),
+    revoked_at: revokedAt === null ? null : formatInstant(revokedAt),
+  };
+}

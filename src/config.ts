@@ -1,0 +1,242 @@
+/** The configuration: the environment in, a frozen Config out, every problem reported together. */
+
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Secret } from './domain/secret.ts';
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+export type RateLimit = {
+  /** Requests per second that a caller may make for ever. */
+  readonly perSecond: number;
+  /** Requests that a caller may make at once. */
+  readonly burst: number;
+};
+
+/** What the command line needs to reach the database. */
+export type DatabaseConfig = {
+  /** Absolute path of the SQLite file. */
+  readonly databaseFile: string;
+  /** Absolute path of the key file. */
+  readonly keysFile: string;
+};
+
+export type Config = DatabaseConfig & {
+  readonly port: number;
+  readonly host: string;
+  /** Whether only programs on this machine can reach `host`. */
+  readonly isLoopback: boolean;
+  readonly isProduction: boolean;
+  /** `''` or `/path` without a slash at its end. */
+  readonly basePath: string;
+  readonly logLevel: (typeof logLevels)[number];
+  /** Null: off. */
+  readonly rateLimit: RateLimit | null;
+  /** Addresses and networks whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+  /** What a scraper from another machine has to present; null: only this machine may read the metrics. */
+  readonly metricsToken: Secret | null;
+  readonly limits: Limits;
+};
+
+/** The maxima of everything that could grow. */
+export type Limits = typeof limits;
+
+export const limits = Object.freeze({
+  bodyBytesMax: 65_536,
+  headerBytesMax: 16_384,
+  headersMax: 100,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 65_000,
+  connectionsMax: 4_096,
+  /** How long requests in flight may take once the service is told to stop. */
+  stopTimeoutMs: 25_000,
+  scriptsQueuedMax: 4_096,
+  scriptsInGroupMax: 256,
+  lockWaitMaxMs: 5_000,
+  rateLimitedCallersMax: 20_000,
+  idempotencyKeysInFlightMax: 8_192,
+  searchMissesMax: 10,
+  searchMissPeriodMs: 60 * 60 * 1_000,
+  tokenUsesPeriodMs: 60_000,
+  upkeepPeriodMs: 60_000,
+  upkeepRowsMax: 500,
+  /** One page of cards is verified in the background every so often. */
+  auditPeriodMs: 5_000,
+  readinessPeriodMs: 1_000,
+});
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  /** One a variable: its name and what it takes. */
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`The configuration is wrong:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads variables and collects what is wrong with them. An empty variable counts as absent. */
+class Reader {
+  readonly problems: string[] = [];
+  readonly #environment: Environment;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  /** `parse` answers undefined for a text that it does not take; `takes` says what it does. */
+  read<T>(name: string, absent: T, takes: string, parse: (text: string) => T | undefined): T {
+    const text = this.#environment[name];
+    if (text === undefined || text === '') return absent;
+    const value = parse(text);
+    if (value !== undefined) return value;
+    this.problems.push(`${name}=${text}: takes ${takes}`);
+    return absent;
+  }
+
+  /** A secret from the variable, or from the file that `<name>_FILE` names. */
+  readSecret(name: string, { lengthMin }: { readonly lengthMin: number }): Secret | null {
+    const file = this.#environment[`${name}_FILE`];
+    let text = this.#environment[name];
+    if (file) {
+      if (text) this.problems.push(`${name} and ${name}_FILE: only one of them may be set`);
+      try {
+        text = readFileSync(file, 'utf8').trim();
+      } catch {
+        this.problems.push(`${name}_FILE=${file}: takes the path of a file that can be read`);
+        return null;
+      }
+    }
+    if (!text) return null;
+    if (text.length < lengthMin)
+      this.problems.push(`${name}: takes a secret of at least ${lengthMin} characters`);
+    return new Secret(text);
+  }
+
+  finish<T extends object>(value: T): Readonly<T> {
+    if (this.problems.length > 0) throw new ConfigError(this.problems);
+    return Object.freeze(value);
+  }
+}
+
+/**
+ * The configuration of the service.
+ * @throws ConfigError that names every variable that is wrong.
+ */
+export function readConfig(environment: Environment = process.env): Config {
+  const reader = new Reader(environment);
+  const host = reader.read(
+    'HOST',
+    '127.0.0.1',
+    'an address or host name, such as 127.0.0.1 or 0.0.0.0',
+    (text) => (isIP(text) !== 0 || /^[a-z0-9.-]+$/i.test(text) ? text : undefined),
+  );
+  return reader.finish({
+    ...readDatabase(reader),
+    port: reader.read('PORT', 3000, 'a port from 0 (any free one) to 65535', parsePort),
+    host,
+    isLoopback: isLoopback(host),
+    isProduction: environment['NODE_ENV'] === 'production',
+    basePath: reader.read(
+      'BASE_PATH',
+      '',
+      'a path such as /apps/gcf/api, of letters, digits and -._~',
+      parseBasePath,
+    ),
+    logLevel: reader.read('LOG_LEVEL', 'info', `one of ${logLevels.join(', ')}`, (text) =>
+      logLevels.find((level) => level === text),
+    ),
+    rateLimit: reader.read<RateLimit | null>(
+      'RATE_LIMIT',
+      { perSecond: 500, burst: 1_000 },
+      'requests per second and burst, such as 50/100, or off',
+      parseRateLimit,
+    ),
+    trustedProxies: reader.read<readonly string[]>(
+      'TRUSTED_PROXIES',
+      [],
+      'addresses or networks separated by commas, such as 10.0.0.0/8,::1',
+      parseNetworks,
+    ),
+    metricsToken: reader.readSecret('METRICS_TOKEN', { lengthMin: 16 }),
+    limits,
+  });
+}
+
+/** What the commands need that only work on the database. @throws ConfigError. */
+export function readDatabaseConfig(environment: Environment = process.env): DatabaseConfig {
+  const reader = new Reader(environment);
+  return reader.finish(readDatabase(reader));
+}
+
+function readDatabase(reader: Reader): DatabaseConfig {
+  const databaseFile = reader.read(
+    'DATABASE_URL',
+    resolve('data/largesse.db'),
+    'the file of the embedded database, such as file:./data/largesse.db',
+    parseDatabaseUrl,
+  );
+  const beside = join(dirname(databaseFile), 'largesse.keys.json');
+  return {
+    databaseFile,
+    keysFile: reader.read('KEYS_FILE', beside, 'the path of the key file', (text) => resolve(text)),
+  };
+}
+
+function parseDatabaseUrl(text: string): string | undefined {
+  if (!text.startsWith('file:') || text.includes('?') || text.includes('#')) return undefined;
+  try {
+    const path = text.startsWith('file://') ? fileURLToPath(text) : text.slice('file:'.length);
+    return path === '' || path.endsWith('/') ? undefined : resolve(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function parsePort(text: string): number | undefined {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  return port <= 65_535 ? port : undefined;
+}
+
+function parseBasePath(text: string): string | undefined {
+  const path = text.replace(/\/$/, '');
+  if (path === '') return '';
+  const segments = path.split('/').slice(1);
+  const isPath =
+    path.startsWith('/') && segments.every((segment) => /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/.test(segment));
+  return isPath ? path : undefined;
+}
+
+function parseRateLimit(text: string): RateLimit | null | undefined {
+  if (text === 'off') return null;
+  const [, rate, burst] = /^(\d{1,6}(?:\.\d{1,3})?)(?:[/,:; ]+(\d{1,6}))?$/.exec(text) ?? [];
+  const perSecond = Number(rate);
+  if (!(perSecond > 0)) return undefined;
+  const most = burst === undefined ? Math.max(1, Math.ceil(perSecond * 2)) : Number(burst);
+  return most >= 1 ? { perSecond, burst: most } : undefined;
+}
+
+function parseNetworks(text: string): readonly string[] | undefined {
+  const networks = text.split(',').map((network) => network.trim());
+  return networks.every(isNetwork) ? networks : undefined;
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
+}
+
+/** Whether a host name or address can only be reached from this machine. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
+  return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
+}

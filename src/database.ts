@@ -1,0 +1,63 @@
+/** The database and its keys, opened together: neither is of use without the other. */
+
+import { systemChance, systemClock, type Clock } from './clock-and-chance.ts';
+import { limits, type DatabaseConfig } from './config.ts';
+import type { Context } from './context.ts';
+import { KeyFileError, makeKeyFile, readKeyFile } from './key-file.ts';
+import { keysOf } from './keys.ts';
+import { checkKeys, hasKeys } from './service/key-check.ts';
+import { loadMigrations, MigrationError, pending } from './storage/migrate.ts';
+import { openSqlite } from './storage/sqlite.ts';
+import type { Storage, StorageObserver } from './storage/storage.ts';
+
+export type Database = AsyncDisposable & { readonly ctx: Context; readonly storage: Storage };
+
+export type OpenOptions = {
+  /** Whether the file, its schema and its keys are made or brought up to date, or must be there as they should be. */
+  readonly prepare: boolean;
+  readonly observer?: StorageObserver;
+  readonly clock?: Clock;
+};
+
+const nobody: StorageObserver = { committed() {}, failed() {} };
+
+/** @throws MigrationError, KeyFileError, or Error if the file is not there or is no database. */
+export async function openDatabase(
+  config: DatabaseConfig,
+  { prepare, observer = nobody, clock = systemClock }: OpenOptions,
+): Promise<Database> {
+  const chance = systemChance(clock);
+  const storage = openSqlite({
+    file: config.databaseFile,
+    create: prepare,
+    clock,
+    observer,
+    queueMax: limits.scriptsQueuedMax,
+    groupMax: limits.scriptsInGroupMax,
+    lockWaitMaxMs: limits.lockWaitMaxMs,
+  });
+  try {
+    const migrations = loadMigrations('sqlite');
+    if (prepare) await storage.migrate(migrations);
+    const missing = pending(migrations, await storage.applied());
+    if (missing.length > 0)
+      throw new MigrationError('the database is older than this version: run "largesse migrate"');
+
+    if (prepare && !readKeyFile(config.keysFile)) {
+      if (await storage.read(hasKeys)) throw new KeyFileError(missingKeys(config));
+      makeKeyFile(config.keysFile, chance);
+    }
+    const masters = readKeyFile(config.keysFile);
+    if (!masters) throw new KeyFileError(missingKeys(config));
+    const ctx: Context = { clock, chance, keys: keysOf(masters) };
+    await storage.write(() => checkKeys(ctx));
+    return { ctx, storage, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
+  } catch (error) {
+    await storage[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+function missingKeys({ keysFile, databaseFile }: DatabaseConfig): string {
+  return `the key file ${keysFile} is missing, and ${databaseFile} was written with its keys: put it back, or set KEYS_FILE`;
+}

@@ -1,0 +1,103 @@
+/**
+ * The record: a gift card as the rest of the world reads it, in the specification's order.
+ *
+ * Terms: a *claim* is a field of the record that a client sends along with an update although the
+ * update cannot set it, because it sends back the record that it read.
+ */
+
+import type { Card } from './card.ts';
+import { formatInstant } from './day.ts';
+import { parseEmail } from './email.ts';
+import { formatMoney, parseAmount } from './money.ts';
+
+export type GiftCardRecord = {
+  readonly id: number;
+  readonly balance: string;
+  readonly created_at: string;
+  readonly currency: string;
+  readonly initial_value: string;
+  readonly disabled_at: string | null;
+  readonly line_item_id: number | null;
+  readonly api_client_id: number | null;
+  readonly user_id: number | null;
+  readonly customer_id: number | null;
+  readonly customer_email: string | null;
+  readonly recipient_id: number | null;
+  readonly recipient_email: string | null;
+  readonly note: string | null;
+  readonly expires_on: string | null;
+  readonly message: string | null;
+  readonly last_characters: string;
+  readonly order_id: number | null;
+};
+
+/** The record of a card. The code is no part of it: only the answer to a creation adds it. */
+export function recordOf(card: Card): GiftCardRecord {
+  return {
+    id: card.id,
+    balance: formatMoney(card.balance),
+    created_at: formatInstant(card.createdAt),
+    currency: card.initialValue.currency.code,
+    initial_value: formatMoney(card.initialValue),
+    disabled_at: card.disabledAt === null ? null : formatInstant(card.disabledAt),
+    line_item_id: card.lineItemId,
+    api_client_id: card.apiClientId,
+    user_id: card.userId,
+    customer_id: card.customer?.id ?? null,
+    customer_email: card.customer?.email ?? null,
+    recipient_id: card.recipient?.id ?? null,
+    recipient_email: card.recipient?.email ?? null,
+    note: card.note,
+    expires_on: card.expiresOn,
+    message: card.message,
+    last_characters: card.lastCharacters,
+    order_id: card.orderId,
+  };
+}
+
+/** The fields that no operation sets by their own name, in the specification's order. */
+export const claimableFields = [
+  'id',
+  'created_at',
+  'currency',
+  'initial_value',
+  'disabled_at',
+  'line_item_id',
+  'api_client_id',
+  'user_id',
+  'customer_id',
+  'customer_email',
+  'recipient_id',
+  'recipient_email',
+  'message',
+  'last_characters',
+  'order_id',
+] as const satisfies readonly (keyof GiftCardRecord)[];
+
+export type ClaimableField = (typeof claimableFields)[number];
+
+/** Whether a claim says what the card's record says, whichever way it is written. */
+export function isTrue(claim: unknown, field: ClaimableField, card: Card): boolean {
+  const recorded = recordOf(card)[field];
+  if (claim === recorded) return true;
+  if (typeof recorded === 'number') return claim === String(recorded);
+  if (recorded === null) return claim === '';
+  switch (field) {
+    case 'initial_value': {
+      const amount = parseAmount(claim, { currency: card.initialValue.currency, zeroAllowed: false });
+      return amount.ok && amount.value.minor === card.initialValue.minor;
+    }
+    case 'customer_email':
+    case 'recipient_email':
+      return isSameAddress(claim, recorded);
+    case 'last_characters':
+      return typeof claim === 'string' && claim.toLowerCase() === recorded;
+    default:
+      return false;
+  }
+}
+
+function isSameAddress(left: unknown, right: string): boolean {
+  const [one, other] = [parseEmail(left), parseEmail(right)];
+  return one.ok && other.ok && one.value.key === other.value.key;
+}

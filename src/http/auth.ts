@@ -1,0 +1,206 @@
+/**
+ * Who calls: access tokens, app-proxy signatures, and development mode's open door.
+ *
+ * A signature proves the way a request came, not who sent it, so it never lets anybody in by
+ * itself: it narrows what a token may do, and at most stands for a signed-in customer's search.
+ */
+
+import { createHmac } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { isLoopback } from '../config.ts';
+import type { Context } from '../context.ts';
+import {
+  isWellFormed,
+  proxyParameters,
+  signatureAgeMaxSeconds,
+  signingText,
+  type QueryParameter,
+} from '../domain/app-proxy.ts';
+import { Fault } from '../domain/fault.ts';
+import { parseDomain, scopes as allScopes, type Scope, type Store } from '../domain/store.ts';
+import { sameBytes } from '../keys.ts';
+import { findOpenDemonstrationStore, identify, type Identity } from '../service/caller.ts';
+import { parseToken, type PresentedToken } from '../service/token.ts';
+import type { Storage } from '../storage/storage.ts';
+import { openProxySecret, type StoreRecord } from '../storage/store.ts';
+
+export type Caller = {
+  readonly store: Store;
+  readonly scopes: readonly Scope[];
+  /** Null where no API client stands behind the request. */
+  readonly apiClientId: number | null;
+  readonly tokenId: number | null;
+  /** What the ledger notes as who did it. */
+  readonly actor: string;
+  /** The signed-in customer whose own cards are all that may be seen; null: every card. */
+  readonly onlyCustomerId: number | null;
+};
+
+export type Authentication = {
+  readonly ctx: Context;
+  readonly storage: Storage;
+  /** Whether development mode may let requests in without a credential. */
+  readonly developmentMode: boolean;
+};
+
+/**
+ * The caller of a request.
+ * @param customerMaySearch whether a signed-in customer of a store that allows it may make this request.
+ * @throws Fault `unauthenticated`, `invalid-signature` or `cross-site-request`.
+ */
+export async function authenticate(
+  { ctx, storage, developmentMode }: Authentication,
+  request: FastifyRequest,
+  {
+    query,
+    customerMaySearch,
+  }: { readonly query: readonly QueryParameter[]; readonly customerMaySearch: boolean },
+): Promise<Caller> {
+  const token = presentedToken(request);
+  const proxied = proxiedBy(query);
+  if (!token && !proxied) {
+    if (!developmentMode) throw new Fault('unauthenticated');
+    return enterDevelopment(storage, request);
+  }
+  const identity = await storage.read(() => identify({ token, shop: proxied?.shop ?? null }));
+  if (proxied) verifySignature(ctx, proxied, { query, record: identity.shop });
+  if (token) return tokenCaller(identity, proxied !== null);
+  return customerCaller(identity.shop, proxied, customerMaySearch);
+}
+
+/** The one token that the request presents in any of the three header forms; null if it presents none. */
+function presentedToken({ headers }: FastifyRequest): PresentedToken | null {
+  const presented = new Set<string>();
+  if (headers.authorization !== undefined) {
+    const [, bearer] = /^bearer +(\S+) *$/i.exec(headers.authorization) ?? [];
+    if (bearer === undefined) throw new Fault('unauthenticated');
+    presented.add(bearer);
+  }
+  for (const name of ['x-access-token', 'x-gcf-access-token']) {
+    const value = headers[name];
+    if (typeof value === 'string') presented.add(value.trim());
+  }
+  const [text, ...others] = presented;
+  if (text === undefined) return null;
+  const token = others.length === 0 ? parseToken(text) : undefined;
+  if (!token) throw new Fault('unauthenticated');
+  return token;
+}
+
+function tokenCaller({ token: found, shop }: Identity, isSigned: boolean): Caller {
+  if (!found) throw new Fault('unauthenticated');
+  const { token, record } = found;
+  if (isSigned && shop?.store.id !== record.store.id) throw new Fault('invalid-signature');
+  if (record.store.requireSignature && !isSigned) throw new Fault('invalid-signature');
+  return {
+    store: record.store,
+    scopes: token.scopes,
+    apiClientId: token.apiClientId,
+    tokenId: token.id,
+    actor: `api_client:${token.apiClientId}`,
+    onlyCustomerId: null,
+  };
+}
+
+function customerCaller(
+  record: StoreRecord | undefined,
+  proxied: Proxied | null,
+  customerMaySearch: boolean,
+): Caller {
+  const customerId = proxied?.customerId ?? null;
+  if (!record || !customerMaySearch || !record.store.customerSearch || customerId === null) {
+    throw new Fault('unauthenticated');
+  }
+  return {
+    store: record.store,
+    scopes: ['read_gift_cards'],
+    apiClientId: null,
+    tokenId: null,
+    actor: `customer:${customerId}`,
+    onlyCustomerId: customerId,
+  };
+}
+
+/** What a signed request says of itself, before its signature is verified. */
+type Proxied = {
+  readonly shop: string;
+  readonly timestamp: number;
+  readonly signature: Uint8Array;
+  readonly customerId: number | null;
+};
+
+/** Null if the request carries no signature. @throws Fault `invalid-signature` if a parameter is missing or misshapen. */
+function proxiedBy(query: readonly QueryParameter[]): Proxied | null {
+  const given = new Map(query);
+  const signature = given.get('signature');
+  if (signature === undefined) return null;
+  const shop = parseDomain(given.get('shop') ?? '');
+  const timestamp = given.get('timestamp');
+  const allWellFormed = proxyParameters.every((name) =>
+    isWellFormed(name, given.get(name) ?? wellFormedAbsence[name]),
+  );
+  if (!shop.ok || timestamp === undefined || !allWellFormed) throw new Fault('invalid-signature');
+  const customer = given.get('logged_in_customer_id');
+  return {
+    shop: shop.value,
+    timestamp: Number(timestamp),
+    signature: Buffer.from(signature, 'hex'),
+    customerId: customer ? Number(customer) : null,
+  };
+}
+
+/** What stands in for a parameter that the proxy left out: shop, timestamp and signature may not be. */
+const wellFormedAbsence: Readonly<Record<(typeof proxyParameters)[number], string>> = {
+  shop: '',
+  logged_in_customer_id: '',
+  path_prefix: '/',
+  timestamp: '',
+  signature: '',
+};
+
+function verifySignature(
+  ctx: Context,
+  proxied: Proxied,
+  { query, record }: { readonly query: readonly QueryParameter[]; readonly record: StoreRecord | undefined },
+): void {
+  const secret = record && openProxySecret(ctx, record);
+  if (!secret) throw new Fault('invalid-signature');
+  const expected = createHmac('sha256', secret.reveal()).update(signingText(query)).digest();
+  if (!sameBytes(expected, proxied.signature)) throw new Fault('invalid-signature');
+  const ageSeconds = Math.abs(Math.floor(ctx.clock.now() / 1_000) - proxied.timestamp);
+  if (ageSeconds > signatureAgeMaxSeconds) throw new Fault('invalid-signature');
+}
+
+/**
+ * Development mode lets a program on this machine in without a credential. It is closed to pages of
+ * other sites (a browser would send their requests here), to names that were rebound to this
+ * address, to what a proxy hands on, and as soon as the database holds a real store.
+ */
+async function enterDevelopment(storage: Storage, { headers }: FastifyRequest): Promise<Caller> {
+  const host = headers.host ?? '';
+  if (!isLoopback(hostName(host)) || isForwarded(headers)) throw new Fault('cross-site-request');
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') throw new Fault('cross-site-request');
+  if (headers.origin !== undefined && headers.origin !== `http://${host}`)
+    throw new Fault('cross-site-request');
+  const store = await storage.read(findOpenDemonstrationStore);
+  if (!store) throw new Fault('unauthenticated');
+  return {
+    store,
+    scopes: allScopes,
+    apiClientId: null,
+    tokenId: null,
+    actor: 'development',
+    onlyCustomerId: null,
+  };
+}
+
+function hostName(host: string): string {
+  return host.replace(/:\d{1,5}$/, '');
+}
+
+function isForwarded(headers: FastifyRequest['headers']): boolean {
+  return ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'].some(
+    (name) => headers[name] !== undefined,
+  );
+}

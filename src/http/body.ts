@@ -1,0 +1,149 @@
+/**
+ * Bodies: JSON or a form, bare or wrapped in `gift_card`, read into named parameters.
+ *
+ * What cannot be read at all is a 400 or 415; what was read but may not stand there is a refusal
+ * of its name, told together with all others.
+ */
+
+import { Fault, type Refusals } from '../domain/fault.ts';
+import { InexactNumber } from '../domain/money.ts';
+import { findRepeated, MalformedError, parseUrlEncoded } from './query.ts';
+
+export type Body = {
+  readonly parameters: ReadonlyMap<string, unknown>;
+  /** In a form everything is text, so that booleans are read from text too. */
+  readonly isForm: boolean;
+};
+
+/** The name that a wrapped body has. */
+export const wrapper = 'gift_card';
+const wrappedName = /^gift_card\[([^[\]]*)\]$/;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+export type RawBody = {
+  readonly contentType: string | undefined;
+  readonly encoding: string | undefined;
+  readonly bytes: Uint8Array;
+};
+
+/** A body that was not sent. */
+export const noBody: RawBody = { contentType: undefined, encoding: undefined, bytes: new Uint8Array() };
+
+/**
+ * Reads a body. A request without one has no parameters.
+ * @throws Fault `unsupported-media-type` or `invalid-body`.
+ */
+export function parseBody({ contentType, encoding, bytes }: RawBody, refusals: Refusals): Body {
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw new Fault('unsupported-media-type');
+  if (contentType === undefined) {
+    if (bytes.length > 0) throw new Fault('unsupported-media-type');
+    return { parameters: new Map(), isForm: false };
+  }
+  switch (mediaType(contentType)) {
+    case 'application/json':
+      return { parameters: unwrap(parseJson(decode(bytes)), refusals), isForm: false };
+    case 'application/x-www-form-urlencoded':
+      return { parameters: unwrap(parseForm(decode(bytes)), refusals), isForm: true };
+    default:
+      throw new Fault('unsupported-media-type');
+  }
+}
+
+/** The media type without its parameters; undefined if the text is in another character set than UTF-8. */
+function mediaType(contentType: string): string | undefined {
+  const [type = '', ...parameters] = contentType.split(';');
+  const charset = parameters
+    .map((part) => part.trim().toLowerCase())
+    .find((part) => part.startsWith('charset='));
+  if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) return undefined;
+  return type.trim().toLowerCase();
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw new Fault('invalid-body', { detail: 'The body is not valid UTF-8.' });
+  }
+}
+
+type Entries = readonly (readonly [name: string, value: unknown])[];
+
+function parseJson(text: string): Entries {
+  let value: unknown;
+  try {
+    value = mayHoldInexactNumber.test(text) ? JSON.parse(text, keepInexactNumbers) : JSON.parse(text);
+  } catch {
+    throw new Fault('invalid-body', { detail: 'The body is not valid JSON.' });
+  }
+  if (!isObject(value)) throw new Fault('invalid-body', { detail: 'The body is not an object.' });
+  return Object.entries(value);
+}
+
+/** A number of up to 15 digits without an exponent is exact; only longer ones are worth the slower way. */
+const mayHoldInexactNumber = /[0-9.]{16}|[0-9][eE]/;
+
+function keepInexactNumbers(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value !== 'number' || context?.source === undefined) return value;
+  return isSameDecimal(context.source, String(value)) ? value : new InexactNumber(context.source);
+}
+
+/** Whether two decimal notations, exponents allowed, are the same number. */
+function isSameDecimal(left: string, right: string): boolean {
+  const [one, other] = [normalised(left), normalised(right)];
+  return one !== undefined && one === other;
+}
+
+function normalised(text: string): string | undefined {
+  const [, sign, whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+  if (sign === undefined) return undefined;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  if (significant === '') return '0';
+  return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
+}
+
+function isObject(value: unknown): value is object {
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof InexactNumber)
+  );
+}
+
+/** A form's fields; `gift_card[name]` becomes part of one wrapped object. */
+function parseForm(text: string): Entries {
+  let fields;
+  try {
+    fields = parseUrlEncoded(text);
+  } catch (error) {
+    if (error instanceof MalformedError)
+      throw new Fault('invalid-body', { detail: `The form is malformed: ${error.message}.` });
+    throw error;
+  }
+  const repeated = findRepeated(fields);
+  if (repeated !== undefined) throw new Fault('invalid-body', { errors: { [repeated]: ['is given twice'] } });
+  const bare: [string, unknown][] = [];
+  const wrapped: [string, unknown][] = [];
+  for (const [name, value] of fields) {
+    const inner = wrappedName.exec(name)?.[1];
+    (inner === undefined ? bare : wrapped).push([inner ?? name, value === '' ? null : value]);
+  }
+  return wrapped.length === 0 ? bare : [...bare, [wrapper, Object.fromEntries(wrapped)]];
+}
+
+function unwrap(entries: Entries, refusals: Refusals): ReadonlyMap<string, unknown> {
+  const wrapped = entries.find(([name]) => name === wrapper);
+  if (!wrapped) return new Map(entries);
+  if (entries.length > 1) {
+    refusals.add(wrapper, 'cannot be combined with parameters outside it');
+    return new Map();
+  }
+  const [, inner] = wrapped;
+  if (!isObject(inner)) {
+    refusals.add(wrapper, 'must be an object');
+    return new Map();
+  }
+  return new Map(Object.entries(inner));
+}

@@ -1,0 +1,192 @@
+/** The four operations over HTTP: parameters in, one script, an answer out. */
+
+import type { Card } from '../domain/card.ts';
+import { Fault, Refusals } from '../domain/fault.ts';
+import { claimableFields, recordOf, type ClaimableField } from '../domain/record.ts';
+import { issue, refuseIssue, retrieve, search, update } from '../service/card.ts';
+import type { Answer } from '../service/idempotency.ts';
+import { checkSearchBudget, countSearchMiss } from '../service/search-budget.ts';
+import { wrapper, type Body } from './body.ts';
+import { etagOf, isKnown, matchedVersions } from './etag.ts';
+import type { Exchange } from './exchange.ts';
+import * as parameters from './parameters.ts';
+import type { Parameter, Reading } from './parameters.ts';
+
+/** `POST /gift_card` */
+export async function postCard(exchange: Exchange): Promise<Answer> {
+  const { ctx, caller, basePath } = exchange;
+  const { store } = caller;
+  const refusals = new Refusals();
+  const body = exchange.readBody(refusals);
+  const read = reader(body, { store, now: ctx.clock.now(), isForm: body.isForm }, refusals);
+
+  const value = read('initial_value', parameters.initialValue);
+  const expiresOn = read('expires_on', parameters.expiresOnOrLater) ?? null;
+  const customer = read('email', parameters.email) ?? null;
+  const recipient = read('recipient_email', parameters.recipientEmail) ?? null;
+  const note = read('note', parameters.note) ?? null;
+  const message = read('message', parameters.message) ?? null;
+  const code = read('code', parameters.code) ?? null;
+  read('currency', parameters.currency);
+  refuseOthers(body, refusals, {
+    known: creationParameters,
+    // A field of the record that a creation cannot set may be sent along as null.
+    isHarmless: (name, sent) => recordFields.has(name) && sent === null,
+    refusalOf: (name) => (recordFields.has(name) ? 'cannot be set' : unknown),
+  });
+
+  return exchange.write(body, function* () {
+    if (refusals.any || value === undefined) return yield* refuseIssue(ctx, { store, code, refusals });
+    const { apiClientId, actor } = caller;
+    const issued = yield* issue(ctx, {
+      store, apiClientId, actor, value, expiresOn, customer, recipient, note, message, code,
+    }); // prettier-ignore
+    const headers = { etag: etagOf(issued.card), location: `${basePath}/gift_card/${issued.card.id}` };
+    return answer(201, { ...recordOf(issued.card), code: issued.code.reveal() }, headers);
+  });
+}
+
+/** `GET /gift_card/{gift_card_id}` */
+export async function getCard(exchange: Exchange): Promise<Answer> {
+  const { storage, caller } = exchange;
+  const card = await storage.read(() => retrieve(caller.store.id, cardIdOf(exchange)));
+  return answerUnlessKnown(exchange, card);
+}
+
+/** `GET /gift_card?last_characters=…&email=…` */
+export async function searchCard(exchange: Exchange): Promise<Answer> {
+  const { ctx, storage, caller, query, searchBudget } = exchange;
+  const { store, onlyCustomerId } = caller;
+  const refusals = new Refusals();
+  const sent: Body = { parameters: new Map(query.filter(([, value]) => value !== '')), isForm: true };
+  const read = reader(sent, { store, now: ctx.clock.now(), isForm: true }, refusals);
+  const lastCharacters = read('last_characters', parameters.searchedCharacters);
+  const address = read('email', parameters.searchedEmail);
+  refusals.throwIfAny();
+  if (lastCharacters === undefined || address === undefined)
+    throw new Error('a parameter is missing, unrefused');
+
+  const card = await storage.read(function* () {
+    yield* checkSearchBudget(ctx, searchBudget, { store, address });
+    return yield* search(ctx, { store, address, lastCharacters, onlyCustomerId });
+  });
+  if (card) return answerUnlessKnown(exchange, card);
+  await storage.write(() => countSearchMiss(ctx, searchBudget, { store, address }));
+  throw new Fault('not-found');
+}
+
+/** `PUT /gift_card/{gift_card_id}` */
+export async function putCard(exchange: Exchange): Promise<Answer> {
+  const { ctx, caller, request } = exchange;
+  const { store, actor } = caller;
+  const refusals = new Refusals();
+  const body = exchange.readBody(refusals);
+  const read = reader(body, { store, now: ctx.clock.now(), isForm: body.isForm }, refusals);
+
+  const changes = withoutAbsent({
+    disable: read('disable', parameters.disable),
+    balance: read('balance', parameters.balance),
+    expiresOn: read('expires_on', parameters.expiresOn),
+    note: read('note', parameters.note),
+  });
+  const claims = new Map<ClaimableField, unknown>(
+    claimableFields.flatMap((field) =>
+      body.parameters.has(field) ? [[field, body.parameters.get(field)]] : [],
+    ),
+  );
+  const claimedCode = read('code', parameters.code) ?? null;
+  refuseOthers(body, refusals, {
+    known: updateParameters,
+    isHarmless: () => false,
+    refusalOf: () => unknown,
+  });
+
+  const cardId = cardIdOf(exchange);
+  const versions = matchedVersions(request.headers['if-match'], cardId);
+  return exchange.write(body, function* () {
+    const card = yield* update(ctx, {
+      store,
+      cardId,
+      actor,
+      changes,
+      claims,
+      claimedCode,
+      versions,
+      refusals,
+    });
+    return answer(200, recordOf(card), { etag: etagOf(card) });
+  });
+}
+
+const unknown = 'is not a known parameter';
+const recordFields: ReadonlySet<string> = new Set(['balance', ...claimableFields]);
+const creationParameters: ReadonlySet<string> = new Set(Object.keys({
+  initial_value: 0, expires_on: 0, email: 0, recipient_email: 0, note: 0, message: 0, code: 0, currency: 0,
+})); // prettier-ignore
+const updateParameters: ReadonlySet<string> = new Set([
+  'disable',
+  'balance',
+  'expires_on',
+  'note',
+  'code',
+  ...claimableFields,
+]);
+
+/** Reads parameters one by one: undefined where a parameter is absent, or refused and noted. */
+function reader({ parameters: sent }: Body, reading: Reading, refusals: Refusals) {
+  return <T>(name: string, { isRequired, read }: Parameter<T>): T | undefined => {
+    if (!sent.has(name)) {
+      if (isRequired && !refusals.has(wrapper)) refusals.add(name, parameters.required);
+      return undefined;
+    }
+    const parsed = read(sent.get(name), reading);
+    if (parsed.ok) return parsed.value;
+    refusals.add(name, parsed.refusal);
+    return undefined;
+  };
+}
+
+function refuseOthers(
+  { parameters: sent }: Body,
+  refusals: Refusals,
+  rules: {
+    readonly known: ReadonlySet<string>;
+    readonly isHarmless: (name: string, value: unknown) => boolean;
+    readonly refusalOf: (name: string) => string;
+  },
+): void {
+  for (const [name, value] of sent) {
+    if (!rules.known.has(name) && !rules.isHarmless(name, value)) refusals.add(name, rules.refusalOf(name));
+  }
+}
+
+type Present<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** Leaves out what is undefined, so that absent means absent. */
+function withoutAbsent<T extends object>(values: T): Present<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<T>;
+}
+
+/** The card that the path names. @throws Fault `not-found` for anything that cannot be an id. */
+function cardIdOf({ request }: Exchange): number {
+  const text = (request.params as { readonly gift_card_id: string }).gift_card_id;
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(id)) throw new Fault('not-found');
+  return id;
+}
+
+function answerUnlessKnown({ request }: Exchange, card: Card): Answer {
+  const headers = { etag: etagOf(card) };
+  if (isKnown(request.headers['if-none-match'], card))
+    return { status: 304, headers: { ...headers, 'cache-control': 'no-store' }, body: '' };
+  return answer(200, recordOf(card), headers);
+}
+
+/** An answer that holds one card's record. */
+function answer(status: number, record: object, headers: Readonly<Record<string, string>>): Answer {
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers },
+    body: JSON.stringify({ gift_card: record }),
+  };
+}

@@ -1,0 +1,36 @@
+/** Requests that cannot be read as HTTP: answered on the bare socket, and the connection closed. */
+
+import type { Socket } from 'node:net';
+import { Fault, type FaultCode } from '../domain/fault.ts';
+import { problemBody, problemHeaders, problems } from './problem.ts';
+
+/** Node's and llhttp's codes; anything else is a malformed request. */
+const faultCodes: Readonly<Record<string, FaultCode>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
+  HPE_HEADER_OVERFLOW: 'headers-too-large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body-too-large',
+};
+
+export function answerClientError(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  options: { readonly basePath: string; readonly requestId: string },
+): FaultCode | undefined {
+  // The client has gone: nobody reads an answer.
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy();
+    return undefined;
+  }
+  const fault = new Fault(faultCodes[error.code ?? ''] ?? 'invalid-request');
+  const { status, title } = problems[fault.code];
+  const body = JSON.stringify(problemBody(fault, options));
+  const headers = {
+    ...problemHeaders(fault),
+    'x-request-id': options.requestId,
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`);
+  return fault.code;
+}

@@ -1,0 +1,36 @@
+/** Entity tags: a gift card's version as HTTP's conditional requests (RFC 9110, 13) name it. */
+
+import type { Card } from '../domain/card.ts';
+
+/** The strong tag of a card's version. */
+export function etagOf({ id, version }: Card): string {
+  return `"${id}-${version}"`;
+}
+
+const listedTag = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/g;
+
+/** The tags that a header lists; `'*'` means any. Weak ones only match where `weak` comparison does. */
+function listTags(header: string, { weak }: { readonly weak: boolean }): '*' | readonly string[] {
+  if (header.trim() === '*') return '*';
+  return [...header.matchAll(listedTag)]
+    .filter(([, isWeak]) => weak || isWeak === undefined)
+    .map(([, , tag]) => tag ?? '');
+}
+
+/** Whether `If-None-Match` says that the client has this card as it is. */
+export function isKnown(ifNoneMatch: string | undefined, card: Card): boolean {
+  if (ifNoneMatch === undefined) return false;
+  const tags = listTags(ifNoneMatch, { weak: true });
+  return tags === '*' || tags.includes(etagOf(card).slice(1, -1));
+}
+
+/** The versions of a card that `If-Match` would change; null: any. A tag of another card is no version of it. */
+export function matchedVersions(ifMatch: string | undefined, cardId: number): readonly number[] | null {
+  if (ifMatch === undefined) return null;
+  const tags = listTags(ifMatch, { weak: false });
+  if (tags === '*') return null;
+  return tags.flatMap((tag) => {
+    const [, id, version] = /^(\d+)-(\d+)$/.exec(tag) ?? [];
+    return Number(id) === cardId ? [Number(version)] : [];
+  });
+}

@@ -1,0 +1,131 @@
+/** One request being answered: what a handler is given, and how it writes. */
+
+import type { FastifyRequest } from 'fastify';
+import type { Context } from '../context.ts';
+import type { QueryParameter } from '../domain/app-proxy.ts';
+import { Fault, type FaultCode, type Refusals } from '../domain/fault.ts';
+import { InexactNumber } from '../domain/money.ts';
+import { fingerprintOf, once, type Answer, type KeyUse, type Outcome } from '../service/idempotency.ts';
+import type { SearchBudget } from '../service/search-budget.ts';
+import type { Script } from '../storage/sql.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Caller } from './auth.ts';
+import { noBody, parseBody, type Body, type RawBody } from './body.ts';
+import { problemBody, problemHeaders, problems } from './problem.ts';
+
+export type Exchange = {
+  readonly request: FastifyRequest;
+  readonly ctx: Context;
+  readonly storage: Storage;
+  readonly caller: Caller;
+  /** Of the operation only: what the app proxy added is taken out. */
+  readonly query: readonly QueryParameter[];
+  readonly basePath: string;
+  readonly searchBudget: SearchBudget;
+  /** @throws Fault `unsupported-media-type` or `invalid-body`. */
+  readBody(refusals: Refusals): Body;
+  /** Runs the script that answers a write: once for an idempotency key, if the request has one. */
+  write(body: Body, script: () => Script<Answer>): Promise<Answer>;
+};
+
+/** The keys that are being worked on in this process. */
+export type KeysInFlight = Set<string>;
+
+/** Refusals that are an outcome: something was looked at and decided, so they are kept under the key. */
+const keptFaults: ReadonlySet<FaultCode> = new Set(['not-found', 'precondition-failed', 'invalid-parameter']);
+
+export function exchangeOf(
+  given: Omit<Exchange, 'readBody' | 'write'> & {
+    readonly keysInFlight: KeysInFlight;
+    readonly keysInFlightMax: number;
+  },
+): Exchange {
+  const { request, ctx, storage, caller, basePath, keysInFlight, keysInFlightMax } = given;
+  return {
+    ...given,
+    readBody: (refusals) => parseBody((request.body as RawBody | undefined) ?? noBody, refusals),
+    async write(body, script) {
+      const key = idempotencyKeyOf(request);
+      if (key === undefined) return storage.write(script);
+      const owner = { storeId: caller.store.id, apiClientId: caller.apiClientId ?? 0, key };
+      const name = `${owner.storeId} ${owner.apiClientId} ${key}`;
+      if (keysInFlight.has(name)) throw new Fault('idempotency-key-in-use', { retryAfterSeconds: 1 });
+      if (keysInFlight.size >= keysInFlightMax) throw new Fault('overloaded', { retryAfterSeconds: 1 });
+      keysInFlight.add(name);
+      try {
+        const fingerprint = fingerprintOf(ctx, [
+          request.method,
+          pathOf(request),
+          request.headers['if-match'] ?? null,
+          sortedParameters(body),
+        ]);
+        const { answer, replayed } = await writeOnce(
+          { ctx, storage, basePath, requestId: request.id },
+          { owner, fingerprint },
+          script,
+        );
+        return replayed
+          ? { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } }
+          : answer;
+      } finally {
+        keysInFlight.delete(name);
+      }
+    },
+  };
+}
+
+/**
+ * Runs the script once for a key. A refusal that decided something undoes the script's transaction
+ * and is kept in one of its own; if the process dies between the two, nothing was changed and the
+ * next attempt decides anew.
+ */
+async function writeOnce(
+  {
+    ctx,
+    storage,
+    basePath,
+    requestId,
+  }: Pick<Exchange, 'ctx' | 'storage' | 'basePath'> & { readonly requestId: string },
+  use: KeyUse,
+  script: () => Script<Answer>,
+): Promise<Outcome> {
+  try {
+    return await storage.write(() => once(ctx, use, script));
+  } catch (error) {
+    if (!(error instanceof Fault) || !keptFaults.has(error.code)) throw error;
+    const refusal: Answer = {
+      status: problems[error.code].status,
+      headers: problemHeaders(error),
+      body: JSON.stringify(problemBody(error, { basePath, requestId })),
+    };
+    return storage.write(() => once(ctx, use, () => constant(refusal)));
+  }
+}
+
+// oxlint-disable-next-line require-yield -- a script without a statement
+function* constant<T>(value: T): Script<T> {
+  return value;
+}
+
+/** @throws Fault `invalid-idempotency-key`. */
+function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
+  const key = headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))
+    throw new Fault('invalid-idempotency-key');
+  return key;
+}
+
+function pathOf({ url }: FastifyRequest): string {
+  return url.split('?', 1)[0] ?? url;
+}
+
+/** The parameters in an order that does not depend on how they were sent. A nested value is refused anyway. */
+function sortedParameters({ parameters }: Body): unknown {
+  return [...parameters]
+    .toSorted(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, value]) => {
+      if (value instanceof InexactNumber) return [name, value.source];
+      return [name, typeof value === 'object' && value !== null ? 'nested' : value];
+    });
+}

@@ -1,0 +1,90 @@
+/** Metrics in Prometheus's text format. They name route templates, never ids, and no money. */
+
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+export type Metrics = {
+  readonly contentType: string;
+  readonly render: () => Promise<string>;
+  readonly request: (request: {
+    readonly method: string;
+    readonly route: string;
+    readonly status: number;
+    readonly seconds: number;
+  }) => void;
+  readonly committed: (group: { readonly size: number; readonly seconds: number }) => void;
+  /** Cards that the background verification has gone over. */
+  readonly audited: (cards: number) => void;
+  readonly setMismatches: (count: number) => void;
+  readonly clientError: () => void;
+};
+
+export function createMetrics({ queueDepth }: { readonly queueDepth: () => number }): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+
+  const requests = new Histogram({
+    name: 'http_server_request_duration_seconds',
+    help: 'Duration of HTTP requests, by route template.',
+    labelNames: ['http_request_method', 'http_route', 'http_response_status_code'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+    registers,
+  });
+  const commits = new Histogram({
+    name: 'largesse_commit_duration_seconds',
+    help: 'Duration of database transactions that write, fsync included. Its count is the number of commits.',
+    buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1],
+    registers,
+  });
+  const groups = new Histogram({
+    name: 'largesse_commit_group_size',
+    help: 'Scripts that shared one commit.',
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+    registers,
+  });
+  new Gauge({
+    name: 'largesse_script_queue_depth',
+    help: 'Scripts that wait to be run.',
+    registers,
+    collect() {
+      this.set(queueDepth());
+    },
+  });
+  const audited = new Counter({
+    name: 'largesse_ledger_cards_verified_total',
+    help: 'Cards whose balance and chain were verified in the background.',
+    registers,
+  });
+  const mismatches = new Gauge({
+    name: 'largesse_ledger_mismatches',
+    help: 'Mismatches that the last complete background verification of the ledger found, or the present one so far if that is more.',
+    registers,
+  });
+  const failures = new Counter({
+    name: 'largesse_client_errors_total',
+    help: 'Connections whose request could not be read as HTTP.',
+    registers,
+  });
+
+  return {
+    contentType: registry.contentType,
+    render: () => registry.metrics(),
+    request(given) {
+      requests.observe(
+        {
+          http_request_method: given.method,
+          http_route: given.route,
+          http_response_status_code: given.status,
+        },
+        given.seconds,
+      );
+    },
+    committed({ size, seconds }) {
+      commits.observe(seconds);
+      groups.observe(size);
+    },
+    audited: (cards) => audited.inc(cards),
+    setMismatches: (count) => mismatches.set(count),
+    clientError: () => failures.inc(),
+  };
+}

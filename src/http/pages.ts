@@ -1,0 +1,66 @@
+/** What the service tells of itself: health, readiness, metrics, and its documentation. */
+
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isLoopback } from '../config.ts';
+import { Fault } from '../domain/fault.ts';
+import { sameBytes } from '../keys.ts';
+import { openApiDocument } from './openapi.ts';
+import { renderReference } from './reference/reference.ts';
+import { pagePaths } from './routes.ts';
+import type { Services } from './server.ts';
+
+const contentSecurityPolicy =
+  "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+export function addPages(app: FastifyInstance, services: Services, prefix: string): void {
+  const { config, metrics } = services;
+  const at = (name: keyof typeof pagePaths): string => `${prefix}${pagePaths[name]}`;
+
+  app.get(at('health'), (_request, reply) =>
+    reply.header('cache-control', 'no-store').send({ status: 'ok' }),
+  );
+
+  app.get(at('readiness'), async (_request, reply) => {
+    reply.header('cache-control', 'no-store');
+    if (!(await services.isReady()))
+      throw new Fault('unavailable', { detail: 'The database does not take writes.', retryAfterSeconds: 1 });
+    return { status: 'ready' };
+  });
+
+  app.get(at('metrics'), async (request, reply) => {
+    if (!mayReadMetrics(request, services)) throw new Fault('unauthenticated');
+    return reply
+      .header('cache-control', 'no-store')
+      .type(metrics.contentType)
+      .send(await metrics.render());
+  });
+
+  const document = openApiDocument(config.basePath);
+  const json = JSON.stringify(document, null, 2);
+  app.get(at('openapi'), (_request, reply) => reply.type('application/json; charset=utf-8').send(json));
+
+  const { html, css } = renderReference(document);
+  app.get(at('reference'), (_request, reply) =>
+    reply
+      .headers({ 'content-security-policy': contentSecurityPolicy, 'x-content-type-options': 'nosniff' })
+      .type('text/html; charset=utf-8')
+      .send(html),
+  );
+  app.get(at('referenceStyle'), (_request, reply) => reply.type('text/css; charset=utf-8').send(css));
+  // The address that a problem's type names leads to its explanation.
+  app.get(at('problem'), (request, reply) => {
+    const { code } = request.params as { readonly code: string };
+    if (!/^[a-z-]{1,64}$/.test(code)) throw new Fault('not-found');
+    return reply.redirect(`../../docs#problem-${code}`, 302);
+  });
+}
+
+/** A scraper on this machine, or one that presents the token. */
+function mayReadMetrics({ socket, headers }: FastifyRequest, { config }: Services): boolean {
+  if (config.metricsToken) {
+    const presented = Buffer.from(headers.authorization ?? '');
+    return sameBytes(presented, Buffer.from(`Bearer ${config.metricsToken.reveal()}`));
+  }
+  const isForwarded = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined;
+  return !isForwarded && isLoopback((socket.remoteAddress ?? '').replace('::ffff:', ''));
+}

@@ -1,0 +1,192 @@
+/** Problems: what a refusal looks like on the wire. One table gives every fault code its status. */
+
+import type { FastifyReply } from 'fastify';
+import type { Fault, FaultCode, FieldErrors } from '../domain/fault.ts';
+
+type Problem = {
+  readonly status: number;
+  readonly title: string;
+  /** When it is answered, for the documentation and where a fault brings no words of its own. */
+  readonly detail: string;
+};
+
+export const problems = {
+  'invalid-request': { status: 400, title: 'Bad Request', detail: 'The request is malformed.' },
+  'invalid-body': {
+    status: 400,
+    title: 'Bad Request',
+    detail: 'The body cannot be parsed, or is not an object.',
+  },
+  'invalid-query': {
+    status: 400,
+    title: 'Bad Request',
+    detail: 'The query is malformed, repeats a parameter, or has an unknown one.',
+  },
+  'invalid-idempotency-key': {
+    status: 400,
+    title: 'Bad Request',
+    detail: 'Idempotency-Key takes 1 to 255 visible ASCII characters.',
+  },
+  unauthenticated: {
+    status: 401,
+    title: 'Unauthorized',
+    detail: 'The request needs an access token that works.',
+  },
+  'invalid-signature': {
+    status: 401,
+    title: 'Unauthorized',
+    detail: "The app proxy's signature is missing, wrong, stale, or for another store.",
+  },
+  'insufficient-scope': {
+    status: 403,
+    title: 'Forbidden',
+    detail: 'The access token lacks the scope that this takes.',
+  },
+  'cross-site-request': {
+    status: 403,
+    title: 'Forbidden',
+    detail:
+      'Development mode answers only requests that this machine makes to itself, not those of other sites.',
+  },
+  'not-found': { status: 404, title: 'Not Found', detail: 'There is nothing here that you may see.' },
+  'method-not-allowed': {
+    status: 405,
+    title: 'Method Not Allowed',
+    detail: 'The path is known, but not with this method: see Allow.',
+  },
+  'request-timeout': {
+    status: 408,
+    title: 'Request Timeout',
+    detail: 'The request took too long to arrive.',
+  },
+  'idempotency-key-in-use': {
+    status: 409,
+    title: 'Conflict',
+    detail: 'A request with this Idempotency-Key is still being worked on.',
+  },
+  'precondition-failed': {
+    status: 412,
+    title: 'Precondition Failed',
+    detail: 'The gift card has changed: If-Match names another version.',
+  },
+  'body-too-large': { status: 413, title: 'Content Too Large', detail: 'A body may have 64 KiB.' },
+  'unsupported-media-type': {
+    status: 415,
+    title: 'Unsupported Media Type',
+    detail: 'A body is application/json or application/x-www-form-urlencoded, in UTF-8 and not compressed.',
+  },
+  'expectation-failed': {
+    status: 417,
+    title: 'Expectation Failed',
+    detail: 'The only expectation that is met is 100-continue.',
+  },
+  'invalid-parameter': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'Parameters were refused: errors names each.',
+  },
+  'idempotency-key-reused': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'This Idempotency-Key was used with another request.',
+  },
+  'too-many-requests': {
+    status: 429,
+    title: 'Too Many Requests',
+    detail: 'The rate limit is used up: see Retry-After.',
+  },
+  'too-many-misses': {
+    status: 429,
+    title: 'Too Many Requests',
+    detail: 'Too many searches for this address found nothing: see Retry-After.',
+  },
+  'headers-too-large': {
+    status: 431,
+    title: 'Request Header Fields Too Large',
+    detail: 'A request may have 100 header fields, and 16 KiB of them.',
+  },
+  'internal-error': {
+    status: 500,
+    title: 'Internal Server Error',
+    detail: 'A fault here. Whether the change was made is unknown: send it again with its Idempotency-Key.',
+  },
+  overloaded: {
+    status: 503,
+    title: 'Service Unavailable',
+    detail: 'Too much waits to be done; nothing of this was.',
+  },
+  unavailable: {
+    status: 503,
+    title: 'Service Unavailable',
+    detail:
+      'The database cannot be reached. Whether the change was made is unknown: send it again with its Idempotency-Key.',
+  },
+  closing: {
+    status: 503,
+    title: 'Service Unavailable',
+    detail: 'The service is closing; nothing of this was done.',
+  },
+} as const satisfies Record<FaultCode, Problem>;
+
+export type ProblemBody = {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly errors: FieldErrors | string;
+  readonly request_id: string;
+};
+
+export const problemContentType = 'application/problem+json; charset=utf-8';
+
+/** The path, from the service's root, that explains a problem; it ends in the problem's code. */
+export function problemPath(code: FaultCode): string {
+  return `/docs/problems/${code}`;
+}
+
+export function problemBody(
+  fault: Fault,
+  { basePath, requestId }: { basePath: string; requestId: string },
+): ProblemBody {
+  const { status, title, detail } = problems[fault.code];
+  return {
+    type: `${basePath}${problemPath(fault.code)}`,
+    title,
+    status,
+    detail: fault.detail ?? detail,
+    errors: fault.errors ?? title,
+    request_id: requestId,
+  };
+}
+
+/** The headers that belong to a problem itself, whoever it is told. */
+export function problemHeaders(fault: Fault): Record<string, string> {
+  return {
+    'content-type': problemContentType,
+    'cache-control': 'no-store',
+    ...(fault.retryAfterSeconds !== undefined && { 'retry-after': String(fault.retryAfterSeconds) }),
+    ...challenge(fault),
+  };
+}
+
+function challenge({ code }: Fault): Record<string, string> {
+  switch (code) {
+    case 'unauthenticated':
+      return { 'www-authenticate': 'Bearer realm="largesse"' };
+    case 'invalid-signature':
+      return { 'www-authenticate': 'Bearer realm="largesse", AppProxy realm="largesse"' };
+    default:
+      return {};
+  }
+}
+
+export function sendProblem(
+  reply: FastifyReply,
+  fault: Fault,
+  options: { basePath: string; requestId: string },
+): FastifyReply {
+  return reply
+    .code(problems[fault.code].status)
+    .headers(problemHeaders(fault))
+    .send(JSON.stringify(problemBody(fault, options)));
+}

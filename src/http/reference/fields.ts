@@ -1,0 +1,125 @@
+/** Tables of parameters, headers and the fields of objects, for the reference page. */
+import { renderMarkdown } from './markdown.ts';
+import { joinMarkup, markup } from './markup.ts';
+import type { Fragment, Markup } from './markup.ts';
+import type { OpenApiDocument, Schema } from './document.ts';
+import { constraintsOf, describeType, shapeHasFields, shapeOf, typeOf } from './schema.ts';
+import type { Shape } from './schema.ts';
+
+/** Whether the schema is of what a client sends, or of what it is sent: presence reads differently. */
+export type Direction = 'request' | 'answer';
+
+/** How deep in which table a part is. */
+interface Place {
+  readonly direction: Direction;
+  /** The names of the objects around: one within itself is linked, not unfolded again. */
+  readonly trail: readonly string[];
+}
+
+/** One row of a table of parameters, headers or properties. */
+export interface Row {
+  readonly name: string;
+  /** What is said of presence; undefined says nothing, as of what is in every answer. */
+  readonly presence: 'required' | 'optional' | undefined;
+  readonly schema: Schema;
+  readonly description?: string | undefined;
+  readonly deprecated?: boolean | undefined;
+}
+
+/** A table with a row for each of `rows`; what an object's fields are stands below its description. */
+export function renderRows(document: OpenApiDocument, rows: readonly Row[], direction: Direction): Markup {
+  return renderTable(document, rows, { direction, trail: [] });
+}
+
+function renderTable(document: OpenApiDocument, rows: readonly Row[], place: Place): Markup {
+  return markup`<table class="fields">
+<colgroup><col class="what"><col></colgroup>
+<thead><tr><th scope="col">Name and type</th><th scope="col">Description</th></tr></thead>
+<tbody>${rows.map((row) => renderRow(document, row, place))}</tbody>
+</table>`;
+}
+
+/** The table of a schema's properties, or one such table for each form it may take; nothing for a plain value. */
+export function renderFields(
+  document: OpenApiDocument,
+  schema: Schema,
+  direction: Direction,
+): Markup | undefined {
+  return renderShape(document, shapeOf(document, schema), { direction, trail: [] });
+}
+
+function renderShape(document: OpenApiDocument, shape: Shape, place: Place): Markup | undefined {
+  const { name, schema, alternatives } = shape;
+  const isAround = name !== undefined && place.trail.includes(name);
+  if (isAround || !shapeHasFields(document, shape)) return undefined;
+  const within = name === undefined ? place : { ...place, trail: [...place.trail, name] };
+  if (alternatives.length > 0) {
+    return markup`<p class="forms">One of these forms:</p>
+<ol class="forms">${alternatives.map((form) => renderForm(document, form, within))}</ol>`;
+  }
+  const { items, properties = {}, required = [], additionalProperties: others } = schema;
+  if (items !== undefined) return renderShape(document, shapeOf(document, items), within);
+  const rows = Object.entries(properties).map(([property, value]): Row => {
+    return {
+      name: property,
+      presence: presenceOf(required.includes(property), place.direction),
+      schema: value,
+    };
+  });
+  return markup`${renderTable(document, rows, within)}${
+    others === false ? markup`<p class="note">No other fields.</p>` : undefined
+  }${
+    typeof others === 'object'
+      ? markup`<p class="note">Any other field: ${describeType(document, others)}.</p>`
+      : undefined
+  }`;
+}
+
+function presenceOf(isRequired: boolean, direction: Direction): Row['presence'] {
+  if (!isRequired) return 'optional';
+  // What every answer has needs no mark on every line.
+  return direction === 'request' ? 'required' : undefined;
+}
+
+function renderForm(document: OpenApiDocument, form: Shape, place: Place): Markup {
+  const { title, description } = form.schema;
+  const label = title === undefined ? typeOf(document, form) : markup`${title}`;
+  return markup`<li><p><strong>${label}</strong></p>
+${description === undefined ? undefined : renderMarkdown(description)}
+${renderShape(document, form, place)}</li>`;
+}
+
+function renderRow(document: OpenApiDocument, row: Row, place: Place): Markup {
+  const shape = shapeOf(document, row.schema);
+  // What a named object is stands in its own section; here only what was said of it in this place.
+  const isLinked = shape.name !== undefined && shapeHasFields(document, shape);
+  const description = row.description ?? (isLinked ? row.schema : shape.schema).description;
+  const constraints = constraintsOf(document, shape);
+  return markup`<tr>
+<th scope="row"><code class="name">${row.name}</code>
+${row.presence === undefined ? undefined : markup`<span class="${row.presence}">${row.presence}</span>`}
+${(row.deprecated ?? shape.schema.deprecated) ? markup`<span class="deprecated">deprecated</span>` : undefined}
+<span class="type">${typeOf(document, shape)}</span></th>
+<td>${description === undefined ? undefined : renderMarkdown(description)}
+${constraints.length === 0 ? undefined : markup`<p class="constraints">${joinMarkup(constraints, ' · ')}</p>`}</td>
+</tr>
+${renderNested(document, shape, place)}`;
+}
+
+/** The fields of a property that is itself an object or a list of them, folded where it has a section of its own. */
+function renderNested(document: OpenApiDocument, shape: Shape, place: Place): Markup | undefined {
+  const { items } = shape.schema;
+  const object = items === undefined ? shape : shapeOf(document, items);
+  const fields = renderShape(document, object, place);
+  if (fields === undefined) return undefined;
+  const title = object.name === undefined ? markup`Fields` : markup`Fields of <code>${object.name}</code>`;
+  const open = object.name === undefined ? markup` open` : undefined;
+  return markup`<tr class="inner"><td colspan="2"><details class="nested"${open}><summary>${title}</summary>
+${fields}</details></td></tr>`;
+}
+
+/** A few named facts, a line each. */
+export function renderFacts(pairs: readonly (readonly [string, Fragment])[]): Markup {
+  const items = pairs.map(([term, value]) => markup`<div><dt>${term}</dt><dd>${value}</dd></div>`);
+  return markup`<dl class="facts">${items}</dl>`;
+}

@@ -1,0 +1,114 @@
+/** What answers look like: the schemas of the documentation, which the tests hold every answer to. */
+
+import Type, { type TSchema } from 'typebox';
+import type { Schema } from './reference/document.ts';
+
+function nullable<T extends TSchema>(schema: T, description: string, example: unknown) {
+  return Type.Union([schema, Type.Null()], { description, examples: [example] });
+}
+
+const idSchema = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const decimalSchema = Type.String({ pattern: '^(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?$' });
+const timestampSchema = Type.String({
+  format: 'date-time',
+  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$',
+});
+
+/** Every field is always present, in this order. */
+const record = {
+  id: Type.Integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'Identifier of the gift card, below 2^53.',
+    examples: [244212357349],
+  }),
+  balance: Type.String({
+    ...decimalSchema,
+    description: 'Current balance, with exactly the currency’s decimals.',
+    examples: ['25.00'],
+  }),
+  created_at: Type.String({
+    ...timestampSchema,
+    description: 'When the card was issued, UTC.',
+    examples: ['2026-08-15T12:37:38Z'],
+  }),
+  currency: Type.String({
+    pattern: '^[A-Z]{3}$',
+    description: 'ISO 4217 code: the store’s currency.',
+    examples: ['USD'],
+  }),
+  initial_value: Type.String({
+    ...decimalSchema,
+    description: 'Value at creation; never changes.',
+    examples: ['25.00'],
+  }),
+  disabled_at: nullable(timestampSchema, 'When the card was disabled, for good; null while it is not.', null),
+  line_item_id: nullable(idSchema, 'The order line that the card was sold with.', null),
+  api_client_id: nullable(idSchema, 'The API client that created the card.', 7103421182),
+  user_id: nullable(idSchema, 'The staff user who created the card.', null),
+  customer_id: nullable(idSchema, 'The customer assigned through `email`.', 244212357120),
+  customer_email: nullable(Type.String(), 'That customer’s address.', 'ada@example.com'),
+  recipient_id: nullable(idSchema, 'The customer assigned through `recipient_email`.', 244212357133),
+  recipient_email: nullable(Type.String(), 'That customer’s address.', 'grace@example.com'),
+  note: nullable(Type.String(), 'A note for the store, never visible to customers.', 'Sold at the counter'),
+  expires_on: nullable(
+    Type.String({ format: 'date' }),
+    'The last good day, in the store’s time zone; null: never expires.',
+    '2031-12-31',
+  ),
+  message: nullable(Type.String(), 'The message in the gift card e-mail.', 'Happy birthday!'),
+  last_characters: Type.String({
+    pattern: '^[0-9a-z]{4}$',
+    description: 'The last four characters of the code.',
+    examples: ['7f3k'],
+  }),
+  order_id: nullable(idSchema, 'The order that the card was sold with.', null),
+};
+
+export const giftCardSchema = Type.Object(record, {
+  additionalProperties: false,
+  description: 'A gift card.',
+});
+
+export const issuedGiftCardSchema = Type.Object(
+  {
+    ...record,
+    code: Type.String({
+      pattern: '^[0-9a-z]{8,20}$',
+      description: 'The full code. It is told here and never again.',
+      examples: ['q2m8xk4w9c0d7f3k'],
+    }),
+  },
+  { additionalProperties: false, description: 'A gift card that was just issued, with its code.' },
+);
+
+export const problemSchema = Type.Object(
+  {
+    type: Type.String({
+      format: 'uri-reference',
+      description: 'Ends in the problem’s stable code, and leads to its explanation.',
+    }),
+    title: Type.String(),
+    status: Type.Integer({ minimum: 400, maximum: 599 }),
+    detail: Type.String(),
+    errors: Type.Union(
+      [Type.String(), Type.Record(Type.String(), Type.Array(Type.String(), { minItems: 1 }))],
+      {
+        description:
+          'For a refused parameter: its name and messages, each of which reads after the name. Otherwise the title.',
+      },
+    ),
+    request_id: Type.String({ description: 'As in X-Request-Id: what to look for in the log.' }),
+  },
+  { additionalProperties: false, description: 'A refusal or failure (RFC 9457).' },
+);
+
+/** A schema of the components, wrapped as every answer is. */
+export function wrapped(name: 'GiftCard' | 'IssuedGiftCard'): Schema {
+  return {
+    type: 'object',
+    properties: { gift_card: { $ref: `#/components/schemas/${name}` } },
+    required: ['gift_card'],
+    additionalProperties: false,
+  };
+}

@@ -1,0 +1,323 @@
+/**
+ * The HTTP server: what every request gets, whatever it asks for.
+ *
+ * The order is: what cannot be HTTP, what arrives while the service closes, the query, the
+ * credential, the rate limit, the scope; only then is a body read.
+ */
+
+import Fastify, { LogController } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../config.ts';
+import type { Context } from '../context.ts';
+import { proxyParameters, type QueryParameter } from '../domain/app-proxy.ts';
+import { Fault, Refusals, type FaultCode } from '../domain/fault.ts';
+import type { Answer } from '../service/idempotency.ts';
+import type { SearchBudget } from '../service/search-budget.ts';
+import type { Storage } from '../storage/storage.ts';
+import { authenticate, type Caller } from './auth.ts';
+import type { RawBody } from './body.ts';
+import { answerClientError } from './client-error.ts';
+import { exchangeOf, type KeysInFlight } from './exchange.ts';
+import type { Metrics } from './metrics.ts';
+import { addPages } from './pages.ts';
+import { problemBody, problemHeaders, problems, sendProblem } from './problem.ts';
+import { findRepeated, MalformedError, parseUrlEncoded, queryOf } from './query.ts';
+import { rateLimiter, type RateLimiter } from './rate-limit.ts';
+import { operations, pagePaths, type Operation } from './routes.ts';
+import type { TokenUses } from './token-uses.ts';
+
+export type Services = {
+  readonly config: Config;
+  readonly ctx: Context;
+  readonly storage: Storage;
+  readonly metrics: Metrics;
+  readonly tokenUses: TokenUses;
+  readonly logger: FastifyBaseLogger;
+  /** Whether development mode may let requests in without a credential. */
+  readonly developmentMode: boolean;
+  /** Whether the service is being stopped. */
+  readonly isClosing: () => boolean;
+  readonly isReady: () => Promise<boolean>;
+};
+
+export function createServer(services: Services): FastifyInstance {
+  const { config, ctx, metrics, logger } = services;
+  const { limits, basePath } = config;
+  const app = Fastify({
+    loggerInstance: logger,
+    genReqId: ({ headers }) => saneRequestId(headers['x-request-id']) ?? ctx.chance.requestId(),
+    // Requests are logged by the hook below, one line each.
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
+    bodyLimit: limits.bodyBytesMax,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    http: {
+      headersTimeout: limits.headersTimeoutMs,
+      maxHeaderSize: limits.headerBytesMax,
+      connectionsCheckingInterval: 1_000,
+    },
+    clientErrorHandler(error, socket) {
+      metrics.clientError();
+      const requestId = ctx.chance.requestId();
+      const code = answerClientError(error, socket, { basePath, requestId });
+      logger.info({ request_id: requestId, problem: code, cause: error.code }, 'request that is not HTTP');
+    },
+    frameworkErrors: (_error, request, reply) => {
+      reply.header('x-request-id', request.id);
+      sendProblem(reply, new Fault('invalid-request'), { basePath, requestId: request.id });
+    },
+    routerOptions: { maxParamLength: 1_024 },
+  });
+  app.server.maxConnections = limits.connectionsMax;
+  // Node drops header fields beyond a maximum in silence; here they are all read and counted.
+  app.server.maxHeadersCount = 0;
+  app.server.on('checkExpectation', (_request, response) => {
+    const fault = new Fault('expectation-failed');
+    const requestId = ctx.chance.requestId();
+    const { status } = problems[fault.code];
+    response.writeHead(status, { ...problemHeaders(fault), 'x-request-id': requestId, connection: 'close' });
+    response.end(JSON.stringify(problemBody(fault, { basePath, requestId })));
+  });
+
+  app.decorateRequest('caller', null);
+  app.decorateRequest('operationQuery');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes, done) => {
+    const { 'content-type': contentType, 'content-encoding': encoding } = request.headers;
+    const body: RawBody = { contentType, encoding, bytes: bytes as Buffer };
+    done(null, body);
+  });
+
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id);
+    if (services.isClosing()) return done(new Fault('closing', { retryAfterSeconds: 1 }));
+    done(refuseHeaders(request, limits.headersMax));
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    report(services, request, reply);
+    done();
+  });
+  app.setErrorHandler((error: unknown, request, reply) => answerError(basePath, error, request, reply));
+  app.setNotFoundHandler((request, reply) => answerUnrouted(basePath, request, reply));
+
+  addOperations(app, services);
+  for (const prefix of new Set(['', basePath])) addPages(app, services, prefix);
+  return app;
+}
+
+/** A client's own request id is kept if it is short and plain enough to stand in a log. */
+function saneRequestId(sent: string | string[] | undefined): string | undefined {
+  return typeof sent === 'string' && /^[A-Za-z0-9._:/+=@-]{1,128}$/.test(sent) ? sent : undefined;
+}
+
+/** What Node's parser lets pass although no honest client sends it. */
+function refuseHeaders({ raw }: FastifyRequest, headersMax: number): Fault | undefined {
+  const { rawHeaders } = raw;
+  if (rawHeaders.length > headersMax * 2) return new Fault('headers-too-large');
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts > 1 ? new Fault('invalid-request', { detail: 'Host stands twice.' }) : undefined;
+}
+
+function addOperations(app: FastifyInstance, services: Services): void {
+  const { config, ctx, storage, developmentMode } = services;
+  const { basePath, limits, rateLimit } = config;
+  const keysInFlight: KeysInFlight = new Set();
+  const searchBudget: SearchBudget = {
+    missesMax: limits.searchMissesMax,
+    periodMs: limits.searchMissPeriodMs,
+  };
+  const limiters: Limiters | null = rateLimit && {
+    callers: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
+    strangers: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
+  };
+  for (const operation of operations) {
+    app.route({
+      method: operation.method,
+      url: `${basePath}${operation.path}`,
+      onRequest: async (request, reply) => {
+        const query = parseQuery(request, operation);
+        const { customerMaySearch } = operation;
+        const caller = await authenticate({ ctx, storage, developmentMode }, request, {
+          query,
+          customerMaySearch,
+        }).catch((error: unknown) => refuseStranger(error, request, reply, { ctx, limiters }));
+        limit(limiters?.callers, reply, { key: rateKeyOf(caller), now: ctx.clock.now() });
+        if (caller.tokenId !== null) {
+          services.tokenUses.note({ storeId: caller.store.id, id: caller.tokenId, usedAt: ctx.clock.now() });
+        }
+        if (!caller.scopes.includes(operation.scope)) {
+          reply.header(
+            'www-authenticate',
+            `Bearer realm="largesse", error="insufficient_scope", scope="${operation.scope}"`,
+          );
+          throw new Fault('insufficient-scope', {
+            detail: `The access token lacks the scope ${operation.scope}.`,
+          });
+        }
+        request.caller = caller;
+        request.operationQuery = query.filter(([name]) => operation.query.includes(name));
+      },
+      handler: async (request, reply) => {
+        const { caller, operationQuery: query = [] } = request;
+        if (!caller) throw new Error('an operation without a caller');
+        const keysInFlightMax = limits.idempotencyKeysInFlightMax;
+        const exchange = exchangeOf({
+          request, ctx, storage, caller, query, basePath, searchBudget, keysInFlight, keysInFlightMax,
+        }); // prettier-ignore
+        return send(reply, await operation.handle(exchange));
+      },
+    });
+  }
+}
+
+function send(reply: FastifyReply, { status, headers, body }: Answer): FastifyReply {
+  return reply.code(status).headers(headers).send(body);
+}
+
+const known: ReadonlySet<string> = new Set(proxyParameters);
+
+/** @throws Fault `invalid-query`. */
+function parseQuery(request: FastifyRequest, { query: names }: Operation): QueryParameter[] {
+  const text = queryOf(request.url);
+  if (text === '') return [];
+  let parameters;
+  try {
+    parameters = parseUrlEncoded(text);
+  } catch (error) {
+    if (error instanceof MalformedError)
+      throw new Fault('invalid-query', { detail: `The query is malformed: ${error.message}.` });
+    throw error;
+  }
+  const refusals = new Refusals();
+  for (const [name] of parameters) {
+    if (!known.has(name) && !names.includes(name)) refusals.add(name, 'is not a known parameter');
+  }
+  const repeated = findRepeated(parameters);
+  if (repeated !== undefined) refusals.add(repeated, 'is given twice');
+  if (refusals.any) throw new Fault('invalid-query', { errors: refusals.toErrors() });
+  return parameters;
+}
+
+type Limiters = { readonly callers: RateLimiter; readonly strangers: RateLimiter };
+
+/** Who cannot say who they are is limited by address, so that guessing tokens ends in a 429. */
+function refuseStranger(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { ctx, limiters }: { readonly ctx: Context; readonly limiters: Limiters | null },
+): never {
+  limit(limiters?.strangers, reply, { key: request.ip, now: ctx.clock.now() });
+  throw error;
+}
+
+/** @throws Fault `too-many-requests`. */
+function limit(
+  limiter: RateLimiter | undefined,
+  reply: FastifyReply,
+  { key, now }: { readonly key: string; readonly now: number },
+): void {
+  if (!limiter) return;
+  const limited = limiter(key, now);
+  reply.headers(limited.headers);
+  if (!limited.allowed)
+    throw new Fault('too-many-requests', { retryAfterSeconds: limited.retryAfterSeconds });
+}
+
+function rateKeyOf({ store, tokenId, actor }: Caller): string {
+  return `${store.id} ${tokenId ?? actor}`;
+}
+
+/** Fastify's own refusals, by their code; another of its 4xx is a malformed request. */
+const frameworkFaults: Readonly<Record<string, FaultCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported-media-type',
+};
+
+function answerError(
+  basePath: string,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const fault = faultOf(error);
+  // A fault of ours is told in full in the log, and not at all in the answer.
+  if (fault.cause !== undefined) request.log.error({ err: fault.cause }, fault.code);
+  return sendProblem(reply, fault, { basePath, requestId: request.id });
+}
+
+function faultOf(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  if (error instanceof Error && 'code' in error && 'statusCode' in error) {
+    const code = frameworkFaults[String(error.code)];
+    if (code) return new Fault(code);
+    if (Number(error.statusCode) < 500) return new Fault('invalid-request');
+  }
+  return new Fault('internal-error', { cause: error });
+}
+
+function answerUnrouted(basePath: string, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const methods = methodsOf(basePath, request.url.split('?', 1)[0] ?? '');
+  const options = { basePath, requestId: request.id };
+  if (methods.length === 0) return sendProblem(reply, new Fault('not-found'), options);
+  reply.header('allow', methods.join(', '));
+  if (request.method === 'OPTIONS') return reply.code(204).header('cache-control', 'no-store').send();
+  return sendProblem(reply, new Fault('method-not-allowed'), options);
+}
+
+/** The methods that a path takes; none if it is not known. */
+function methodsOf(basePath: string, path: string): readonly string[] {
+  const methods = operations
+    .filter((operation) => matches(`${basePath}${operation.path}`, path))
+    .map(({ method }) => method);
+  const isPage = Object.values(pagePaths).some(
+    (page) => matches(page, path) || matches(`${basePath}${page}`, path),
+  );
+  const all = new Set<string>([...methods, ...(isPage ? ['GET'] : [])]);
+  if (all.size === 0) return [];
+  if (all.has('GET')) all.add('HEAD');
+  return [...all.add('OPTIONS')].toSorted();
+}
+
+/** Whether a path is one of a template's: `:name` stands for one segment. */
+function matches(template: string, path: string): boolean {
+  const [parts, given] = [template.split('/'), path.split('/')];
+  return (
+    parts.length === given.length &&
+    parts.every((part, index) => (part.startsWith(':') ? given[index] !== '' : part === given[index]))
+  );
+}
+
+function report({ metrics }: Services, request: FastifyRequest, reply: FastifyReply): void {
+  const { method, caller } = request;
+  const route = request.routeOptions.url ?? 'unknown';
+  const status = reply.statusCode;
+  metrics.request({ method, route, status, seconds: reply.elapsedTime / 1_000 });
+  request.log.info(
+    {
+      method,
+      route,
+      status,
+      duration_ms: Math.round(reply.elapsedTime * 1_000) / 1_000,
+      client: request.ip,
+      ...(caller && { store: caller.store.domain, actor: caller.actor }),
+    },
+    'request',
+  );
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls; null on what needs no caller. */
+    caller: Caller | null;
+    /** The query without what the app proxy added. */
+    operationQuery: readonly QueryParameter[] | undefined;
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * The key file: `{"keys": [{"id": "…", "secret": "<32 bytes, base64>"}]}`, the key in use first.
+ * To rotate, put a new key in front and keep the old ones, which what they wrote still needs.
+ */
+
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import type { Chance } from './clock-and-chance.ts';
+import type { MasterKey } from './keys.ts';
+
+export class KeyFileError extends Error {
+  override readonly name = 'KeyFileError';
+}
+
+/** The keys of a file; undefined if there is no file. @throws KeyFileError if it cannot be read as keys. */
+export function readKeyFile(path: string): readonly MasterKey[] | undefined {
+  let text;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw new KeyFileError(`the key file ${path} cannot be read`, { cause: error });
+  }
+  const keys = parseKeys(text);
+  if (!keys) {
+    throw new KeyFileError(
+      `${path} is no key file: it takes {"keys": [{"id": "…", "secret": "<32 bytes in base64>"}]}`,
+    );
+  }
+  return keys;
+}
+
+function parseKeys(text: string): readonly MasterKey[] | undefined {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof content !== 'object' || content === null || !('keys' in content) || !Array.isArray(content.keys))
+    return undefined;
+  const keys = content.keys.map(parseKey);
+  const valid = keys.filter((key) => key !== undefined);
+  return valid.length === keys.length && keys.length > 0 ? valid : undefined;
+}
+
+function parseKey(entry: unknown): MasterKey | undefined {
+  if (typeof entry !== 'object' || entry === null || !('id' in entry) || !('secret' in entry))
+    return undefined;
+  if (typeof entry.id !== 'string' || typeof entry.secret !== 'string') return undefined;
+  const secret = Buffer.from(entry.secret, 'base64');
+  return secret.length === 32 ? { id: entry.id, secret } : undefined;
+}
+
+/**
+ * Makes a key file with one random key, readable by its owner only. It appears whole or not at
+ * all; if another process makes one meanwhile, that one stays.
+ */
+export function makeKeyFile(path: string, chance: Chance): void {
+  const id = Buffer.from(chance.bytes(4)).toString('hex');
+  const secret = Buffer.from(chance.bytes(32)).toString('base64');
+  const temporary = `${path}.${id}`;
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const file = openSync(temporary, 'wx', 0o600);
+  try {
+    writeSync(file, `${JSON.stringify({ keys: [{ id, secret }] }, null, 2)}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  } finally {
+    unlinkSync(temporary);
+  }
+}
+
+/** Whether others than its owner may read the file. */
+export function isExposed(path: string): boolean {
+  return (statSync(path).mode & 0o077) !== 0;
+}

@@ -1,0 +1,168 @@
+/** The service: the only wiring, in plain calls. */
+
+import type { FastifyInstance } from 'fastify';
+import { startBackground } from './background.ts';
+import { systemClock, type Clock } from './clock-and-chance.ts';
+import type { Config } from './config.ts';
+import { openDatabase, type Database } from './database.ts';
+import { createMetrics } from './http/metrics.ts';
+import { createServer } from './http/server.ts';
+import { tokenUses } from './http/token-uses.ts';
+import { isExposed } from './key-file.ts';
+import { createLog, type Log } from './log.ts';
+import { ensureDemonstrationStore } from './service/store.ts';
+import { beat } from './storage/heartbeat.ts';
+import { loadMigrations, pending } from './storage/migrate.ts';
+import { hasRealStores } from './storage/store.ts';
+import { hasRealTokens } from './storage/token.ts';
+
+export type Service = AsyncDisposable & {
+  /** `http://host:port`, with the port that was really taken. */
+  readonly url: string;
+  /** Resolves when the database can no longer be trusted: the process has to end. */
+  readonly failed: Promise<unknown>;
+};
+
+/** The service may not start like this: the message says what to do. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+/** What the service takes from the world besides its configuration; tests bring their own. */
+export type Surroundings = { readonly clock: Clock; readonly log: Log };
+
+/** Starts the service. @throws StartError, or whatever keeps the database from being opened. */
+export async function start(
+  config: Config,
+  { clock, log }: Surroundings = { clock: systemClock, log: createLog(config) },
+): Promise<Service> {
+  const { logger } = log;
+  const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
+  let isClosing = false;
+  let hasFailed = false;
+
+  const metrics = createMetrics({ queueDepth: () => database.storage.queueDepth });
+  const database = await openDatabase(config, {
+    prepare: true,
+    clock,
+    observer: {
+      committed: (group) => metrics.committed(group),
+      failed(cause) {
+        hasFailed = true;
+        logger.fatal({ err: cause }, 'the database can no longer be trusted; the service ends');
+        fail(cause);
+      },
+    },
+  });
+  try {
+    const developmentMode = await chooseMode(config, database);
+    const uses = tokenUses();
+    const app = createServer({
+      config,
+      ctx: database.ctx,
+      storage: database.storage,
+      metrics,
+      tokenUses: uses,
+      logger,
+      developmentMode,
+      isClosing: () => isClosing,
+      isReady: readiness(config, database, () => !isClosing && !hasFailed),
+    });
+    await app.listen({ host: config.host, port: config.port });
+    const url = urlOf(app, config);
+    const background = startBackground({ database, limits: config.limits, metrics, tokenUses: uses, logger });
+    announce(config, { url, developmentMode, logger });
+
+    return {
+      url,
+      failed,
+      async [Symbol.asyncDispose]() {
+        isClosing = true;
+        logger.info('stopping: requests in flight finish');
+        const late = setTimeout(() => app.server.closeAllConnections(), config.limits.stopTimeoutMs);
+        await app.close();
+        clearTimeout(late);
+        await background.stop();
+        await database[Symbol.asyncDispose]();
+        logger.info('stopped');
+        log.flush();
+      },
+    };
+  } catch (error) {
+    await database[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/**
+ * Whether requests without a credential are let in. The service does not start where nobody could
+ * use it, or where anybody could.
+ */
+async function chooseMode(config: Config, { ctx, storage }: Database): Promise<boolean> {
+  const mayDevelop = config.isLoopback && !config.isProduction;
+  if (!mayDevelop && !((await storage.read(hasRealStores)) && (await storage.read(hasRealTokens)))) {
+    const why = config.isProduction ? 'NODE_ENV=production' : `HOST=${config.host}`;
+    throw new StartError(
+      `With ${why} the service needs a store and an access token. Make them first:\n` +
+        '  npx largesse store create flowers.example --currency USD\n' +
+        '  npx largesse token create --store flowers.example',
+    );
+  }
+  if (mayDevelop) await storage.write(() => ensureDemonstrationStore(ctx));
+  return mayDevelop;
+}
+
+/** Whether the database takes writes and its schema is current. Asked often, it looks once a second. */
+function readiness(
+  { limits }: Config,
+  { ctx, storage }: Database,
+  mayServe: () => boolean,
+): () => Promise<boolean> {
+  const migrations = loadMigrations('sqlite');
+  const look = async (): Promise<boolean> => {
+    try {
+      await storage.write(() => beat(ctx.clock.now()));
+      return pending(migrations, await storage.applied()).length === 0;
+    } catch {
+      return false;
+    }
+  };
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let last = Promise.resolve(false);
+  return async () => {
+    if (!mayServe()) return false;
+    const now = performance.now();
+    if (now - lookedAt >= limits.readinessPeriodMs) {
+      lookedAt = now;
+      last = look();
+    }
+    return last;
+  };
+}
+
+function urlOf(app: FastifyInstance, { host }: Config): string {
+  const address = app.server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server listens on no port');
+  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+}
+
+function announce(
+  config: Config,
+  {
+    url,
+    developmentMode,
+    logger,
+  }: { readonly url: string; readonly developmentMode: boolean; readonly log: FastifyInstance['log'] },
+): void {
+  logger.info(
+    { url: `${url}${config.basePath}`, docs: `${url}${config.basePath}/docs`, database: config.databaseFile },
+    'largesse serves',
+  );
+  if (isExposed(config.keysFile))
+    logger.warn({ file: config.keysFile }, 'others than its owner may read the key file');
+  if (developmentMode) {
+    logger.warn(
+      'DEVELOPMENT MODE: until the database holds a real store, requests from this machine need no credential and reach the demonstration store',
+    );
+  }
+}

@@ -1,0 +1,32 @@
+/** Finds a wrong key file at start, before a code cannot be found or a card is issued under it. */
+
+import type { Context } from '../context.ts';
+import { sameBytes } from '../keys.ts';
+import { insertKeyCheck, listKeyChecks } from '../storage/key-check.ts';
+import type { Script } from '../storage/sql.ts';
+
+/** Whether the database was written with any keys yet. */
+export function* hasKeys(): Script<boolean> {
+  const checks = yield* listKeyChecks();
+  return checks.length > 0;
+}
+
+/**
+ * Compares the keys with those that the database was written with, and notes new ones.
+ * @throws Error if one is missing or another one.
+ */
+export function* checkKeys(ctx: Context): Script<void> {
+  const checks = yield* listKeyChecks();
+  const held = new Map(
+    ctx.keys.digests('key-check', 'largesse').map((digest, index) => [ctx.keys.ids[index], digest]),
+  );
+  for (const { keyId, digest } of checks) {
+    const own = held.get(keyId);
+    if (!own) throw new Error(`the key file lacks the key "${keyId}", which this database was written with`);
+    if (!sameBytes(own, digest))
+      throw new Error(`the key "${keyId}" is not the one that this database was written with`);
+  }
+  for (const [keyId, digest] of held) {
+    if (keyId !== undefined) yield* insertKeyCheck({ keyId, digest }, ctx.clock.now());
+  }
+}

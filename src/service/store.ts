@@ -1,0 +1,92 @@
+/** Stores: made and changed by the command line, and the demonstration store of development mode. */
+
+import type { Context } from '../context.ts';
+import { currencyOf, type Currency } from '../domain/currency.ts';
+import { Fault } from '../domain/fault.ts';
+import type { Money } from '../domain/money.ts';
+import type { Secret } from '../domain/secret.ts';
+import type { Store } from '../domain/store.ts';
+import type { Script } from '../storage/sql.ts';
+import {
+  findDemonstrationStore,
+  findStoreByDomain,
+  hasRealStores,
+  insertStore,
+  sealProxySecret,
+  updateStore,
+  type StoreRecord,
+} from '../storage/store.ts';
+
+export type NewStore = {
+  readonly domain: string;
+  readonly name: string;
+  readonly currency: Currency;
+  readonly timeZone: string;
+  readonly issueLimit: Money | null;
+  readonly proxySecret: Secret | null;
+  readonly requireSignature: boolean;
+  readonly customerSearch: boolean;
+};
+
+/** @throws Fault `invalid-parameter` if there is a store of this domain. */
+export function* createStore(ctx: Context, given: NewStore): Script<Store> {
+  return yield* addStore(ctx, given, { demonstration: false });
+}
+
+function* addStore(
+  ctx: Context,
+  { proxySecret, ...given }: NewStore,
+  { demonstration }: { readonly demonstration: boolean },
+): Script<Store> {
+  const store: Store = { ...given, id: ctx.chance.id(), demonstration };
+  const sealedSecret = proxySecret && sealProxySecret(ctx, store.id, proxySecret);
+  if (!(yield* insertStore(ctx, { store, sealedSecret }))) {
+    throw new Fault('invalid-parameter', { errors: { domain: ['is taken'] } });
+  }
+  return store;
+}
+
+/** What may change of a store; what is absent stays. Its domain and currency never change. */
+export type StoreChanges = Partial<
+  Pick<Store, 'name' | 'timeZone' | 'issueLimit' | 'requireSignature' | 'customerSearch'>
+> & { readonly proxySecret?: Secret | null };
+
+/** @throws Fault `not-found`; `invalid-parameter` if the store would demand signatures without a secret. */
+export function* changeStore(ctx: Context, domain: string, changes: StoreChanges): Script<StoreRecord> {
+  const record = yield* requireStore(domain);
+  const { proxySecret, ...values } = changes;
+  const store = { ...record.store, ...values };
+  const sealedSecret =
+    proxySecret === undefined
+      ? record.sealedSecret
+      : proxySecret && sealProxySecret(ctx, store.id, proxySecret);
+  if (store.requireSignature && !sealedSecret) {
+    throw new Fault('invalid-parameter', { errors: { require_signature: ['needs a proxy secret'] } });
+  }
+  yield* updateStore(ctx, { store, sealedSecret });
+  return { store, sealedSecret };
+}
+
+/** @throws Fault `not-found` if there is no store of this domain (lower case). */
+export function* requireStore(domain: string): Script<StoreRecord> {
+  const record = yield* findStoreByDomain(domain);
+  if (!record) throw new Fault('not-found', { detail: `there is no store ${domain}` });
+  return record;
+}
+
+const demonstration: NewStore = {
+  domain: 'demo.localhost',
+  name: 'Demonstration store',
+  currency: currencyOf('USD'),
+  timeZone: 'UTC',
+  issueLimit: null,
+  proxySecret: null,
+  requireSignature: false,
+  customerSearch: false,
+};
+
+/** Makes the demonstration store, unless there is one or the database holds real stores. */
+export function* ensureDemonstrationStore(ctx: Context): Script<void> {
+  if ((yield* hasRealStores()) || (yield* findDemonstrationStore())) return;
+  yield* addStore(ctx, demonstration, { demonstration: true });
+}

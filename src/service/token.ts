@@ -1,0 +1,94 @@
+/**
+ * Access tokens: made, rotated, revoked.
+ *
+ * A token reads `lgs_<store>_<secret>`: a prefix that secret scanners can look for, the store's id
+ * in base 36 (so that a lookup starts with the store, like every other), and 40 symbols of base 62
+ * (238 random bits; at that size a plain SHA-256 is as good as a slow hash).
+ */
+
+import { hash } from 'node:crypto';
+import type { Context } from '../context.ts';
+import { Fault } from '../domain/fault.ts';
+import { Secret } from '../domain/secret.ts';
+import type { Scope, Store } from '../domain/store.ts';
+import type { Script } from '../storage/sql.ts';
+import { findToken, insertToken, revokeToken, type Token } from '../storage/token.ts';
+
+const secretLength = 40;
+const symbols = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** The form of a token, for scanners and for refusing anything else unread. */
+export const tokenPattern = /^lgs_([1-9a-z][0-9a-z]{0,10})_[0-9A-Za-z]{40}$/;
+
+/** A token as a caller presented it; whether it works is not known yet. */
+export type PresentedToken = { readonly storeId: number; readonly secret: Secret };
+
+/** Reads a token; undefined if it cannot be one. */
+export function parseToken(text: string): PresentedToken | undefined {
+  const [, store] = tokenPattern.exec(text) ?? [];
+  if (store === undefined) return undefined;
+  const storeId = Number.parseInt(store, 36);
+  return Number.isSafeInteger(storeId) ? { storeId, secret: new Secret(text) } : undefined;
+}
+
+export function tokenHash({ secret }: Pick<PresentedToken, 'secret'>): Uint8Array {
+  return hash('sha256', secret.reveal(), 'buffer');
+}
+
+function randomToken({ chance }: Context, storeId: number): Secret {
+  let secret = '';
+  while (secret.length < secretLength) {
+    for (const byte of chance.bytes(64)) {
+      // 248 is the largest multiple of 62 in a byte: above it, the first symbols would come up more often.
+      if (byte < 248 && secret.length < secretLength) secret += symbols.charAt(byte % symbols.length);
+    }
+  }
+  return new Secret(`lgs_${storeId.toString(36)}_${secret}`);
+}
+
+export type NewToken = { readonly token: Token; readonly secret: Secret };
+
+/** Makes a token with a new API client. The secret is told here and never again. */
+export function* createToken(
+  ctx: Context,
+  {
+    store,
+    name,
+    scopes,
+  }: { readonly store: Store; readonly name: string; readonly scopes: readonly Scope[] },
+): Script<NewToken> {
+  return yield* addToken(ctx, { storeId: store.id, apiClientId: ctx.chance.id(), name, scopes });
+}
+
+function* addToken(
+  ctx: Context,
+  given: Pick<Token, 'storeId' | 'apiClientId' | 'name' | 'scopes'>,
+): Script<NewToken> {
+  const token: Token = {
+    ...given,
+    id: ctx.chance.id(),
+    createdAt: ctx.clock.now(),
+    lastUsedAt: null,
+    revokedAt: null,
+  };
+  const secret = randomToken(ctx, token.storeId);
+  yield* insertToken(token, tokenHash({ secret }));
+  return { token, secret };
+}
+
+/**
+ * Replaces a token: a new secret for the same API client, name and scopes; the old one works no
+ * more. Idempotency keys belong to the API client and survive.
+ * @throws Fault `not-found` if the store has no such token that works.
+ */
+export function* rotateToken(ctx: Context, store: Store, id: number): Script<NewToken> {
+  const old = yield* findToken(store.id, id);
+  if (!old) throw new Fault('not-found');
+  yield* revoke(ctx, store, id);
+  return yield* addToken(ctx, old);
+}
+
+/** @throws Fault `not-found` if the store has no such token that works. */
+export function* revoke(ctx: Context, store: Store, id: number): Script<void> {
+  if (!(yield* revokeToken(store.id, id, ctx.clock.now()))) throw new Fault('not-found');
+}

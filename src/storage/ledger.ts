@@ -1,0 +1,62 @@
+/** What an audit reads: the cached balances, page by page, and the books' totals. */
+
+import { currencyOf } from '../domain/currency.ts';
+import type { Account } from '../domain/ledger.ts';
+import type { Money } from '../domain/money.ts';
+import { all, sql, toNumber, type Script } from './sql.ts';
+
+/** A card as the audit sees it. */
+export type CachedBalance = {
+  readonly cardId: number;
+  readonly initialValue: Money;
+  readonly balance: Money;
+};
+
+/** The cards with ids above `after`, in their order. */
+export function* listBalances(
+  storeId: number,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Script<readonly CachedBalance[]> {
+  const rows = yield* all(sql<{ id: bigint; currency: string; initial_value: bigint; balance: bigint }>`
+    select id, currency, initial_value, balance from gift_cards
+    where store_id = ${storeId} and id > ${after} order by id limit ${limit}`);
+  return rows.map((row) => {
+    const currency = currencyOf(row.currency);
+    return {
+      cardId: toNumber(row.id),
+      initialValue: { minor: row.initial_value, currency },
+      balance: { minor: row.balance, currency },
+    };
+  });
+}
+
+/** What moved from one account to another, in minor units, over all of a store's transfers. */
+export type AccountTotal = {
+  readonly debit: Account;
+  readonly credit: Account;
+  readonly currency: string;
+  readonly transfers: number;
+  readonly minor: bigint;
+};
+
+export function* listAccountTotals(storeId: number): Script<readonly AccountTotal[]> {
+  type Row = {
+    debit_account: Account;
+    credit_account: Account;
+    currency: string;
+    transfers: bigint;
+    minor: string;
+  };
+  const rows = yield* all(sql<Row>`
+    select debit_account, credit_account, currency, count(*) as transfers, cast(sum(amount) as text) as minor
+    from transfers where store_id = ${storeId}
+    group by debit_account, credit_account, currency
+    order by currency, debit_account, credit_account`);
+  return rows.map((row) => ({
+    debit: row.debit_account,
+    credit: row.credit_account,
+    currency: row.currency,
+    transfers: toNumber(row.transfers),
+    minor: BigInt(row.minor),
+  }));
+}

@@ -1,0 +1,104 @@
+/** Transfers: the ledger's rows, chained by hash per card. */
+
+import { hash as digest } from 'node:crypto';
+import type { Context } from '../context.ts';
+import { currencyOf } from '../domain/currency.ts';
+import {
+  canonicalContent,
+  chainStart,
+  type Account,
+  type Transfer,
+  type TransferKind,
+} from '../domain/ledger.ts';
+import { all, first, Rerun, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+
+/** A transfer that is about to be recorded: its place in the chain is found here. */
+export type NewTransfer = Omit<Transfer, 'id' | 'sequence'>;
+
+export type ChainedTransfer = { readonly transfer: Transfer; readonly hash: Uint8Array };
+
+/** The hash of a transfer that follows one with the hash `previous`: SHA-256, 32 bytes. */
+export function chainHash(previous: Uint8Array, transfer: Transfer): Uint8Array {
+  return digest('sha256', Buffer.concat([previous, Buffer.from(canonicalContent(transfer))]), 'buffer');
+}
+
+/** Records the first transfer of a new card. */
+export function* recordFirstTransfer(ctx: Context, written: NewTransfer): Script<Transfer> {
+  return yield* insertTransfer({ ...written, id: ctx.chance.id(), sequence: 1 }, chainStart);
+}
+
+/** Records a transfer behind the card's last one. */
+export function* recordTransfer(ctx: Context, written: NewTransfer): Script<Transfer> {
+  const last = yield* first(sql<{ sequence: bigint; hash: Uint8Array }>`
+    select sequence, hash from transfers
+    where store_id = ${written.storeId} and card_id = ${written.cardId}
+    order by sequence desc limit 1`);
+  const sequence = last ? toNumber(last.sequence) + 1 : 1;
+  return yield* insertTransfer({ ...written, id: ctx.chance.id(), sequence }, last?.hash ?? chainStart);
+}
+
+function* insertTransfer(transfer: Transfer, previousHash: Uint8Array): Script<Transfer> {
+  const row = yield* first(sql<{ id: bigint }>`
+    insert into transfers (store_id, card_id, sequence, id, kind, amount, currency, debit_account,
+      credit_account, balance_after, actor, reference, note, reverses, created_at, hash)
+    values (${transfer.storeId}, ${transfer.cardId}, ${transfer.sequence}, ${transfer.id}, ${transfer.kind},
+      ${transfer.amount.minor}, ${transfer.amount.currency.code}, ${transfer.debit}, ${transfer.credit},
+      ${transfer.balanceAfter.minor}, ${transfer.actor}, ${transfer.reference}, ${transfer.note},
+      ${transfer.reverses}, ${transfer.createdAt}, ${chainHash(previousHash, transfer)})
+    on conflict do nothing
+    returning id`);
+  if (!row) throw new Rerun('the id of a transfer, or its place in the chain, was taken');
+  return transfer;
+}
+
+type TransferRow = {
+  readonly store_id: bigint;
+  readonly card_id: bigint;
+  readonly sequence: bigint;
+  readonly id: bigint;
+  readonly kind: TransferKind;
+  readonly amount: bigint;
+  readonly currency: string;
+  readonly debit_account: Account;
+  readonly credit_account: Account;
+  readonly balance_after: bigint;
+  readonly actor: string;
+  readonly reference: string | null;
+  readonly note: string | null;
+  readonly reverses: bigint | null;
+  readonly created_at: bigint;
+  readonly hash: Uint8Array;
+};
+
+function toChainedTransfer(row: TransferRow): ChainedTransfer {
+  const currency = currencyOf(row.currency);
+  const transfer: Transfer = {
+    storeId: toNumber(row.store_id),
+    cardId: toNumber(row.card_id),
+    sequence: toNumber(row.sequence),
+    id: toNumber(row.id),
+    kind: row.kind,
+    amount: { minor: row.amount, currency },
+    debit: row.debit_account,
+    credit: row.credit_account,
+    balanceAfter: { minor: row.balance_after, currency },
+    actor: row.actor,
+    reference: row.reference,
+    note: row.note,
+    reverses: toNumberOrNull(row.reverses),
+    createdAt: toNumber(row.created_at),
+  };
+  return { transfer, hash: row.hash };
+}
+
+/** The transfers of the cards with ids above `after` up to `upTo`, in the order of their chains. */
+export function* listTransfers(
+  storeId: number,
+  { after, upTo }: { readonly after: number; readonly upTo: number },
+): Script<readonly ChainedTransfer[]> {
+  const rows = yield* all(sql<TransferRow>`
+    select * from transfers
+    where store_id = ${storeId} and card_id > ${after} and card_id <= ${upTo}
+    order by card_id, sequence`);
+  return rows.map(toChainedTransfer);
+}

@@ -1,0 +1,118 @@
+/** The linter's rules about folders, tried on files that break them, in a temporary tree with this configuration. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempDisposableSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, posix, resolve } from 'node:path';
+import test from 'node:test';
+import { partOf, sees } from './arrows.ts';
+
+type Report = { readonly diagnostics: readonly Diagnostic[] };
+type Diagnostic = {
+  readonly filename: string;
+  readonly code: string;
+  readonly labels: readonly { readonly span: { readonly line: number } }[];
+};
+
+/** Lints files that exist for this call only, given as path → lines. */
+function lint(files: Readonly<Record<string, readonly string[]>>): readonly Diagnostic[] {
+  using tree = mkdtempDisposableSync(join(tmpdir(), 'largesse-lint-'));
+  for (const file of ['.oxlintrc.json', 'tsconfig.json']) cpSync(file, join(tree.path, file));
+  symlinkSync(resolve('node_modules'), join(tree.path, 'node_modules'));
+  for (const [path, lines] of Object.entries(files)) {
+    mkdirSync(dirname(join(tree.path, path)), { recursive: true });
+    writeFileSync(join(tree.path, path), `${lines.join('\n')}\n`);
+  }
+  const program = resolve('node_modules/oxlint/bin/oxlint');
+  const { stdout, stderr } = spawnSync(process.execPath, [program, '--type-aware', '--format=json'], {
+    cwd: tree.path,
+    encoding: 'utf8',
+  });
+  assert.match(stdout, /^\s*\{/, `the linter gave no report: ${stdout}${stderr}`);
+  return (JSON.parse(stdout) as Report).diagnostics;
+}
+
+test('the linter refuses every import that the table of arrows does not allow, and no other', async (t) => {
+  const folders = ['domain', 'storage', 'service', 'delivery', 'http', 'web', 'cli'];
+  const imported = [
+    ...folders.map((folder) => `${folder}/card.ts`),
+    'keys.ts',
+    'context.ts',
+    'cli.ts',
+    'main.ts',
+  ];
+  const importers = [
+    ...imported.map((path) => path.replace('card', 'importer')),
+    'config.ts',
+    'clock-and-chance.ts',
+  ];
+  assert.deepEqual(new Set(importers.map(partOf)), new Set(Object.keys(sees)), 'every part is tried');
+
+  const specifier = (importer: string, path: string): string => {
+    const way = posix.relative(posix.dirname(importer), path);
+    return way.startsWith('.') ? way : `./${way}`;
+  };
+  const diagnostics = lint(
+    Object.fromEntries(
+      importers.map((importer) => [
+        `src/${importer}`,
+        imported.map((path, index) => `export { card as card${index} } from '${specifier(importer, path)}';`),
+      ]),
+    ),
+  );
+  for (const importer of importers) {
+    await t.test(importer, () => {
+      const refused = diagnostics
+        .filter(
+          ({ filename, code }) => filename === `src/${importer}` && code === 'eslint(no-restricted-imports)',
+        )
+        .map(({ labels }) => imported[(labels[0]?.span.line ?? 0) - 1]);
+      const forbidden = imported.filter((path) => !sees[partOf(importer)]?.includes(partOf(path)));
+      assert.deepEqual(new Set(refused), new Set(forbidden));
+    });
+  }
+});
+
+test('the linter refuses what a folder must not say, and nothing that it may', async (t) => {
+  const generator = 'Generator<string, number, number>';
+  const lines: readonly (readonly [folder: string, line: string, refusedBy: string | undefined])[] = [
+    ['src/domain', "export { readFileSync } from 'node:fs';", 'eslint(no-restricted-imports)'],
+    ['src/domain', "export { fastify } from 'fastify';", 'eslint(no-restricted-imports)'],
+    ['src/domain', "export { default as currencies } from 'currency-codes';", undefined],
+    ['src/domain', "export { default as isEmail } from 'validator/lib/isEmail.js';", undefined],
+    ['src/domain', 'export const now = new Date();', 'eslint(no-restricted-globals)'],
+    ['src/domain', "export const day = Temporal.PlainDate.from('2025-08-15');", undefined],
+    ['src/domain', 'export const folder = process.cwd();', 'eslint(no-restricted-globals)'],
+    ['src/domain', 'export const timer = globalThis.setTimeout;', 'eslint(no-restricted-globals)'],
+    ['src/domain', 'export async function later(): Promise<void> {}', 'oxc(no-async-await)'],
+    ['src/service', 'export const now = Date.now();', 'eslint(no-restricted-properties)'],
+    ['src/service', 'export const now = Temporal.Now.instant();', 'eslint(no-restricted-properties)'],
+    ['src/service', 'export const chance = Math.random();', 'eslint(no-restricted-properties)'],
+    ['src/service', 'export const id = crypto.randomUUID();', 'eslint(no-restricted-globals)'],
+    ['src/service', "export const port = process.env['PORT'];", 'node(no-process-env)'],
+    ['src/service', "console.log('ready');", 'eslint(no-console)'],
+    ['src/service', 'export {}; Promise.resolve();', 'typescript(no-floating-promises)'],
+    [
+      'src/service',
+      `export function* run(script: ${generator}): ${generator} { return yield* script; }`,
+      undefined,
+    ],
+    ['src/cli', "console.log('ready');", undefined],
+    [
+      'test/unit',
+      "import { it } from 'node:test'; it('redeems', async () => { await Promise.resolve(); });",
+      undefined,
+    ],
+    ['test/unit', 'export {}; Promise.resolve();', 'typescript(no-floating-promises)'],
+  ];
+  const pathOf = (index: number): string => `${lines[index]?.[0]}/line-${index}.ts`;
+  const diagnostics = lint(Object.fromEntries(lines.map(([, line], index) => [pathOf(index), [line]])));
+  for (const [index, [folder, line, refusedBy]] of lines.entries()) {
+    await t.test(`${folder}: ${line}`, () => {
+      const rules = diagnostics.filter(({ filename }) => filename === pathOf(index)).map(({ code }) => code);
+      if (refusedBy === undefined) assert.deepEqual(rules, []);
+      else assert.ok(rules.includes(refusedBy), `refused by ${rules.join(', ') || 'nothing'}`);
+    });
+  }
+});

@@ -1,0 +1,161 @@
+/** Reads the tree itself: what stands where, and whether the documents name only commands that exist. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import test from 'node:test';
+import { partOf, sees } from './arrows.ts';
+
+type File = { readonly path: string; readonly text: string };
+
+const read = (path: string): File => ({ path, text: readFileSync(path, 'utf8') });
+const source = globSync('src/**/*.ts').map(read);
+
+/** Comments may say anything. They start a line or follow a space; the `//` of an address does not. */
+const code = source.map(({ path, text }) => ({
+  path,
+  text: text.replaceAll(/(?<=^|\s)\/\*[\s\S]*?\*\//gm, '').replaceAll(/(?<=^|\s)\/\/.*$/gm, ''),
+}));
+
+test('there is code in every folder that is judged here', async (t) => {
+  assert.ok(source.length > 20, `only ${source.length} files in src`);
+  const there = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const folders = ['domain', 'storage', 'service', 'http', 'cli', ...there.map(({ name }) => name)];
+  for (const folder of new Set(folders)) {
+    await t.test(folder, () => assert.ok(source.some(({ path }) => path.startsWith(`src/${folder}/`))));
+  }
+});
+
+test('imports follow the arrows between the folders', async (t) => {
+  const below = (path: string): string => posix.relative('src', path);
+  for (const part of new Set(source.map(({ path }) => partOf(below(path))))) {
+    await t.test(part, () => {
+      const visible = sees[part];
+      assert.ok(visible, `test/unit/arrows.ts does not know src/${part}`);
+      const isAllowed = (path: string, specifier: string): boolean => {
+        if (!specifier.startsWith('.'))
+          return part !== 'domain' || /^(?:currency-codes|validator)(?:\/|$)/.test(specifier);
+        const target = below(posix.join(posix.dirname(path), specifier));
+        return !target.startsWith('..') && visible.includes(partOf(target));
+      };
+      const against = code
+        .filter(({ path }) => partOf(below(path)) === part)
+        .flatMap(({ path, text }) => specifiers(text).map((specifier) => ({ path, specifier })))
+        .filter(({ path, specifier }) => !isAllowed(path, specifier));
+      assert.deepEqual(against, []);
+    });
+  }
+});
+
+/** What a file imports or exports from, by whichever syntax. */
+function specifiers(text: string): readonly string[] {
+  const pattern = /\b(?:from|import)\s*\(?\s*(?:'(?<single>[^'\n]+)'|"(?<double>[^"\n]+)")/g;
+  return Array.from(text.matchAll(pattern), ({ groups }) => groups?.['single'] ?? groups?.['double'] ?? '');
+}
+
+test('what belongs in one place stands nowhere else', async (t) => {
+  const sqlText = [
+    String.raw`select\s[^<>]+\sfrom\s`,
+    String.raw`(?:insert\s+into|delete\s+from|update\s+\w+\s+set|with\s+\w+\s+as)\s`,
+    String.raw`(?:create|alter|drop)\s+(?:table|index|trigger|view)\s`,
+    String.raw`(?:begin\s+immediate|pragma\s)`,
+  ].join('|');
+  const draws = 'randomBytes|randomFill|randomFillSync|randomInt|randomUUID|getRandomValues';
+  const rules: readonly { readonly what: string; readonly pattern: RegExp; readonly place: string }[] = [
+    { what: 'the sql tag', pattern: /\bsql\s*(?:<[^`]*>)?\s*`/, place: 'src/storage/' },
+    { what: 'SQL text', pattern: new RegExp(`['"\`]\\s*(?:${sqlText})`), place: 'src/storage/' },
+    {
+      what: 'the environment',
+      pattern: /\bprocess\??\.env\b|\benv\b.*'node:process'/,
+      place: 'src/config.ts',
+    },
+    {
+      what: 'time',
+      pattern: /\bDate\.now\b|\bnew Date\(\s*\)|\bTemporal\.Now\b/,
+      place: 'src/clock-and-chance.ts',
+    },
+    {
+      what: 'chance',
+      pattern: new RegExp(
+        `\\bMath\\.random\\b|\\bcrypto\\.(?:${draws})\\b|\\b(?:${draws})\\b[^}]*\\}\\s*from 'node:crypto'`,
+      ),
+      place: 'src/clock-and-chance.ts',
+    },
+  ];
+  for (const { what, pattern, place } of rules) {
+    await t.test(`${what} stands in ${place}`, () => {
+      const found = code.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
+      assert.notEqual(found.length, 0, 'found nowhere: the pattern no longer fits the code');
+      assert.deepEqual(
+        found.filter((path) => !path.startsWith(place)),
+        [],
+      );
+    });
+  }
+  await t.test('SQL files stand in src/storage/', () => {
+    const files = globSync('src/**/*.sql');
+    assert.notEqual(files.length, 0);
+    assert.deepEqual(
+      files.filter((path) => !path.startsWith('src/storage/')),
+      [],
+    );
+  });
+});
+
+test('nothing is left for later', () => {
+  const others = globSync([
+    '{test,bench,bin,examples}/**/*.{ts,js,sh}',
+    'src/**/*.sql',
+    '{docs,examples}/**/*.md',
+    '*.md',
+  ]);
+  // Written so that this line does not find itself.
+  const marks = /\b(?:TO[D]O|FIX[M]E)\b/;
+  assert.deepEqual(
+    [...source, ...others.map(read)].filter(({ text }) => marks.test(text)).map(({ path }) => path),
+    [],
+  );
+});
+
+test('the commands that the documents name exist', async (t) => {
+  for (const path of new Set(['README.md', ...globSync(['*.md', 'docs/**/*.md', 'examples/*.md'])])) {
+    await t.test(path, () => {
+      const { text } = read(path);
+      const scripts = captured(text, /\bnpm (?:run )?(test|start|(?<=run )[\w:-]+)/g);
+      const commands = captured(text, /\bnpx largesse ([^\n`|;&#>]+)/g);
+      if (path === 'README.md') assert.ok(scripts.size > 0 && commands.size > 0, 'README names no command');
+      for (const name of scripts) assertScript(name);
+      for (const name of commands) assertCommand(name);
+    });
+  }
+});
+
+function captured(text: string, pattern: RegExp): ReadonlySet<string> {
+  return new Set(Array.from(text.matchAll(pattern), ([, name = '']) => name.trim()));
+}
+
+function assertScript(name: string): void {
+  const { scripts } = JSON.parse(read('package.json').text) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
+  const script = scripts[name];
+  assert.ok(script, `package.json has no script "${name}"`);
+  const file = /^node (?<file>\S+)/.exec(script)?.groups?.['file'];
+  assert.ok(file === undefined || existsSync(file), `npm run ${name} runs ${file}, which is not there`);
+}
+
+/** Asks the command line for its help on a command as it stands in a document: `token create acme --name till`. */
+function assertCommand(line: string): void {
+  const [words = ''] = /^[a-z][a-z-]*(?: [a-z][a-z-]*)*/.exec(line) ?? [];
+  const { stdout, stderr } = spawnSync(process.execPath, ['src/cli.ts', ...words.split(' '), '--help'], {
+    encoding: 'utf8',
+  });
+  const [, command = '', expects = ''] = /^Usage: largesse ([a-z -]*)(.*)$/m.exec(stdout) ?? [];
+  assert.ok(command !== '' && `${words} `.startsWith(command), `no command "${words}": ${stdout}${stderr}`);
+  // A group of commands that still expects one was given a word that is none of them.
+  assert.ok(!expects.endsWith('[command]') || words === command.trim(), `no command "${words}": ${stdout}`);
+  for (const option of captured(line, /(?<=\s)(--[a-z-]+)/g)) {
+    assert.match(stdout, new RegExp(`${option}\\b`), `largesse ${words} has no ${option}`);
+  }
+}
