@@ -21,6 +21,7 @@ export function createLog({ logLevel, isProduction }: Pick<Config, 'logLevel' | 
     base: null,
     messageKey: 'message',
     timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (level: string) => ({ level }) },
   };
   if (!isProduction && process.stdout.isTTY) {
     const stream = pretty({

@@ -100,7 +100,8 @@ export async function start(
  */
 async function chooseMode(config: Config, { ctx, storage }: Database): Promise<boolean> {
   const mayDevelop = config.isLoopback && !config.isProduction;
-  if (!mayDevelop && !((await storage.read(hasRealStores)) && (await storage.read(hasRealTokens)))) {
+  const hasStores = await storage.read(hasRealStores);
+  if (!mayDevelop && !(hasStores && (await storage.read(hasRealTokens)))) {
     const why = config.isProduction ? 'NODE_ENV=production' : `HOST=${config.host}`;
     throw new StartError(
       `With ${why} the service needs a store and an access token. Make them first:\n` +
@@ -108,8 +109,10 @@ async function chooseMode(config: Config, { ctx, storage }: Database): Promise<b
         '  npx largesse token create --store flowers.example',
     );
   }
-  if (mayDevelop) await storage.write(() => ensureDemonstrationStore(ctx));
-  return mayDevelop;
+  // Stores are never removed, so that a door that is closed now stays closed.
+  if (!mayDevelop || hasStores) return false;
+  await storage.write(() => ensureDemonstrationStore(ctx));
+  return true;
 }
 
 /** Whether the database takes writes and its schema is current. Asked often, it looks once a second. */
@@ -152,7 +155,7 @@ function announce(
     url,
     developmentMode,
     logger,
-  }: { readonly url: string; readonly developmentMode: boolean; readonly log: FastifyInstance['log'] },
+  }: { readonly url: string; readonly developmentMode: boolean; readonly logger: Log['logger'] },
 ): void {
   logger.info(
     { url: `${url}${config.basePath}`, docs: `${url}${config.basePath}/docs`, database: config.databaseFile },

@@ -115,7 +115,8 @@ function saneRequestId(sent: string | string[] | undefined): string | undefined 
 
 /** What Node's parser lets pass although no honest client sends it. */
 function refuseHeaders({ raw }: FastifyRequest, headersMax: number): Fault | undefined {
-  const { rawHeaders } = raw;
+  const { rawHeaders, httpVersionMajor } = raw;
+  if (httpVersionMajor < 1) return new Fault('invalid-request', { detail: 'HTTP/0.9 is not spoken here.' });
   if (rawHeaders.length > headersMax * 2) return new Fault('headers-too-large');
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -1,0 +1,203 @@
+/** A whole service for a test: its own folder, a free port, a clock that the test moves, its log in memory. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { systemClock, type Clock } from '../../src/clock-and-chance.ts';
+import { readConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database.ts';
+import { currencyOf } from '../../src/domain/currency.ts';
+import { Secret } from '../../src/domain/secret.ts';
+import { scopes as allScopes, type Scope } from '../../src/domain/store.ts';
+import { start } from '../../src/main.ts';
+import { createStore, requireStore, type NewStore } from '../../src/service/store.ts';
+import { createToken } from '../../src/service/token.ts';
+
+export type TestClock = Clock & {
+  /** Moves the clock by so many ms; time goes on from there. */
+  advance(ms: number): void;
+};
+
+/** A clock that runs with the system's, ahead of it by what the test has advanced it. */
+export function testClock(): TestClock {
+  let ahead = 0;
+  return {
+    now: () => systemClock.now() + ahead,
+    advance(ms) {
+      ahead += ms;
+    },
+  };
+}
+
+/** A store to be made; `tokens` names tokens by their scopes. */
+export type TestStore = Partial<Omit<NewStore, 'currency' | 'proxySecret'>> & {
+  readonly domain: string;
+  /** USD unless told. */
+  readonly currency?: string;
+  readonly proxySecret?: string;
+};
+
+export type TestAnswer = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body read as JSON; undefined if it is none. */
+  readonly json: unknown;
+};
+
+export type TestRequest = {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as it is. */
+  readonly body?: string | Uint8Array;
+  readonly token?: string;
+};
+
+export type TestService = AsyncDisposable & {
+  /** With the base path. */
+  readonly url: string;
+  readonly folder: string;
+  readonly databaseFile: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly clock: TestClock;
+  request(path: string, request?: TestRequest): Promise<TestAnswer>;
+  /** Sends bytes as they are and answers everything that comes back until the server closes. */
+  raw(bytes: string | Uint8Array): Promise<string>;
+  /** Makes a token of a store with these scopes (all unless told) and answers it in clear. */
+  token(domain: string, scopes?: readonly Scope[]): Promise<string>;
+  /** All that was logged so far, as it was written. */
+  log(): string;
+  /** Every row of every table as text, but for what is no state of a card (the heartbeat, search misses, token uses). */
+  state(): string;
+  /** Runs a query on the file, beside the service. */
+  query(text: string, ...values: (string | number | bigint | null)[]): Record<string, unknown>[];
+};
+
+/** Starts a service with the given stores. None: the demonstration store in development mode. */
+export async function startService({
+  stores = [],
+  environment: given = {},
+}: {
+  readonly stores?: readonly TestStore[];
+  readonly environment?: Readonly<Record<string, string>>;
+} = {}): Promise<TestService> {
+  const folder = mkdtempSync(join(tmpdir(), 'largesse-test-'));
+  const databaseFile = join(folder, 'largesse.db');
+  const environment = { DATABASE_URL: `file:${databaseFile}`, PORT: '0', RATE_LIMIT: 'off', ...given };
+  const config = readConfig(environment);
+  const clock = testClock();
+  if (stores.length > 0) {
+    await using database = await openDatabase(config, { prepare: true, clock });
+    for (const { currency = 'USD', proxySecret, ...settings } of stores) {
+      const store: NewStore = {
+        name: settings.domain,
+        timeZone: 'UTC',
+        issueLimit: null,
+        requireSignature: false,
+        customerSearch: false,
+        ...settings,
+        currency: currencyOf(currency),
+        proxySecret: proxySecret === undefined ? null : new Secret(proxySecret),
+      };
+      await database.storage.write(() => createStore(database.ctx, store));
+    }
+  }
+  const lines: string[] = [];
+  const sink = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(chunk.toString());
+      done();
+    },
+  });
+  const log = { logger: pino({ level: 'trace', messageKey: 'message' }, sink), flush: () => undefined };
+  const service = await start(config, { clock, log });
+  const url = `${service.url}${config.basePath}`;
+  const beside = new DatabaseSync(databaseFile, { readOnly: true, timeout: 5_000 });
+
+  return {
+    url,
+    folder,
+    databaseFile,
+    environment,
+    clock,
+    request: (path, request) => send(`${url}${path}`, request),
+    raw: (bytes) => sendRaw(Number(new URL(url).port), bytes),
+    async token(domain, scopes = allScopes) {
+      await using database = await openDatabase(config, { prepare: false, clock });
+      const { ctx, storage } = database;
+      const { store } = await storage.read(() => requireStore(domain));
+      const { secret } = await storage.write(() => createToken(ctx, { store, name: 'test', scopes }));
+      return secret.reveal();
+    },
+    log: () => lines.join(''),
+    state: () => stateOf(beside),
+    query: (text, ...values) => beside.prepare(text).all(...values),
+    async [Symbol.asyncDispose]() {
+      beside.close();
+      await service[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function send(url: string, { json, body, token, ...request }: TestRequest = {}): Promise<TestAnswer> {
+  const headers = new Headers(request.headers);
+  if (json !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json');
+  if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
+  const payload = json === undefined ? body : JSON.stringify(json);
+  const response = await fetch(url, {
+    method: request.method ?? 'GET',
+    headers,
+    redirect: 'manual',
+    ...(payload !== undefined && { body: payload }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: parse(text) };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function sendRaw(port: number, bytes: string | Uint8Array): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => {
+      answer += chunk.toString('latin1');
+    });
+    socket.on('close', () => resolve(answer));
+    socket.on('error', reject);
+  });
+}
+
+const notState = new Set(['heartbeat', 'search_misses', 'schema_migrations', 'key_checks']);
+
+function stateOf(database: DatabaseSync): string {
+  const tables = database.prepare("select name from sqlite_schema where type = 'table' order by name").all();
+  return tables
+    .map(({ name }) => String(name))
+    .filter((name) => !notState.has(name))
+    .map((name) => {
+      const statement = database.prepare(`select * from ${name}`);
+      statement.setReadBigInts(true);
+      const rows = statement.all().map((row) => {
+        const { last_used_at: _, ...kept } = row;
+        return JSON.stringify(kept, (_key, value: unknown) =>
+          typeof value === 'bigint' ? String(value) : value,
+        );
+      });
+      return `${name}\n${rows.toSorted().join('\n')}`;
+    })
+    .join('\n\n');
+}
