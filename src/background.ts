@@ -30,8 +30,9 @@ export function startBackground(given: {
     const uses = given.tokenUses.take();
     if (uses.length > 0) await storage.write(() => noteTokenUses(uses));
   };
-  const erase = (): Promise<void> =>
-    storage.write(() => eraseOutdated(ctx, { budget, limit: limits.upkeepRowsMax }));
+  const erase = async (): Promise<void> => {
+    while (await storage.write(() => eraseOutdated(ctx, { budget, limit: limits.upkeepRowsMax })));
+  };
   const audit = auditor(given);
 
   const timers = [

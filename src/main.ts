@@ -79,9 +79,12 @@ export async function start(
       async [Symbol.asyncDispose]() {
         isClosing = true;
         logger.info('stopping: requests in flight finish');
+        // A connection that was busy when the server closed is idle once its answer is out.
+        const idle = setInterval(() => app.server.closeIdleConnections(), 50);
         const late = setTimeout(() => app.server.closeAllConnections(), config.limits.stopTimeoutMs);
         await app.close();
         clearTimeout(late);
+        clearInterval(idle);
         await background.stop();
         await database[Symbol.asyncDispose]();
         logger.info('stopped');

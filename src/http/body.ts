@@ -79,7 +79,35 @@ function parseJson(text: string): Entries {
     throw new Fault('invalid-body', { detail: 'The body is not valid JSON.' });
   }
   if (!isObject(value)) throw new Fault('invalid-body', { detail: 'The body is not an object.' });
+  refuseRepeated(findRepeatedName(text));
   return Object.entries(value);
+}
+
+function refuseRepeated(name: string | undefined): void {
+  if (name !== undefined) throw new Fault('invalid-body', { errors: { [name]: ['is given twice'] } });
+}
+
+const jsonToken = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g;
+
+/**
+ * The first name that stands twice in one object of a JSON text, which is known to be well-formed.
+ * `JSON.parse` takes the last of them in silence, others the first: two readers of one body would
+ * disagree about an amount.
+ */
+function findRepeatedName(text: string): string | undefined {
+  const objects: Set<string>[] = [];
+  let last = '';
+  for (const [token] of text.matchAll(jsonToken)) {
+    if (token === '{' || token === '[') objects.push(new Set());
+    else if (token === '}' || token === ']') objects.pop();
+    else if (token === ':') {
+      const name = JSON.parse(last) as string;
+      const names = objects.at(-1);
+      if (names?.has(name)) return name;
+      names?.add(name);
+    } else last = token;
+  }
+  return undefined;
 }
 
 /** A number of up to 15 digits without an exponent is exact; only longer ones are worth the slower way. */
@@ -122,8 +150,7 @@ function parseForm(text: string): Entries {
       throw new Fault('invalid-body', { detail: `The form is malformed: ${error.message}.` });
     throw error;
   }
-  const repeated = findRepeated(fields);
-  if (repeated !== undefined) throw new Fault('invalid-body', { errors: { [repeated]: ['is given twice'] } });
+  refuseRepeated(findRepeated(fields));
   const bare: [string, unknown][] = [];
   const wrapped: [string, unknown][] = [];
   for (const [name, value] of fields) {

@@ -113,17 +113,24 @@ function saneRequestId(sent: string | string[] | undefined): string | undefined 
   return typeof sent === 'string' && /^[A-Za-z0-9._:/+=@-]{1,128}$/.test(sent) ? sent : undefined;
 }
 
+/** Of some of these Node takes the first, of others it joins all: an attacker's choice of reading. */
+const singleHeaders: ReadonlySet<string> = new Set([
+  'host', 'authorization', 'x-access-token', 'x-gcf-access-token', 'content-type', 'content-encoding', 'idempotency-key',
+]); // prettier-ignore
+
 /** What Node's parser lets pass although no honest client sends it. */
 function refuseHeaders({ raw }: FastifyRequest, headersMax: number): Fault | undefined {
   const { rawHeaders, httpVersionMajor } = raw;
   if (httpVersionMajor < 1) return new Fault('invalid-request', { detail: 'HTTP/0.9 is not spoken here.' });
   if (rawHeaders.length > headersMax * 2) return new Fault('headers-too-large');
-  let hosts = 0;
+  const seen = new Set<string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+    const name = rawHeaders[index]?.toLowerCase() ?? '';
+    if (!singleHeaders.has(name)) continue;
+    if (seen.has(name)) return new Fault('invalid-request', { detail: `The header ${name} stands twice.` });
+    seen.add(name);
   }
-  return hosts > 1 ? new Fault('invalid-request', { detail: 'Host stands twice.' }) : undefined;
+  return undefined;
 }
 
 function addOperations(app: FastifyInstance, services: Services): void {
@@ -206,6 +213,12 @@ function parseQuery(request: FastifyRequest, { query: names }: Operation): Query
   return parameters;
 }
 
+const strangers: ReadonlySet<FaultCode> = new Set([
+  'unauthenticated',
+  'invalid-signature',
+  'cross-site-request',
+]);
+
 type Limiters = { readonly callers: RateLimiter; readonly strangers: RateLimiter };
 
 /** Who cannot say who they are is limited by address, so that guessing tokens ends in a 429. */
@@ -215,7 +228,8 @@ function refuseStranger(
   reply: FastifyReply,
   { ctx, limiters }: { readonly ctx: Context; readonly limiters: Limiters | null },
 ): never {
-  limit(limiters?.strangers, reply, { key: request.ip, now: ctx.clock.now() });
+  const isStranger = error instanceof Fault && strangers.has(error.code);
+  if (isStranger) limit(limiters?.strangers, reply, { key: request.ip, now: ctx.clock.now() });
   throw error;
 }
 

@@ -7,12 +7,16 @@ import type { Script } from '../storage/sql.ts';
 import { idempotencyPeriodMs } from './idempotency.ts';
 import type { SearchBudget } from './search-budget.ts';
 
-/** Erases up to `limit` idempotency records and as many search misses that have run out. */
+/**
+ * Erases up to `limit` idempotency records and as many search misses that have run out.
+ * @returns whether there may be more.
+ */
 export function* eraseOutdated(
   ctx: Context,
   { budget, limit }: { readonly budget: SearchBudget; readonly limit: number },
-): Script<void> {
+): Script<boolean> {
   const now = ctx.clock.now();
-  yield* eraseIdempotencyRecords(now - idempotencyPeriodMs, limit);
-  yield* eraseSearchMisses(now - budget.periodMs, limit);
+  const records = yield* eraseIdempotencyRecords(now - idempotencyPeriodMs, limit);
+  const misses = yield* eraseSearchMisses(now - budget.periodMs, limit);
+  return records === limit || misses === limit;
 }

@@ -1,6 +1,6 @@
 /** Idempotency records: the sealed answers to requests that carried a key. */
 
-import { first, Rerun, run, sql, toNumber, type Script } from './sql.ts';
+import { all, first, Rerun, sql, type Script } from './sql.ts';
 
 /** Who used the key: keys of different callers never meet. */
 export type KeyOwner = {
@@ -45,17 +45,12 @@ export function* insertIdempotencyRecord(
   if (!row) throw new Rerun('the idempotency key was used meanwhile');
 }
 
-/** Erases up to `limit` records from before `since`. */
-export function* eraseIdempotencyRecords(since: number, limit: number): Script<void> {
-  yield* run(sql`
+/** Erases up to `limit` records from before `since`, and answers how many. */
+export function* eraseIdempotencyRecords(since: number, limit: number): Script<number> {
+  const erased = yield* all(sql`
     delete from idempotency_records where (store_id, api_client_id, key) in (
       select store_id, api_client_id, key from idempotency_records
-      where created_at < ${since} order by created_at limit ${limit})`);
-}
-
-/** How many records are kept from before `since`. */
-export function* countIdempotencyRecords(since: number): Script<number> {
-  const row = yield* first(sql<{ n: bigint }>`
-    select count(*) as n from idempotency_records where created_at < ${since}`);
-  return row ? toNumber(row.n) : 0;
+      where created_at < ${since} order by created_at limit ${limit})
+    returning key`);
+  return erased.length;
 }

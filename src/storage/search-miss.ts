@@ -25,10 +25,12 @@ export function* insertSearchMiss(
     values (${storeId}, ${addressDigest}, ${id}, ${missedAt})`);
 }
 
-/** Erases up to `limit` misses from before `since`. */
-export function* eraseSearchMisses(since: number, limit: number): Script<void> {
-  yield* run(sql`
+/** Erases up to `limit` misses from before `since`, and answers how many. */
+export function* eraseSearchMisses(since: number, limit: number): Script<number> {
+  const erased = yield* all(sql`
     delete from search_misses where (store_id, address_digest, id) in (
       select store_id, address_digest, id from search_misses
-      where missed_at <= ${since} order by missed_at limit ${limit})`);
+      where missed_at <= ${since} order by missed_at limit ${limit})
+    returning id`);
+  return erased.length;
 }

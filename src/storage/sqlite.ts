@@ -140,7 +140,10 @@ export function openSqlite(options: SqliteOptions): Storage {
       if (isStorageFailure(error) || !connection.database.isTransaction) throw error;
       if (connection === writer) writer.undoToSavepoint();
       if (error instanceof Rerun && reruns < rerunsMax) return attempt(job, connection, reruns + 1);
-      return () => job.refuse(error);
+      // The script was undone every time, so nothing of it was kept.
+      const refusal =
+        error instanceof Rerun ? new Fault('overloaded', { retryAfterSeconds: 1, cause: error }) : error;
+      return () => job.refuse(refusal);
     }
   };
 
