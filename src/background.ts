@@ -1,4 +1,4 @@
-/** What the service does by itself, a little at a time: erase what has run out, verify the ledger, note token uses. */
+/** What the service does by itself, a little at a time: erase what has run out, release expired holds, verify the ledger, note token uses. */
 
 import type { FastifyBaseLogger } from 'fastify';
 import type { Limits } from './config.ts';
@@ -6,6 +6,7 @@ import type { Database } from './database.ts';
 import type { Metrics } from './http/metrics.ts';
 import type { TokenUses } from './http/token-uses.ts';
 import { noteTokenUses } from './service/caller.ts';
+import { expireHolds } from './service/hold.ts';
 import { eraseOutdated } from './service/upkeep.ts';
 import { verifyPage } from './service/verify.ts';
 import { listStores } from './storage/store.ts';
@@ -24,20 +25,23 @@ export function startBackground(given: {
 }): Background {
   const { database, limits, logger } = given;
   const { ctx, storage } = database;
-  const budget = { missesMax: limits.searchMissesMax, periodMs: limits.searchMissPeriodMs };
 
   const noteUses = async (): Promise<void> => {
     const uses = given.tokenUses.take();
     if (uses.length > 0) await storage.write(() => noteTokenUses(uses));
   };
   const erase = async (): Promise<void> => {
-    while (await storage.write(() => eraseOutdated(ctx, { budget, limit: limits.upkeepRowsMax })));
+    while (await storage.write(() => eraseOutdated(ctx, limits.upkeepRowsMax)));
+  };
+  const expire = async (): Promise<void> => {
+    while (await storage.write(() => expireHolds(ctx, limits.upkeepRowsMax)));
   };
   const audit = auditor(given);
 
   const timers = [
     repeat(noteUses, limits.tokenUsesPeriodMs, logger),
     repeat(erase, limits.upkeepPeriodMs, logger),
+    repeat(expire, limits.holdExpiryPeriodMs, logger),
     repeat(audit, limits.auditPeriodMs, logger),
   ];
   return {

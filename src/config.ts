@@ -15,6 +15,11 @@ export type RateLimit = {
   readonly burst: number;
 };
 
+export type LookupMisses = {
+  readonly perToken: number;
+  readonly perClient: number;
+};
+
 /** What the command line needs to reach the database. */
 export type DatabaseConfig = {
   /** Absolute path of the SQLite file. */
@@ -38,6 +43,8 @@ export type Config = DatabaseConfig & {
   readonly trustedProxies: readonly string[];
   /** What a scraper from another machine has to present; null: only this machine may read the metrics. */
   readonly metricsToken: Secret | null;
+  /** Lookups that may find nothing within an hour. */
+  readonly lookupMisses: LookupMisses;
   readonly limits: Limits;
 };
 
@@ -60,7 +67,7 @@ export const limits = Object.freeze({
   rateLimitedCallersMax: 20_000,
   idempotencyKeysInFlightMax: 8_192,
   searchMissesMax: 10,
-  searchMissPeriodMs: 60 * 60 * 1_000,
+  holdExpiryPeriodMs: 10_000,
   tokenUsesPeriodMs: 60_000,
   upkeepPeriodMs: 60_000,
   upkeepRowsMax: 500,
@@ -165,6 +172,12 @@ export function readConfig(environment: Environment = process.env): Config {
       'addresses or networks separated by commas, such as 10.0.0.0/8,::1',
       parseNetworks,
     ),
+    lookupMisses: reader.read(
+      'LOOKUP_MISSES',
+      { perToken: 100, perClient: 30 },
+      'how many lookups of a token and of a client address may find nothing within an hour, such as 100/30',
+      parseLookupMisses,
+    ),
     metricsToken: reader.readSecret('METRICS_TOKEN', { lengthMin: 16 }),
     limits,
   });
@@ -221,6 +234,11 @@ function parseRateLimit(text: string): RateLimit | null | undefined {
   if (!(perSecond > 0)) return undefined;
   const most = burst === undefined ? Math.max(1, Math.ceil(perSecond * 2)) : Number(burst);
   return most >= 1 ? { perSecond, burst: most } : undefined;
+}
+
+function parseLookupMisses(text: string): LookupMisses | undefined {
+  const [, perToken, perClient] = /^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(text) ?? [];
+  return perToken === undefined ? undefined : { perToken: Number(perToken), perClient: Number(perClient) };
 }
 
 function parseNetworks(text: string): readonly string[] | undefined {

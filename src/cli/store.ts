@@ -21,6 +21,7 @@ type Options = {
   readonly proxySecret?: Secret | false;
   readonly requireSignature?: boolean;
   readonly customerSearch?: boolean;
+  readonly undoWindow?: number;
   readonly json?: boolean;
 };
 
@@ -49,6 +50,12 @@ function readSecret(text: string): Secret {
   return new Secret(text);
 }
 
+function readMinutes(text: string): number {
+  const minutes = /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(minutes <= 60)) throw new InvalidArgumentError('It takes 0 to 60 minutes.');
+  return minutes;
+}
+
 /** `none` takes the limit away. */
 function readLimit(text: string, currency: Currency): Money | null {
   if (text === 'none') return null;
@@ -72,6 +79,11 @@ function addSettings(command: Command): Command {
     .option('--no-require-signature', 'take requests without a signature too')
     .option('--customer-search', 'let a signed-in customer search for cards of their own without a token')
     .option('--no-customer-search', 'let nobody search without a token')
+    .addOption(
+      new Option('--undo-window <minutes>', 'how long a disabling may be withdrawn, 0 to 60').argParser(
+        readMinutes,
+      ),
+    )
     .option('--json', 'print JSON');
 }
 
@@ -106,6 +118,7 @@ export function addStoreCommands(root: Command): void {
         proxySecret,
         requireSignature,
         customerSearch: options.customerSearch ?? false,
+        undoWindowMinutes: options.undoWindow ?? 0,
       }),
     );
     show(await storage.read(() => requireStore(domain)), options);
@@ -121,7 +134,7 @@ export function addStoreCommands(root: Command): void {
     await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
     const { ctx, storage } = database;
     const { store: present } = await storage.read(() => requireStore(domain));
-    const { name, timeZone, issueLimit, proxySecret, requireSignature, customerSearch } = options;
+    const { name, timeZone, issueLimit, proxySecret, requireSignature, customerSearch, undoWindow } = options;
     const changes: StoreChanges = {
       ...(name !== undefined && { name }),
       ...(timeZone !== undefined && { timeZone }),
@@ -130,6 +143,7 @@ export function addStoreCommands(root: Command): void {
       ...(proxySecret === false && { proxySecret: null }),
       ...(requireSignature !== undefined && { requireSignature }),
       ...(customerSearch !== undefined && { customerSearch }),
+      ...(undoWindow !== undefined && { undoWindowMinutes: undoWindow }),
     };
     show(await storage.write(() => changeStore(ctx, domain, changes)), options);
   });
@@ -171,6 +185,7 @@ function rowOf({ store, sealedSecret }: StoreRecord): Row {
     proxy_secret: sealedSecret ? 'set' : null,
     require_signature: store.requireSignature,
     customer_search: store.customerSearch,
+    undo_window_minutes: store.undoWindowMinutes,
     demonstration: store.demonstration,
   };
 }

@@ -8,7 +8,7 @@
 
 import type { FieldErrors } from './fault.ts';
 import { Refusals } from './fault.ts';
-import { equal, type Money } from './money.ts';
+import { equal, exceeds, formatMoney, subtract, type Money } from './money.ts';
 
 export type Customer = {
   readonly id: number;
@@ -22,6 +22,8 @@ export type Card = {
   readonly version: number;
   readonly initialValue: Money;
   readonly balance: Money;
+  /** The part of the balance that open holds reserve; what is left is *available*. */
+  readonly held: Money;
   readonly lastCharacters: string;
   readonly customer: Customer | null;
   readonly recipient: Customer | null;
@@ -47,6 +49,9 @@ export type CardChanges = {
   readonly note?: string | null;
 };
 
+/** How a card with open holds is disabled: not at all, or so that they are released first. */
+export type DisableOptions = { readonly releaseHolds: boolean };
+
 export function isDisabled(card: Card): boolean {
   return card.disabledAt !== null;
 }
@@ -54,6 +59,11 @@ export function isDisabled(card: Card): boolean {
 /** Whether the card's last good day lies before `today`, a day in the store's time zone. */
 export function isExpired(card: Card, today: string): boolean {
   return card.expiresOn !== null && card.expiresOn < today;
+}
+
+/** What may be spent: the balance without what is held. */
+export function availableOf({ balance, held }: Pick<Card, 'balance' | 'held'>): Money {
+  return subtract(balance, held);
 }
 
 /** The changes that would change something: naming a present value is allowed on every card. */
@@ -69,8 +79,21 @@ export function effectiveChanges(card: Card, changes: CardChanges): CardChanges 
 }
 
 /** What the card's state refuses of the named changes. */
-export function refuseChanges(card: Card, changes: CardChanges): FieldErrors {
+export function refuseChanges(
+  card: Card,
+  changes: CardChanges,
+  { releaseHolds }: DisableOptions,
+): FieldErrors {
   const refusals = new Refusals();
+  const isReleased = releaseHolds && changes.disable === true;
+  if (card.held.minor > 0n && !isReleased) {
+    if (changes.disable === true && !isDisabled(card)) {
+      refusals.add('disable', 'cannot be done: the card has open holds; release_holds releases them');
+    }
+    if (changes.balance && exceeds(card.held, changes.balance)) {
+      refusals.add('balance', `must be at least ${formatMoney(card.held)}, which is held`);
+    }
+  }
   if (isDisabled(card)) {
     const effective = effectiveChanges(card, changes);
     if (changes.disable === false) refusals.add('disable', 'cannot be undone');

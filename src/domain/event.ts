@@ -6,9 +6,18 @@
  */
 
 import type { Card, CardChanges, Customer } from './card.ts';
-import { recordOf } from './record.ts';
+import { recordOf, type HoldRecord, type TransactionRecord } from './record.ts';
 
-export type EventType = 'gift_card.created' | 'gift_card.updated' | 'gift_card.disabled' | 'customer.created';
+export type EventType =
+  | 'gift_card.created'
+  | 'gift_card.updated'
+  | 'gift_card.disabled'
+  | 'gift_card.redeemed'
+  | 'gift_card.credited'
+  | 'gift_card.reversed'
+  | 'gift_card.held'
+  | 'gift_card.hold_released'
+  | 'customer.created';
 
 export type Event = {
   readonly type: EventType;
@@ -37,6 +46,20 @@ export function cardUpdated(card: Card, effective: CardChanges): readonly Event[
 
 function cardEvent(type: EventType, card: Card, data: Event['data']): Event {
   return { type, storeId: card.storeId, subjectId: card.id, subjectVersion: card.version, data };
+}
+
+/** What happened to a card's money beyond an update, with what explains it. */
+export function cardMoved(
+  type: Exclude<EventType, 'customer.created'>,
+  card: Card,
+  cause: { readonly transaction?: TransactionRecord; readonly hold?: HoldRecord },
+): Event {
+  return cardEvent(type, card, { gift_card: recordOf(card), ...cause });
+}
+
+/** A disabling was withdrawn within the store's window. */
+export function cardEnabled(card: Card): Event {
+  return cardEvent('gift_card.updated', card, { gift_card: recordOf(card), changed: ['disabled_at'] });
 }
 
 export function customerCreated(storeId: number, customer: Customer): Event {

@@ -29,6 +29,15 @@ export type FaultCode =
   | 'not-found'
   | 'precondition-failed'
   | 'invalid-parameter'
+  | 'insufficient-balance'
+  | 'currency-mismatch'
+  | 'card-disabled'
+  | 'card-expired'
+  | 'hold-closed'
+  | 'hold-expired'
+  | 'not-reversible'
+  | 'reversal-exceeds-transaction'
+  | 'undo-window-closed'
   | 'idempotency-key-in-use'
   | 'idempotency-key-reused'
   // The service cannot.
@@ -44,6 +53,8 @@ export type FaultOptions = {
   /** One sentence for the person who reads the answer; never a secret, never an internal cause. */
   readonly detail?: string;
   readonly errors?: FieldErrors;
+  /** Members that the answer has besides the usual ones, by their wire names. */
+  readonly extensions?: Readonly<Record<string, string>>;
   /** Whole seconds after which the same request may succeed. */
   readonly retryAfterSeconds?: number;
   readonly cause?: unknown;
@@ -55,6 +66,7 @@ export class Fault extends Error {
   readonly code: FaultCode;
   readonly detail: string | undefined;
   readonly errors: FieldErrors | undefined;
+  readonly extensions: Readonly<Record<string, string>> | undefined;
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: FaultCode, options: FaultOptions = {}) {
@@ -62,6 +74,7 @@ export class Fault extends Error {
     this.code = code;
     this.detail = options.detail;
     this.errors = options.errors;
+    this.extensions = options.extensions;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }

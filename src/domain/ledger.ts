@@ -19,7 +19,8 @@ export type SystemAccount = (typeof systemAccounts)[number];
 /** `card` is the account of the card that the transfer belongs to. */
 export type Account = 'card' | SystemAccount;
 
-export type TransferKind = 'issue' | 'adjustment';
+/** `capture` is a debit of what a hold reserved; a `reversal` gives back a debit or capture, or takes back a credit. */
+export type TransferKind = 'issue' | 'adjustment' | 'debit' | 'credit' | 'capture' | 'reversal';
 
 export type Transfer = {
   readonly storeId: number;
@@ -37,7 +38,10 @@ export type Transfer = {
   readonly actor: string;
   readonly reference: string | null;
   readonly note: string | null;
-  /** The id of the transfer that this one gives back, if it does. */
+  readonly orderId: number | null;
+  /** The hold that a capture took its amount from. */
+  readonly holdId: number | null;
+  /** The id of the transfer that a reversal gives back, wholly or in part. */
   readonly reverses: number | null;
   /** Instant in ms. */
   readonly createdAt: number;
@@ -61,6 +65,31 @@ export function adjustmentOf(balance: Money, target: Money): Movement {
   return minor > 0n
     ? { kind: 'adjustment', amount: { minor, currency }, debit: 'adjustments', credit: 'card' }
     : { kind: 'adjustment', amount: { minor: -minor, currency }, debit: 'card', credit: 'adjustments' };
+}
+
+/** The movement that spends an amount of a card. */
+export function debitOf(amount: Money): Movement {
+  return { kind: 'debit', amount, debit: 'card', credit: 'redemptions' };
+}
+
+/** The movement that spends what a hold reserved. */
+export function captureOf(amount: Money): Movement {
+  return { kind: 'capture', amount, debit: 'card', credit: 'redemptions' };
+}
+
+/** The movement that sells more value on a card. */
+export function creditOf(amount: Money): Movement {
+  return { kind: 'credit', amount, debit: 'sales', credit: 'card' };
+}
+
+/** Whether a transfer of this kind may be given back. */
+export function isReversible(kind: TransferKind): boolean {
+  return kind === 'debit' || kind === 'capture' || kind === 'credit';
+}
+
+/** The movement that gives back an amount of a transfer: its accounts the other way round. */
+export function reversalOf({ debit, credit }: Pick<Movement, 'debit' | 'credit'>, amount: Money): Movement {
+  return { kind: 'reversal', amount, debit: credit, credit: debit };
 }
 
 /** What a movement does to the card's balance, in minor units: positive raises it. */
@@ -90,6 +119,8 @@ export function canonicalContent(transfer: Transfer): string {
     transfer.actor,
     transfer.reference,
     transfer.note,
+    transfer.orderId,
+    transfer.holdId,
     transfer.reverses,
     transfer.createdAt,
   ]);

@@ -5,9 +5,11 @@
  * update cannot set it, because it sends back the record that it read.
  */
 
-import type { Card } from './card.ts';
+import { availableOf, type Card } from './card.ts';
 import { formatInstant } from './day.ts';
 import { parseEmail } from './email.ts';
+import { hasRunOut, type Hold, type HoldStatus } from './hold.ts';
+import { effectOf, type Transfer, type TransferKind } from './ledger.ts';
 import { formatMoney, parseAmount } from './money.ts';
 
 export type GiftCardRecord = {
@@ -52,6 +54,84 @@ export function recordOf(card: Card): GiftCardRecord {
     message: card.message,
     last_characters: card.lastCharacters,
     order_id: card.orderId,
+  };
+}
+
+/** A card on the resources beyond the four operations: with what may be spent of its balance. */
+export type SpendableRecord = GiftCardRecord & { readonly held: string; readonly available: string };
+
+export function spendableRecordOf(card: Card): SpendableRecord {
+  return { ...recordOf(card), held: formatMoney(card.held), available: formatMoney(availableOf(card)) };
+}
+
+/** A transfer as the world reads it: its amount is signed by what it did to the balance. */
+export type TransactionRecord = {
+  readonly id: number;
+  readonly gift_card_id: number;
+  readonly kind: TransferKind;
+  readonly amount: string;
+  readonly currency: string;
+  readonly balance_after: string;
+  readonly actor: string;
+  readonly reference: string | null;
+  readonly note: string | null;
+  readonly order_id: number | null;
+  readonly hold_id: number | null;
+  readonly reverses: number | null;
+  readonly created_at: string;
+};
+
+export function transactionOf(transfer: Transfer): TransactionRecord {
+  const { currency } = transfer.amount;
+  return {
+    id: transfer.id,
+    gift_card_id: transfer.cardId,
+    kind: transfer.kind,
+    amount: formatMoney({ minor: effectOf(transfer), currency }),
+    currency: currency.code,
+    balance_after: formatMoney(transfer.balanceAfter),
+    actor: transfer.actor,
+    reference: transfer.reference,
+    note: transfer.note,
+    order_id: transfer.orderId,
+    hold_id: transfer.holdId,
+    reverses: transfer.reverses,
+    created_at: formatInstant(transfer.createdAt),
+  };
+}
+
+export type HoldRecord = {
+  readonly id: number;
+  readonly gift_card_id: number;
+  readonly status: HoldStatus;
+  readonly amount: string;
+  readonly captured_amount: string;
+  readonly currency: string;
+  readonly reference: string | null;
+  readonly note: string | null;
+  readonly order_id: number | null;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly closed_at: string | null;
+};
+
+/** A hold as it stands at an instant: one that has run out is expired, closed yet or not. */
+export function holdRecordOf(hold: Hold, now: number): HoldRecord {
+  const isOver = hasRunOut(hold, now);
+  const closedAt = isOver ? hold.expiresAt : hold.closedAt;
+  return {
+    id: hold.id,
+    gift_card_id: hold.cardId,
+    status: isOver ? 'expired' : hold.status,
+    amount: formatMoney(hold.amount),
+    captured_amount: formatMoney(hold.captured),
+    currency: hold.amount.currency.code,
+    reference: hold.reference,
+    note: hold.note,
+    order_id: hold.orderId,
+    created_at: formatInstant(hold.createdAt),
+    expires_at: formatInstant(hold.expiresAt),
+    closed_at: closedAt === null ? null : formatInstant(closedAt),
   };
 }
 

@@ -23,6 +23,8 @@ export type Store = {
   readonly requireSignature: boolean;
   /** A signed-in customer may search for cards of their own without a token. */
   readonly customerSearch: boolean;
+  /** Minutes within which a disabling may be withdrawn, 0 to 60; 0: never. */
+  readonly undoWindowMinutes: number;
   readonly demonstration: boolean;
 };
 
@@ -35,7 +37,7 @@ export function parseDomain(value: string): Parsed<string> {
   return hostname.test(domain) ? accepted(domain) : refused('must be a host name such as flowers.example');
 }
 
-export const scopes = ['read_gift_cards', 'write_gift_cards'] as const;
+export const scopes = ['read_gift_cards', 'write_gift_cards', 'redeem_gift_cards'] as const;
 
 /** What an access token may be used for. */
 export type Scope = (typeof scopes)[number];

@@ -1,5 +1,5 @@
 /**
- * Bodies: JSON or a form, bare or wrapped in `gift_card`, read into named parameters.
+ * Bodies: JSON or a form, bare or wrapped in a name, read into named parameters.
  *
  * What cannot be read at all is a 400 or 415; what was read but may not stand there is a refusal
  * of its name, told together with all others.
@@ -15,9 +15,12 @@ export type Body = {
   readonly isForm: boolean;
 };
 
-/** The name that a wrapped body has. */
-export const wrapper = 'gift_card';
-const wrappedName = /^gift_card\[([^[\]]*)\]$/;
+/** The names that a body may be wrapped in; each operation takes one of them. */
+export const wrappers = ['gift_card', 'transaction', 'hold'] as const;
+
+export type Wrapper = (typeof wrappers)[number];
+
+const wrappedName = /^([a-z_]+)\[([^[\]]*)\]$/;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -34,7 +37,10 @@ export const noBody: RawBody = { contentType: undefined, encoding: undefined, by
  * Reads a body. A request without one has no parameters.
  * @throws Fault `unsupported-media-type` or `invalid-body`.
  */
-export function parseBody({ contentType, encoding, bytes }: RawBody, refusals: Refusals): Body {
+export function parseBody(
+  { contentType, encoding, bytes }: RawBody,
+  { wrapper, refusals }: { readonly wrapper: Wrapper; readonly refusals: Refusals },
+): Body {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw new Fault('unsupported-media-type');
   if (contentType === undefined) {
@@ -43,9 +49,9 @@ export function parseBody({ contentType, encoding, bytes }: RawBody, refusals: R
   }
   switch (mediaType(contentType)) {
     case 'application/json':
-      return { parameters: unwrap(parseJson(decode(bytes)), refusals), isForm: false };
+      return { parameters: unwrap(parseJson(decode(bytes)), wrapper, refusals), isForm: false };
     case 'application/x-www-form-urlencoded':
-      return { parameters: unwrap(parseForm(decode(bytes)), refusals), isForm: true };
+      return { parameters: unwrap(parseForm(decode(bytes), wrapper), wrapper, refusals), isForm: true };
     default:
       throw new Fault('unsupported-media-type');
   }
@@ -140,8 +146,8 @@ function isObject(value: unknown): value is object {
   );
 }
 
-/** A form's fields; `gift_card[name]` becomes part of one wrapped object. */
-function parseForm(text: string): Entries {
+/** A form's fields; `wrapper[name]` becomes part of one wrapped object. */
+function parseForm(text: string, wrapper: Wrapper): Entries {
   let fields;
   try {
     fields = parseUrlEncoded(text);
@@ -154,13 +160,14 @@ function parseForm(text: string): Entries {
   const bare: [string, unknown][] = [];
   const wrapped: [string, unknown][] = [];
   for (const [name, value] of fields) {
-    const inner = wrappedName.exec(name)?.[1];
+    const [, outer, part] = wrappedName.exec(name) ?? [];
+    const inner = outer === wrapper ? part : undefined;
     (inner === undefined ? bare : wrapped).push([inner ?? name, value === '' ? null : value]);
   }
   return wrapped.length === 0 ? bare : [...bare, [wrapper, Object.fromEntries(wrapped)]];
 }
 
-function unwrap(entries: Entries, refusals: Refusals): ReadonlyMap<string, unknown> {
+function unwrap(entries: Entries, wrapper: Wrapper, refusals: Refusals): ReadonlyMap<string, unknown> {
   const wrapped = entries.find(([name]) => name === wrapper);
   if (!wrapped) return new Map(entries);
   if (entries.length > 1) {

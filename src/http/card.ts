@@ -1,23 +1,24 @@
 /** The four operations over HTTP: parameters in, one script, an answer out. */
 
+import { limits } from '../config.ts';
 import type { Card } from '../domain/card.ts';
 import { Fault, Refusals } from '../domain/fault.ts';
 import { claimableFields, recordOf, type ClaimableField } from '../domain/record.ts';
 import { issue, refuseIssue, retrieve, search, update } from '../service/card.ts';
 import type { Answer } from '../service/idempotency.ts';
-import { checkSearchBudget, countSearchMiss } from '../service/search-budget.ts';
-import { wrapper, type Body } from './body.ts';
+import { checkMissBudgets, countMiss } from '../service/miss-budget.ts';
+import type { Body } from './body.ts';
 import { etagOf, isKnown, matchedVersions } from './etag.ts';
 import type { Exchange } from './exchange.ts';
 import * as parameters from './parameters.ts';
-import type { Parameter, Reading } from './parameters.ts';
+import { idOf, reader, refuseOthers, unknownParameter } from './reading.ts';
 
 /** `POST /gift_card` */
 export async function postCard(exchange: Exchange): Promise<Answer> {
   const { ctx, caller, basePath } = exchange;
   const { store } = caller;
   const refusals = new Refusals();
-  const body = exchange.readBody(refusals);
+  const body = exchange.readBody('gift_card', refusals);
   const read = reader(body, { store, now: ctx.clock.now(), isForm: body.isForm }, refusals);
 
   const value = read('initial_value', parameters.initialValue);
@@ -32,7 +33,7 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
     known: creationParameters,
     // A field of the record that a creation cannot set may be sent along as null.
     isHarmless: (name, sent) => recordFields.has(name) && sent === null,
-    refusalOf: (name) => (recordFields.has(name) ? 'cannot be set' : unknown),
+    refusalOf: (name) => (recordFields.has(name) ? 'cannot be set' : unknownParameter),
   });
 
   return exchange.write(body, function* () {
@@ -49,13 +50,13 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
 /** `GET /gift_card/{gift_card_id}` */
 export async function getCard(exchange: Exchange): Promise<Answer> {
   const { storage, caller } = exchange;
-  const card = await storage.read(() => retrieve(caller.store.id, cardIdOf(exchange)));
+  const card = await storage.read(() => retrieve(caller.store.id, idOf(exchange, 'gift_card_id')));
   return answerUnlessKnown(exchange, card);
 }
 
 /** `GET /gift_card?last_characters=…&email=…` */
 export async function searchCard(exchange: Exchange): Promise<Answer> {
-  const { ctx, storage, caller, query, searchBudget } = exchange;
+  const { ctx, storage, caller, query } = exchange;
   const { store, onlyCustomerId } = caller;
   const refusals = new Refusals();
   const sent: Body = { parameters: new Map(query.filter(([, value]) => value !== '')), isForm: true };
@@ -66,12 +67,13 @@ export async function searchCard(exchange: Exchange): Promise<Answer> {
   if (lastCharacters === undefined || address === undefined)
     throw new Error('a parameter is missing, unrefused');
 
+  const budgets = [{ subject: `search ${address.key}`, missesMax: limits.searchMissesMax }];
   const card = await storage.read(function* () {
-    yield* checkSearchBudget(ctx, searchBudget, { store, address });
+    yield* checkMissBudgets(ctx, store.id, budgets);
     return yield* search(ctx, { store, address, lastCharacters, onlyCustomerId });
   });
   if (card) return answerUnlessKnown(exchange, card);
-  await storage.write(() => countSearchMiss(ctx, searchBudget, { store, address }));
+  await storage.write(() => countMiss(ctx, store.id, budgets));
   throw new Fault('not-found');
 }
 
@@ -80,7 +82,7 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
   const { ctx, caller, request } = exchange;
   const { store, actor } = caller;
   const refusals = new Refusals();
-  const body = exchange.readBody(refusals);
+  const body = exchange.readBody('gift_card', refusals);
   const read = reader(body, { store, now: ctx.clock.now(), isForm: body.isForm }, refusals);
 
   const changes = withoutAbsent({
@@ -89,6 +91,7 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
     expiresOn: read('expires_on', parameters.expiresOn),
     note: read('note', parameters.note),
   });
+  const releaseHolds = read('release_holds', parameters.releaseHolds) ?? false;
   const claims = new Map<ClaimableField, unknown>(
     claimableFields.flatMap((field) =>
       body.parameters.has(field) ? [[field, body.parameters.get(field)]] : [],
@@ -98,10 +101,10 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
   refuseOthers(body, refusals, {
     known: updateParameters,
     isHarmless: () => false,
-    refusalOf: () => unknown,
+    refusalOf: () => unknownParameter,
   });
 
-  const cardId = cardIdOf(exchange);
+  const cardId = idOf(exchange, 'gift_card_id');
   const versions = matchedVersions(request.headers['if-match'], cardId);
   return exchange.write(body, function* () {
     const card = yield* update(ctx, {
@@ -109,6 +112,7 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
       cardId,
       actor,
       changes,
+      releaseHolds,
       claims,
       claimedCode,
       versions,
@@ -118,7 +122,6 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
   });
 }
 
-const unknown = 'is not a known parameter';
 const recordFields: ReadonlySet<string> = new Set(['balance', ...claimableFields]);
 const creationParameters: ReadonlySet<string> = new Set(Object.keys({
   initial_value: 0, expires_on: 0, email: 0, recipient_email: 0, note: 0, message: 0, code: 0, currency: 0,
@@ -128,37 +131,10 @@ const updateParameters: ReadonlySet<string> = new Set([
   'balance',
   'expires_on',
   'note',
+  'release_holds',
   'code',
   ...claimableFields,
 ]);
-
-/** Reads parameters one by one: undefined where a parameter is absent, or refused and noted. */
-function reader({ parameters: sent }: Body, reading: Reading, refusals: Refusals) {
-  return <T>(name: string, { isRequired, read }: Parameter<T>): T | undefined => {
-    if (!sent.has(name)) {
-      if (isRequired && !refusals.has(wrapper)) refusals.add(name, parameters.required);
-      return undefined;
-    }
-    const parsed = read(sent.get(name), reading);
-    if (parsed.ok) return parsed.value;
-    refusals.add(name, parsed.refusal);
-    return undefined;
-  };
-}
-
-function refuseOthers(
-  { parameters: sent }: Body,
-  refusals: Refusals,
-  rules: {
-    readonly known: ReadonlySet<string>;
-    readonly isHarmless: (name: string, value: unknown) => boolean;
-    readonly refusalOf: (name: string) => string;
-  },
-): void {
-  for (const [name, value] of sent) {
-    if (!rules.known.has(name) && !rules.isHarmless(name, value)) refusals.add(name, rules.refusalOf(name));
-  }
-}
 
 type Present<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
 
@@ -167,15 +143,7 @@ function withoutAbsent<T extends object>(values: T): Present<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<T>;
 }
 
-/** The card that the path names. @throws Fault `not-found` for anything that cannot be an id. */
-function cardIdOf({ request }: Exchange): number {
-  const text = (request.params as { readonly gift_card_id: string }).gift_card_id;
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(id)) throw new Fault('not-found');
-  return id;
-}
-
-function answerUnlessKnown({ request }: Exchange, card: Card): Answer {
+export function answerUnlessKnown({ request }: Exchange, card: Card): Answer {
   const headers = { etag: etagOf(card) };
   if (isKnown(request.headers['if-none-match'], card))
     return { status: 304, headers: { ...headers, 'cache-control': 'no-store' }, body: '' };

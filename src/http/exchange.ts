@@ -1,16 +1,16 @@
 /** One request being answered: what a handler is given, and how it writes. */
 
 import type { FastifyRequest } from 'fastify';
+import type { LookupMisses } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, type FaultCode, type Refusals } from '../domain/fault.ts';
 import { InexactNumber } from '../domain/money.ts';
 import { fingerprintOf, once, type Answer, type KeyUse, type Outcome } from '../service/idempotency.ts';
-import type { SearchBudget } from '../service/search-budget.ts';
 import type { Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Caller } from './auth.ts';
-import { noBody, parseBody, type Body, type RawBody } from './body.ts';
+import { noBody, parseBody, type Body, type RawBody, type Wrapper } from './body.ts';
 import { problemBody, problemHeaders, problems } from './problem.ts';
 
 export type Exchange = {
@@ -21,10 +21,12 @@ export type Exchange = {
   /** Of the operation only: what the app proxy added is taken out. */
   readonly query: readonly QueryParameter[];
   readonly basePath: string;
-  readonly searchBudget: SearchBudget;
+  readonly lookupMisses: LookupMisses;
+  /** Whether the answer is wanted without its effect. */
+  readonly isDryRun: boolean;
   /** @throws Fault `unsupported-media-type` or `invalid-body`. */
-  readBody(refusals: Refusals): Body;
-  /** Runs the script that answers a write: once for an idempotency key, if the request has one. */
+  readBody(wrapper: Wrapper, refusals: Refusals): Body;
+  /** Runs the script that answers a write: once for an idempotency key, if the request has one. A dry run keeps nothing. */
   write(body: Body, script: () => Script<Answer>): Promise<Answer>;
 };
 
@@ -32,7 +34,9 @@ export type Exchange = {
 export type KeysInFlight = Set<string>;
 
 /** Refusals that are an outcome: something was looked at and decided, so they are kept under the key. */
-const keptFaults: ReadonlySet<FaultCode> = new Set(['not-found', 'precondition-failed', 'invalid-parameter']);
+function isKept(code: FaultCode): boolean {
+  return code !== 'idempotency-key-reused' && [404, 412, 422].includes(problems[code].status);
+}
 
 export function exchangeOf(
   given: Omit<Exchange, 'readBody' | 'write'> & {
@@ -40,12 +44,14 @@ export function exchangeOf(
     readonly keysInFlightMax: number;
   },
 ): Exchange {
-  const { request, ctx, storage, caller, basePath, keysInFlight, keysInFlightMax } = given;
+  const { request, ctx, storage, caller, basePath, isDryRun, keysInFlight, keysInFlightMax } = given;
   return {
     ...given,
-    readBody: (refusals) => parseBody((request.body as RawBody | undefined) ?? noBody, refusals),
+    readBody: (wrapper, refusals) =>
+      parseBody((request.body as RawBody | undefined) ?? noBody, { wrapper, refusals }),
     async write(body, script) {
       const key = idempotencyKeyOf(request);
+      if (isDryRun) return storage.rehearse(script);
       if (key === undefined) return storage.write(script);
       const owner = { storeId: caller.store.id, apiClientId: caller.apiClientId ?? 0, key };
       const name = `${owner.storeId} ${owner.apiClientId} ${key}`;
@@ -92,7 +98,7 @@ async function writeOnce(
   try {
     return await storage.write(() => once(ctx, use, script));
   } catch (error) {
-    if (!(error instanceof Fault) || !keptFaults.has(error.code)) throw error;
+    if (!(error instanceof Fault) || !isKept(error.code)) throw error;
     const refusal: Answer = {
       status: problems[error.code].status,
       headers: problemHeaders(error),

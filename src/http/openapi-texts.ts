@@ -26,22 +26,35 @@ Every error is \`application/problem+json\` with \`type\`, \`title\`, \`status\`
 ## Idempotency
 A write with an \`Idempotency-Key\` is done once. Its answer, a refusal with 404, 412 or 422 included, is kept sealed for 24 hours and replayed byte for byte with \`Idempotent-Replayed: true\`. Keys belong to the API client behind the token, and survive the rotation of the token. \`If-Match\` is part of the request that a key stands for.
 
+## Dry runs
+Every write takes \`?dry_run=true\`: it is answered as it would be, marked by \`Dry-Run: true\`, and nothing is changed, told or kept.
+
 ## Searching
 Ten searches that find nothing, for one store and address within an hour, are answered with 404; the next one with 429, wherever it comes from.
 `.trim();
 
-export const giftCards = 'The four operations.';
-export const service =
-  'What the service tells of itself. These paths also work at the root of the service, outside the base path.';
-
-export const body = 'Bare, or wrapped in `gift_card`; never both.';
+export const tags = [
+  { name: 'Gift cards', description: 'The four operations, and the withdrawal of a disabling.' },
+  {
+    name: 'Money',
+    description:
+      'Spending and topping up, safely from several tills at once. These operations show what is `held` and `available` besides the balance.',
+  },
+  { name: 'Holds', description: 'Amounts that a checkout has reserved.' },
+  { name: 'History', description: 'The ledger of a card.' },
+  {
+    name: 'Service',
+    description:
+      'What the service tells of itself. These paths also work at the root of the service, outside the base path.',
+  },
+] as const;
 
 export const updateBody =
   'What is absent stays. The other fields of the record may be sent along with their present values, so that a client can send back the record that it read; another value is refused.';
 
-const record = {
+const card = {
   id: 244212357349,
-  balance: '25.00',
+  balance: '15.00',
   created_at: '2026-08-15T12:37:38Z',
   currency: 'USD',
   initial_value: '25.00',
@@ -60,10 +73,57 @@ const record = {
   order_id: null,
 };
 
+/** Example ids, by the names of path parameters. */
+export const ids: Readonly<Record<string, number>> & {
+  readonly gift_card_id: number;
+  readonly hold_id: number;
+  readonly transaction_id: number;
+} = {
+  gift_card_id: card.id,
+  hold_id: 244212361001,
+  transaction_id: 244212359903,
+};
+
+export const pathParameters: Readonly<Record<string, string>> = {
+  gift_card_id: 'Identifier of the card. What is no integer is answered with 404.',
+  hold_id: 'Identifier of the hold.',
+  transaction_id: 'Identifier of the transaction.',
+};
+
 export const examples = {
-  record,
-  issued: { ...record, code: 'q2m8xk4w9c0d7f3k' },
-  createGiftCard: {
+  card,
+  code: 'q2m8xk4w9c0d7f3k',
+  spendable: { ...card, held: '0.00', available: '15.00' },
+  transaction: {
+    id: ids.transaction_id,
+    gift_card_id: card.id,
+    kind: 'debit',
+    amount: '-10.00',
+    currency: 'USD',
+    balance_after: '15.00',
+    actor: 'api_client:7103421182',
+    reference: 'receipt-1017',
+    note: null,
+    order_id: null,
+    hold_id: null,
+    reverses: null,
+    created_at: '2026-08-15T12:40:00Z',
+  },
+  hold: {
+    id: ids.hold_id,
+    gift_card_id: card.id,
+    status: 'open',
+    amount: '10.00',
+    captured_amount: '0.00',
+    currency: 'USD',
+    reference: null,
+    note: null,
+    order_id: null,
+    created_at: '2026-08-15T12:40:00Z',
+    expires_at: '2026-08-15T12:55:00Z',
+    closed_at: null,
+  },
+  creation: {
     initial_value: '25.00',
     expires_on: '2031-12-31',
     email: 'ada@example.com',
@@ -71,57 +131,29 @@ export const examples = {
     note: 'Sold at the counter',
     message: 'Happy birthday!',
   },
-  updateGiftCard: { balance: '10.00', note: 'Paid 15.00 at the counter' },
-  searchGiftCard: undefined,
-  retrieveGiftCard: undefined,
+  update: { balance: '10.00', note: 'Paid 15.00 at the counter' },
 };
 
-function curl(source: string) {
-  return [{ lang: 'shell', label: 'curl', source }];
+/** A curl command for a path below the base address. */
+export function curl(
+  method: 'GET' | 'POST' | 'PUT',
+  path: string,
+  { body, key }: { readonly body?: string; readonly key?: string } = {},
+): string {
+  return [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}"$BASE_URL${path}"`,
+    '-H "Authorization: Bearer $TOKEN"',
+    ...(key === undefined ? [] : [`-H "Idempotency-Key: ${key}"`]),
+    ...(body === undefined ? [] : ['-H "Content-Type: application/json"', `-d '${body}'`]),
+  ].join(' \\\n  ');
 }
-
-export const operations = {
-  createGiftCard: {
-    summary: 'Create a gift card',
-    description:
-      'Issues a card. An address that is no customer of the store yet becomes one in the same transaction. The answer is the only one that holds the code; a replay of it under its `Idempotency-Key` does too.',
-    samples: curl(`curl -X POST "$BASE_URL/gift_card" \\
-  -H "Authorization: Bearer $TOKEN" \\
-  -H "Idempotency-Key: order-1001-line-1" \\
-  -H "Content-Type: application/json" \\
-  -d '{"initial_value": "25.00", "recipient_email": "grace@example.com"}'`),
-  },
-  searchGiftCard: {
-    summary: 'Search for a gift card',
-    description:
-      'The card whose code ends so and whose customer or recipient has the address. Of several, a usable one comes before a disabled or expired one, then the newest. In the app proxy’s signed request of a store that allows it, a signed-in customer finds cards of their own without a token.',
-    samples: curl(`curl "$BASE_URL/gift_card?last_characters=7f3k&email=grace@example.com" \\
-  -H "Authorization: Bearer $TOKEN"`),
-  },
-  retrieveGiftCard: {
-    summary: 'Retrieve a gift card',
-    description:
-      'The card of this store with the id. Another store’s card is answered as if there were none.',
-    samples: curl(`curl "$BASE_URL/gift_card/244212357349" -H "Authorization: Bearer $TOKEN"`),
-  },
-  updateGiftCard: {
-    summary: 'Update a gift card',
-    description:
-      'Changes what is named, all of it or nothing; an update that changes nothing is a success. Disabling is final: after it, balance and expiry cannot change any more, the note can. Every change of the balance is one entry in the ledger.',
-    samples: curl(`curl -X PUT "$BASE_URL/gift_card/244212357349" \\
-  -H "Authorization: Bearer $TOKEN" \\
-  -H 'If-Match: "244212357349-1"' \\
-  -H "Content-Type: application/json" \\
-  -d '{"balance": "10.00", "note": "Paid 15.00 at the counter"}'`),
-  },
-};
 
 export const securitySchemes = {
   bearer: {
     type: 'http',
     scheme: 'bearer',
     description:
-      'An access token of the store: `Authorization: Bearer lgs_…`. Its scopes are `read_gift_cards` and `write_gift_cards`.',
+      'An access token of the store: `Authorization: Bearer lgs_…`. Its scopes are `read_gift_cards`, `write_gift_cards`, and `redeem_gift_cards` for tills that may spend but not issue.',
   },
   accessToken: {
     type: 'apiKey',
@@ -154,6 +186,11 @@ export const headers = {
   Location: { description: 'The path of the new card.', schema: { ...text, format: 'uri-reference' } },
   'Cache-Control': { description: 'Always `no-store`.', schema: { ...text, const: 'no-store' } },
   'X-Request-Id': { description: 'The request’s id: the client’s own, if it sent a sane one.', schema: text },
+  Link: {
+    description: 'The neighbouring pages (RFC 8288): `next` is older, `previous` newer.',
+    schema: text,
+  },
+  'Dry-Run': { description: 'Stands on an answer to `dry_run=true`.', schema: { ...text, const: 'true' } },
   'Idempotent-Replayed': {
     description: 'Stands on an answer that was kept under its `Idempotency-Key`.',
     schema: { ...text, const: 'true' },
@@ -188,20 +225,36 @@ export function headersOfStatus(status: number): readonly (keyof typeof headers)
 }
 
 export const parameters = {
-  giftCardId: {
-    name: 'gift_card_id',
-    in: 'path',
-    required: true,
-    description: 'Identifier of the card. What is no integer is answered with 404.',
-    schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
-    example: 244212357349,
-  },
   idempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
     description: 'Makes the write happen once: 1 to 255 visible ASCII characters.',
     schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
     example: 'order-1001-line-1',
+  },
+  dryRun: {
+    name: 'dry_run',
+    in: 'query',
+    description: 'true: the would-be answer, marked by `Dry-Run: true`; nothing is changed, told or kept.',
+    schema: { enum: ['true', 'false', '1', '0'] },
+  },
+  limit: {
+    name: 'limit',
+    in: 'query',
+    description: 'How many: 50 unless told.',
+    schema: { type: 'integer', minimum: 1, maximum: 250, default: 50 },
+  },
+  before: {
+    name: 'before',
+    in: 'query',
+    description: 'Only what is older than the one with this id.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  after: {
+    name: 'after',
+    in: 'query',
+    description: 'Only what is newer than the one with this id.',
+    schema: { type: 'integer', minimum: 1 },
   },
   ifMatch: {
     name: 'If-Match',

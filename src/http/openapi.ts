@@ -3,15 +3,14 @@
  * validate, and the table of problems.
  */
 
-import Type, { type TSchema } from 'typebox';
 import type { FaultCode } from '../domain/fault.ts';
 import type { Scope } from '../domain/store.ts';
-import * as parameters from './parameters.ts';
-import { problemPath, problems } from './problem.ts';
-import { giftCardSchema, issuedGiftCardSchema, problemSchema, wrapped } from './schemas.ts';
-import { operations, pagePaths, type Operation } from './routes.ts';
-import type { OpenApiDocument } from './reference/reference.ts';
+import { bodySchemas, describe as describeOperation, type Description } from './openapi-operations.ts';
 import * as texts from './openapi-texts.ts';
+import { problemPath, problems } from './problem.ts';
+import type { OpenApiDocument } from './reference/reference.ts';
+import { operations, pagePaths, type Operation } from './routes.ts';
+import * as schemas from './schemas.ts';
 
 type Responses = NonNullable<NonNullable<NonNullable<OpenApiDocument['paths']>[string]['get']>['responses']>;
 
@@ -22,35 +21,17 @@ const everywhere: readonly FaultCode[] = [
   'unavailable', 'closing',
 ]; // prettier-ignore
 
-const ofWrites: readonly FaultCode[] = [
-  'invalid-body', 'invalid-idempotency-key', 'idempotency-key-in-use', 'body-too-large', 'unsupported-media-type',
-  'invalid-parameter', 'idempotency-key-reused',
+/** What a request with a body may be answered. */
+const ofBodies: readonly FaultCode[] = [
+  'invalid-body', 'body-too-large', 'unsupported-media-type', 'invalid-parameter',
 ]; // prettier-ignore
 
-const faultsOf: Readonly<Record<Operation['id'], readonly FaultCode[]>> = {
-  createGiftCard: ofWrites,
-  searchGiftCard: ['not-found', 'invalid-parameter', 'too-many-misses'],
-  retrieveGiftCard: ['not-found'],
-  updateGiftCard: [...ofWrites, 'not-found', 'precondition-failed'],
-};
-
-const creation = {
-  initial_value: parameters.initialValue,
-  expires_on: parameters.expiresOnOrLater,
-  email: parameters.email,
-  recipient_email: parameters.recipientEmail,
-  note: parameters.note,
-  message: parameters.message,
-  code: parameters.code,
-  currency: parameters.currency,
-};
-
-const changes = {
-  disable: parameters.disable,
-  balance: parameters.balance,
-  expires_on: parameters.expiresOn,
-  note: parameters.note,
-};
+/** What a request that may carry an idempotency key may be answered. */
+const ofKeys: readonly FaultCode[] = [
+  'invalid-idempotency-key',
+  'idempotency-key-in-use',
+  'idempotency-key-reused',
+];
 
 /** The description for a service that is reached at `basePath`. */
 export function openApiDocument(basePath: string): OpenApiDocument {
@@ -65,19 +46,18 @@ export function openApiDocument(basePath: string): OpenApiDocument {
     },
     externalDocs: { url: 'openapi.json', description: 'This description as OpenAPI 3.1' },
     servers: [{ url: basePath === '' ? '/' : basePath, description: 'This service' }],
-    tags: [
-      { name: 'Gift cards', description: texts.giftCards },
-      { name: 'Service', description: texts.service },
-    ],
+    tags: texts.tags,
     security: [],
     paths: { ...operationPaths(), ...pages() },
     components: {
       schemas: {
-        GiftCard: giftCardSchema,
-        IssuedGiftCard: issuedGiftCardSchema,
-        CreateGiftCard: bodySchema(creation, ['initial_value']),
-        UpdateGiftCard: { ...bodySchema(changes, []), description: texts.updateBody },
-        Problem: problemSchema,
+        GiftCard: schemas.giftCardSchema,
+        IssuedGiftCard: schemas.issuedGiftCardSchema,
+        SpendableGiftCard: schemas.spendableGiftCardSchema,
+        Transaction: schemas.transactionSchema,
+        Hold: schemas.holdSchema,
+        ...bodySchemas,
+        Problem: schemas.problemSchema,
       },
       securitySchemes: texts.securitySchemes,
       headers: texts.headers,
@@ -86,123 +66,115 @@ export function openApiDocument(basePath: string): OpenApiDocument {
   };
 }
 
-function bodySchema(
-  given: Readonly<Record<string, { readonly schema: TSchema }>>,
-  required: readonly string[],
-): TSchema {
-  const properties = Object.fromEntries(
-    Object.entries(given).map(([name, { schema }]) => [
-      name,
-      required.includes(name) ? schema : Type.Optional(schema),
-    ]),
-  );
-  return Type.Object(properties, { additionalProperties: false });
-}
-
 function operationPaths(): NonNullable<OpenApiDocument['paths']> {
   const paths: Record<string, Record<string, object>> = {};
   for (const operation of operations) {
     const path = operation.path.replaceAll(/:([a-z_]+)/g, '{$1}');
-    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describe(operation) };
+    paths[path] = { ...paths[path], [operation.method.toLowerCase()]: operationObject(operation) };
   }
   return paths;
 }
 
-function describe(operation: Operation): object {
-  const { summary, description, samples } = texts.operations[operation.id];
+function operationObject(operation: Operation): object {
+  const described = describeOperation(operation.id);
+  const faults = [
+    ...everywhere,
+    ...(described.body ? ofBodies : []),
+    ...(takesKeys(operation) ? ofKeys : []),
+    ...described.faults,
+  ];
   return {
     operationId: operation.id,
-    summary,
-    description,
-    tags: ['Gift cards'],
-    security: securityOf(operation.scope, operation.customerMaySearch),
-    parameters: parametersOf(operation),
-    ...(operation.method !== 'GET' && { requestBody: requestBodyOf(operation) }),
-    responses: { ...successOf(operation), ...refusals([...everywhere, ...faultsOf[operation.id]]) },
-    'x-codeSamples': samples,
+    summary: described.summary,
+    description: described.description,
+    tags: [described.tag],
+    security: securityOf(operation),
+    parameters: parametersOf(operation, described),
+    ...(described.body && { requestBody: requestBodyOf(described.body) }),
+    responses: { ...successOf(operation, described), ...refusals(faults) },
+    'x-codeSamples': [{ lang: 'shell', label: 'curl', source: described.sample }],
   };
 }
 
+/** Whether a request may carry an idempotency key and be rehearsed: whether it writes. */
+function takesKeys({ query }: Operation): boolean {
+  return query.includes('dry_run');
+}
+
 /** Each token header opens an operation by itself; the signature alone only a search, where the store allows it. */
-function securityOf(scope: Scope, customerMaySearch: boolean): Record<string, readonly string[]>[] {
-  const ways: Record<string, readonly string[]>[] = [
+function securityOf({ scopes, customerMaySearch }: Operation): Record<string, readonly string[]>[] {
+  const ways = scopes.flatMap((scope: Scope): Record<string, readonly string[]>[] => [
     { bearer: [scope] },
     { accessToken: [scope] },
     { gcfAccessToken: [scope] },
-  ];
+  ]);
   return customerMaySearch ? [...ways, { appProxy: [] }] : ways;
 }
 
-function parametersOf({ id, method }: Operation): object[] {
-  const isOfOneCard = id === 'retrieveGiftCard' || id === 'updateGiftCard';
+function parametersOf(operation: Operation, { parameters }: Description): object[] {
+  const inPath = [...operation.path.matchAll(/:([a-z_]+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: texts.pathParameters[name],
+    schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+    example: texts.ids[name],
+  }));
   return [
-    ...(isOfOneCard ? [texts.parameters.giftCardId] : []),
-    ...(id === 'searchGiftCard'
-      ? [
-          {
-            name: 'last_characters',
-            in: 'query',
-            required: true,
-            schema: parameters.searchedCharacters.schema,
-          },
-          { name: 'email', in: 'query', required: true, schema: parameters.searchedEmail.schema },
-        ]
-      : []),
-    ...(method === 'GET' ? [texts.parameters.ifNoneMatch] : [texts.parameters.idempotencyKey]),
-    ...(id === 'updateGiftCard' ? [texts.parameters.ifMatch] : []),
+    ...inPath,
+    ...parameters,
+    ...(takesKeys(operation) ? [texts.parameters.dryRun, texts.parameters.idempotencyKey] : []),
     texts.parameters.requestId,
   ];
 }
 
-function requestBodyOf({ id }: Operation): object {
-  const reference = {
-    $ref: `#/components/schemas/${id === 'createGiftCard' ? 'CreateGiftCard' : 'UpdateGiftCard'}`,
-  };
+function requestBodyOf({
+  schema: name,
+  wrapper,
+  example,
+  isRequired,
+}: NonNullable<Description['body']>): object {
+  const reference = { $ref: `#/components/schemas/${name}` };
   const schema = {
     anyOf: [
       reference,
       {
         type: 'object',
-        properties: { gift_card: reference },
-        required: ['gift_card'],
+        properties: { [wrapper]: reference },
+        required: [wrapper],
         additionalProperties: false,
       },
     ],
   };
   return {
-    description: texts.body,
-    required: id === 'createGiftCard',
+    description: `Bare, or wrapped in \`${wrapper}\`; never both.`,
+    required: isRequired,
     content: {
-      'application/json': { schema, example: texts.examples[id] },
+      'application/json': { schema, example },
       'application/x-www-form-urlencoded': { schema },
     },
   };
 }
 
-function successOf({ id, method }: Operation): Responses {
-  const isCreation = id === 'createGiftCard';
+function successOf(operation: Operation, { success }: Description): Responses {
   const names = [
-    'ETag',
     'Cache-Control',
     'X-Request-Id',
     'RateLimit',
     'RateLimit-Policy',
-    ...(isCreation ? ['Location'] : []),
-    ...(method === 'GET' ? [] : ['Idempotent-Replayed']),
+    ...success.headers,
+    ...(takesKeys(operation) ? ['Idempotent-Replayed', 'Dry-Run'] : []),
   ];
-  const schema = wrapped(isCreation ? 'IssuedGiftCard' : 'GiftCard');
-  const example = isCreation ? texts.examples.issued : texts.examples.record;
-  const success = {
-    description: isCreation ? 'The card was issued. Only this answer holds its code.' : 'The card.',
+  const answered = {
+    description: success.description,
     headers: headerReferences(names),
-    content: { 'application/json': { schema, example: { gift_card: example } } },
+    content: { 'application/json': { schema: success.schema, example: success.example } },
   };
-  if (isCreation) return { 201: success };
   const unchanged = {
     description: 'The client has the card as it is: `If-None-Match` names its version.',
     headers: headerReferences(['ETag', 'X-Request-Id']),
   };
-  return { 200: success, ...(method === 'GET' && { 304: unchanged }) };
+  return { [success.status]: answered, ...(success.isConditional && { 304: unchanged }) };
 }
 
 function headerReferences(names: readonly string[]): Record<string, { readonly $ref: string }> {

@@ -11,6 +11,7 @@ import { Compile } from 'typebox/compile';
 import { codePattern, lastCharactersPattern, parseCode, parseLastCharacters } from '../domain/code.ts';
 import { dayOf, dayPattern, parseDay } from '../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../domain/email.ts';
+import { holdSecondsDefault, holdSecondsMax } from '../domain/hold.ts';
 import { decimalPattern, exceeds, formatMoney, parseAmount, type Money } from '../domain/money.ts';
 import { accepted, refused, type Parsed } from '../domain/parsed.ts';
 import type { Secret } from '../domain/secret.ts';
@@ -25,23 +26,28 @@ export type Reading = {
   readonly isForm: boolean;
 };
 
-export type Parameter<T> = {
+export type Parameter<T, Required extends boolean = boolean> = {
   readonly schema: TSchema;
   /** Whether its absence is refused. */
-  readonly isRequired: boolean;
+  readonly isRequired: Required;
   /** Reads a value that was sent, null too. */
   readonly read: (value: unknown, reading: Reading) => Parsed<T>;
 };
 
-function parameter<T>(
-  schema: TSchema,
-  read: (value: unknown, reading: Reading) => Parsed<T>,
-  { isRequired = false } = {},
-): Parameter<T> {
+type Read<T> = (value: unknown, reading: Reading) => Parsed<T>;
+
+function parameter<T>(schema: TSchema, read: Read<T>): Parameter<T, false> {
+  return { ...validated(schema, read), isRequired: false };
+}
+
+function requiredParameter<T>(schema: TSchema, read: Read<T>): Parameter<T, true> {
+  return { ...validated(schema, read), isRequired: true };
+}
+
+function validated<T>(schema: TSchema, read: Read<T>): Pick<Parameter<T>, 'schema' | 'read'> {
   const validator = Compile(schema);
   return {
     schema,
-    isRequired,
     read(value, reading) {
       const parsed = read(value, reading);
       if (!parsed.ok || validator.Check(value)) return parsed;
@@ -74,13 +80,12 @@ const amountText =
   'No more decimals than the currency has (nothing is ever rounded), at most 12 digits before the point, ' +
   'and at most the store’s own limit, if it has one.';
 
-export const initialValue = parameter(
+export const initialValue = requiredParameter(
   Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String({ pattern: decimalPattern })], {
     description: `The value of the card, greater than 0. ${amountText}`,
     examples: ['25.00'],
   }),
   readAmount(false),
-  { isRequired: true },
 );
 
 export const balance = parameter(
@@ -171,15 +176,135 @@ const truths: ReadonlyMap<unknown, boolean> = new Map([
   ['0', false],
 ]);
 
+const flag = Type.Union([Type.Boolean(), Type.Enum(['true', 'false', '1', '0'])]);
+
+function readFlag(value: unknown, { isForm }: Reading): Parsed<boolean> {
+  const read = isForm ? truths.get(value) : value;
+  return typeof read === 'boolean' ? accepted(read) : refused('must be true or false');
+}
+
 export const disable = parameter(
-  Type.Union([Type.Boolean(), Type.Enum(['true', 'false', '1', '0'])], {
+  Type.Union(flag.anyOf, {
     description: 'true disables the card, for good. In a form also true, false, 1 and 0 as text.',
     examples: [true],
   }),
-  (value, { isForm }): Parsed<boolean> => {
-    const read = isForm ? truths.get(value) : value;
-    return typeof read === 'boolean' ? accepted(read) : refused('must be true or false');
+  readFlag,
+);
+
+export const releaseHolds = parameter(
+  Type.Union(flag.anyOf, {
+    description:
+      'Beside `disable`: releases the card’s open holds. Without it, a card with open holds is not disabled.',
+    examples: [true],
+  }),
+  readFlag,
+);
+
+export const partial = parameter(
+  Type.Union(flag.anyOf, {
+    description: 'Take what is available if it is less than the amount.',
+    examples: [true],
+  }),
+  readFlag,
+);
+
+/** An amount that moves: greater than 0, and no more than any amount may be. */
+export const amount = requiredParameter(
+  Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String({ pattern: decimalPattern })], {
+    description:
+      'Greater than 0, in the card’s currency, as a JSON number or a string in plain decimal notation. Nothing is ever rounded.',
+    examples: ['10.00'],
+  }),
+  (value, { store }) =>
+    value === null ? refused(required) : parseAmount(value, { currency: store.currency, zeroAllowed: false }),
+);
+
+export const optionalAmount = parameter<Money | null>(
+  Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String({ pattern: decimalPattern }), Type.Null()], {
+    description:
+      'Greater than 0, as a JSON number or a string in plain decimal notation. Absent or null: all of it.',
+    examples: ['10.00'],
+  }),
+  orNull((value, { store }) => parseAmount(value, { currency: store.currency, zeroAllowed: false })),
+);
+
+export const reference = parameter(
+  Type.Union([Type.String({ maxLength: 255 }), Type.Null()], {
+    description: 'The caller’s own name for the transaction, at most 255 characters: a receipt number, say.',
+    examples: ['receipt-1017'],
+  }),
+  (value) => {
+    const read = parseText(value);
+    return read.ok && read.value !== null && [...read.value].length > 255
+      ? refused('must have at most 255 characters')
+      : read;
   },
+);
+
+export const orderId = parameter<number | null>(
+  Type.Union(
+    [
+      Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+      Type.String({ pattern: '^[1-9][0-9]{0,15}$' }),
+      Type.Null(),
+    ],
+    {
+      description: 'The order that it belongs to: an integer below 2^53.',
+      examples: [1001],
+    },
+  ),
+  orNull((value) => {
+    const number = typeof value === 'string' && /^[1-9]\d{0,15}$/.test(value) ? Number(value) : value;
+    const isId = typeof number === 'number' && Number.isSafeInteger(number) && number > 0;
+    return isId ? accepted(number) : refused('must be an integer from 1 to 2^53 - 1');
+  }),
+);
+
+export const expiresIn = parameter(
+  Type.Union(
+    [
+      Type.Integer({ minimum: 1, maximum: holdSecondsMax }),
+      Type.String({ pattern: '^[1-9][0-9]{0,5}$' }),
+      Type.Null(),
+    ],
+    {
+      description: 'Seconds that the hold lasts: 900 (15 minutes) unless told, at most 604800 (7 days).',
+      examples: [900],
+    },
+  ),
+  (value) => {
+    if (value === null) return accepted(holdSecondsDefault);
+    const number = typeof value === 'string' && /^[1-9]\d{0,5}$/.test(value) ? Number(value) : value;
+    const isAllowed =
+      typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= holdSecondsMax;
+    return isAllowed
+      ? accepted(number)
+      : refused(`must be a whole number of seconds from 1 to ${holdSecondsMax}`);
+  },
+);
+
+/** The full code of a card that is looked up or redeemed. */
+export const requiredCode = requiredParameter<Secret>(
+  Type.String({
+    pattern: codePattern,
+    description: 'The full code; spaces, hyphens and case do not count.',
+    examples: ['q2m8-xk4w-9c0d-7f3k'],
+  }),
+  parseCode,
+);
+
+/** The currency that a caller believes the card has; another one is refused by a code of its own. */
+export const expectedCurrency = parameter<string | null>(
+  Type.Union([Type.String({ pattern: '^[A-Z]{3}$' }), Type.Null()], {
+    description:
+      'The card’s currency, if it is sent at all: another one is refused with `currency-mismatch`.',
+    examples: ['USD'],
+  }),
+  orNull((value) =>
+    typeof value === 'string' && /^[A-Z]{3}$/.test(value)
+      ? accepted(value)
+      : refused('must be an ISO 4217 code'),
+  ),
 );
 
 /** Echoes the store's own currency; nothing else can be asked for. */
@@ -194,24 +319,22 @@ export const currency = parameter<null>(
       : refused(`must be ${store.currency.code}, the store’s currency`),
 );
 
-export const searchedCharacters = parameter(
+export const searchedCharacters = requiredParameter(
   Type.String({
     pattern: lastCharactersPattern,
     description: 'The last 4 characters of the code, in either case.',
     examples: ['7f3k'],
   }),
   parseLastCharacters,
-  { isRequired: true },
 );
 
-export const searchedEmail = parameter<EmailAddress>(
+export const searchedEmail = requiredParameter<EmailAddress>(
   Type.String({
     minLength: 1,
     description: 'The e-mail address of the card’s customer or recipient.',
     examples: ['grace@example.com'],
   }),
   parseEmail,
-  { isRequired: true },
 );
 
 export { required };

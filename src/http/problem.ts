@@ -85,6 +85,39 @@ export const problems = {
     title: 'Unprocessable Content',
     detail: 'Parameters were refused: errors names each.',
   },
+  'insufficient-balance': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'The gift card has less available than the amount: `available` tells how much.',
+  },
+  'currency-mismatch': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'The gift card is in another currency.',
+  },
+  'card-disabled': { status: 422, title: 'Unprocessable Content', detail: 'The gift card is disabled.' },
+  'card-expired': { status: 422, title: 'Unprocessable Content', detail: 'The gift card has expired.' },
+  'hold-closed': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'The hold was captured or voided already.',
+  },
+  'hold-expired': { status: 422, title: 'Unprocessable Content', detail: 'The hold has expired.' },
+  'not-reversible': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'Only debits, captures and credits can be reversed.',
+  },
+  'reversal-exceeds-transaction': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'Less of the transaction is left to be given back: `reversible` tells how much.',
+  },
+  'undo-window-closed': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'The gift card is not disabled, or the time in which it could be withdrawn is over.',
+  },
   'idempotency-key-reused': {
     status: 422,
     title: 'Unprocessable Content',
@@ -155,6 +188,7 @@ export function problemBody(
     status,
     detail: fault.detail ?? detail,
     errors: fault.errors ?? title,
+    ...fault.extensions,
     request_id: requestId,
   };
 }

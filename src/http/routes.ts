@@ -4,14 +4,19 @@ import type { Scope } from '../domain/store.ts';
 import type { Answer } from '../service/idempotency.ts';
 import { getCard, postCard, putCard, searchCard } from './card.ts';
 import type { Exchange } from './exchange.ts';
+import { getTransaction, listHolds, listTransactions } from './history.ts';
+import {
+  getHold, postCapture, postCredit, postDebit, postHold, postLookup, postRedeem, postReverse, postUndo, postVoid,
+} from './money.ts'; // prettier-ignore
 
 /** An operation on a store's data: it has a caller, who needs a scope. */
 export type Operation = {
-  readonly id: 'createGiftCard' | 'searchGiftCard' | 'retrieveGiftCard' | 'updateGiftCard';
+  readonly id: OperationId;
   readonly method: 'GET' | 'POST' | 'PUT';
   /** Below the base path, in the router's notation. */
   readonly path: string;
-  readonly scope: Scope;
+  /** Any one of them will do. */
+  readonly scopes: readonly Scope[];
   /** The query parameters it knows, besides the app proxy's. */
   readonly query: readonly string[];
   /** Whether a signed-in customer may make it without a token, where the store allows it. */
@@ -19,15 +24,41 @@ export type Operation = {
   readonly handle: (exchange: Exchange) => Promise<Answer>;
 };
 
-const searchQuery = ['last_characters', 'email'];
+const read: readonly Scope[] = ['read_gift_cards'];
+const write: readonly Scope[] = ['write_gift_cards'];
+const redeem: readonly Scope[] = ['redeem_gift_cards'];
+const readOrRedeem: readonly Scope[] = [...read, ...redeem];
+const redeemOrWrite: readonly Scope[] = [...redeem, ...write];
 
-// prettier-ignore
-export const operations: readonly Operation[] = [
-  { id: 'createGiftCard', method: 'POST', path: '/gift_card', scope: 'write_gift_cards', query: [], customerMaySearch: false, handle: postCard },
-  { id: 'searchGiftCard', method: 'GET', path: '/gift_card', scope: 'read_gift_cards', query: searchQuery, customerMaySearch: true, handle: searchCard },
-  { id: 'retrieveGiftCard', method: 'GET', path: '/gift_card/:gift_card_id', scope: 'read_gift_cards', query: [], customerMaySearch: false, handle: getCard },
-  { id: 'updateGiftCard', method: 'PUT', path: '/gift_card/:gift_card_id', scope: 'write_gift_cards', query: [], customerMaySearch: false, handle: putCard },
-];
+const customerMaySearch = false;
+const search = ['last_characters', 'email'];
+const page = ['limit', 'before', 'after'];
+const dryRun = ['dry_run'];
+
+const routes = [
+  { id: 'createGiftCard', method: 'POST', path: '/gift_card', scopes: write, query: dryRun, customerMaySearch, handle: postCard },
+  { id: 'searchGiftCard', method: 'GET', path: '/gift_card', scopes: read, query: search, customerMaySearch: true, handle: searchCard },
+  { id: 'retrieveGiftCard', method: 'GET', path: '/gift_card/:gift_card_id', scopes: read, query: [], customerMaySearch, handle: getCard },
+  { id: 'updateGiftCard', method: 'PUT', path: '/gift_card/:gift_card_id', scopes: write, query: dryRun, customerMaySearch, handle: putCard },
+
+  { id: 'lookUpGiftCard', method: 'POST', path: '/gift_card/lookup', scopes: readOrRedeem, query: [], customerMaySearch, handle: postLookup },
+  { id: 'redeemGiftCard', method: 'POST', path: '/gift_card/redeem', scopes: redeem, query: dryRun, customerMaySearch, handle: postRedeem },
+  { id: 'debitGiftCard', method: 'POST', path: '/gift_card/:gift_card_id/debit', scopes: redeem, query: dryRun, customerMaySearch, handle: postDebit },
+  { id: 'creditGiftCard', method: 'POST', path: '/gift_card/:gift_card_id/credit', scopes: write, query: dryRun, customerMaySearch, handle: postCredit },
+  { id: 'undoDisabling', method: 'POST', path: '/gift_card/:gift_card_id/undo', scopes: write, query: dryRun, customerMaySearch, handle: postUndo },
+  { id: 'createHold', method: 'POST', path: '/gift_card/:gift_card_id/holds', scopes: redeem, query: dryRun, customerMaySearch, handle: postHold },
+  { id: 'listHolds', method: 'GET', path: '/gift_card/:gift_card_id/holds', scopes: readOrRedeem, query: page, customerMaySearch, handle: listHolds },
+  { id: 'retrieveHold', method: 'GET', path: '/holds/:hold_id', scopes: readOrRedeem, query: [], customerMaySearch, handle: getHold },
+  { id: 'captureHold', method: 'POST', path: '/holds/:hold_id/capture', scopes: redeem, query: dryRun, customerMaySearch, handle: postCapture },
+  { id: 'voidHold', method: 'POST', path: '/holds/:hold_id/void', scopes: redeem, query: dryRun, customerMaySearch, handle: postVoid },
+  { id: 'listTransactions', method: 'GET', path: '/gift_card/:gift_card_id/transactions', scopes: read, query: page, customerMaySearch, handle: listTransactions },
+  { id: 'retrieveTransaction', method: 'GET', path: '/transactions/:transaction_id', scopes: read, query: [], customerMaySearch, handle: getTransaction },
+  { id: 'reverseTransaction', method: 'POST', path: '/transactions/:transaction_id/reverse', scopes: redeemOrWrite, query: dryRun, customerMaySearch, handle: postReverse },
+] as const satisfies readonly (Omit<Operation, 'id'> & { readonly id: string })[]; // prettier-ignore
+
+export type OperationId = (typeof routes)[number]['id'];
+
+export const operations: readonly Operation[] = routes;
 
 /** What the service tells of itself: read with GET, no credential, at the root and below the base path. */
 export const pagePaths = {

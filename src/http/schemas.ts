@@ -1,7 +1,6 @@
 /** What answers look like: the schemas of the documentation, which the tests hold every answer to. */
 
 import Type, { type TSchema } from 'typebox';
-import type { Schema } from './reference/document.ts';
 
 function nullable<T extends TSchema>(schema: T, description: string, example: unknown) {
   return Type.Union([schema, Type.Null()], { description, examples: [example] });
@@ -98,17 +97,76 @@ export const problemSchema = Type.Object(
           'For a refused parameter: its name and messages, each of which reads after the name. Otherwise the title.',
       },
     ),
+    available: Type.Optional(Type.String({ description: 'With `insufficient-balance`: what may be spent.' })),
+    reversible: Type.Optional(
+      Type.String({ description: 'With `reversal-exceeds-transaction`: what may still be given back.' }),
+    ),
     request_id: Type.String({ description: 'As in X-Request-Id: what to look for in the log.' }),
   },
   { additionalProperties: false, description: 'A refusal or failure (RFC 9457).' },
 );
 
-/** A schema of the components, wrapped as every answer is. */
-export function wrapped(name: 'GiftCard' | 'IssuedGiftCard'): Schema {
-  return {
-    type: 'object',
-    properties: { gift_card: { $ref: `#/components/schemas/${name}` } },
-    required: ['gift_card'],
-    additionalProperties: false,
-  };
-}
+/** A card on the resources beyond the four operations. */
+export const spendableGiftCardSchema = Type.Object(
+  {
+    ...record,
+    held: Type.String({
+      ...decimalSchema,
+      description: 'What open holds reserve of the balance.',
+      examples: ['0.00'],
+    }),
+    available: Type.String({
+      ...decimalSchema,
+      description: 'What may be spent: the balance without what is held.',
+      examples: ['15.00'],
+    }),
+  },
+  { additionalProperties: false, description: 'A gift card, with what may be spent of it.' },
+);
+
+const nullableText = Type.Union([Type.String(), Type.Null()]);
+const nullableId = Type.Union([idSchema, Type.Null()]);
+
+export const transactionSchema = Type.Object(
+  {
+    id: idSchema,
+    gift_card_id: idSchema,
+    kind: Type.Enum(['issue', 'adjustment', 'debit', 'credit', 'capture', 'reversal'], {
+      description: '`adjustment` is an update of the balance, `capture` a debit of what a hold reserved.',
+    }),
+    amount: Type.String({
+      pattern: '^-?(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?$',
+      description: 'What it did to the balance: negative where it took something.',
+    }),
+    currency: record.currency,
+    balance_after: decimalSchema,
+    actor: Type.String({ description: 'Who did it: `api_client:<id>`, or `development`.' }),
+    reference: nullableText,
+    note: nullableText,
+    order_id: nullableId,
+    hold_id: nullableId,
+    reverses: Type.Union(nullableId.anyOf, {
+      description: 'The transaction that this one gives back, wholly or in part.',
+    }),
+    created_at: timestampSchema,
+  },
+  { additionalProperties: false, description: 'One entry of the ledger.' },
+);
+
+export const holdSchema = Type.Object(
+  {
+    id: idSchema,
+    gift_card_id: idSchema,
+    status: Type.Enum(['open', 'captured', 'voided', 'expired']),
+    amount: decimalSchema,
+    captured_amount: decimalSchema,
+    currency: record.currency,
+    reference: nullableText,
+    note: nullableText,
+    order_id: nullableId,
+    created_at: timestampSchema,
+    expires_at: timestampSchema,
+    closed_at: Type.Union([timestampSchema, Type.Null()]),
+  },
+  { additionalProperties: false, description: 'An amount of a card that is reserved.' },
+);

@@ -12,7 +12,6 @@ import type { Context } from '../context.ts';
 import { proxyParameters, type QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, Refusals, type FaultCode } from '../domain/fault.ts';
 import type { Answer } from '../service/idempotency.ts';
-import type { SearchBudget } from '../service/search-budget.ts';
 import type { Storage } from '../storage/storage.ts';
 import { authenticate, type Caller } from './auth.ts';
 import type { RawBody } from './body.ts';
@@ -84,6 +83,7 @@ export function createServer(services: Services): FastifyInstance {
 
   app.decorateRequest('caller', null);
   app.decorateRequest('operationQuery');
+  app.decorateRequest('isDryRun', false);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes, done) => {
     const { 'content-type': contentType, 'content-encoding': encoding } = request.headers;
@@ -137,10 +137,6 @@ function addOperations(app: FastifyInstance, services: Services): void {
   const { config, ctx, storage, developmentMode } = services;
   const { basePath, limits, rateLimit } = config;
   const keysInFlight: KeysInFlight = new Set();
-  const searchBudget: SearchBudget = {
-    missesMax: limits.searchMissesMax,
-    periodMs: limits.searchMissPeriodMs,
-  };
   const limiters: Limiters | null = rateLimit && {
     callers: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
     strangers: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
@@ -160,25 +156,27 @@ function addOperations(app: FastifyInstance, services: Services): void {
         if (caller.tokenId !== null) {
           services.tokenUses.note({ storeId: caller.store.id, id: caller.tokenId, usedAt: ctx.clock.now() });
         }
-        if (!caller.scopes.includes(operation.scope)) {
-          reply.header(
-            'www-authenticate',
-            `Bearer realm="largesse", error="insufficient_scope", scope="${operation.scope}"`,
-          );
-          throw new Fault('insufficient-scope', {
-            detail: `The access token lacks the scope ${operation.scope}.`,
-          });
-        }
+        refuseScopes(caller, operation, reply);
+        request.isDryRun = isDryRun(query);
+        if (request.isDryRun) reply.header('dry-run', 'true');
         request.caller = caller;
         request.operationQuery = query.filter(([name]) => operation.query.includes(name));
       },
       handler: async (request, reply) => {
         const { caller, operationQuery: query = [] } = request;
         if (!caller) throw new Error('an operation without a caller');
-        const keysInFlightMax = limits.idempotencyKeysInFlightMax;
         const exchange = exchangeOf({
-          request, ctx, storage, caller, query, basePath, searchBudget, keysInFlight, keysInFlightMax,
-        }); // prettier-ignore
+          request,
+          ctx,
+          storage,
+          caller,
+          query,
+          basePath,
+          lookupMisses: config.lookupMisses,
+          isDryRun: request.isDryRun,
+          keysInFlight,
+          keysInFlightMax: limits.idempotencyKeysInFlightMax,
+        });
         return send(reply, await operation.handle(exchange));
       },
     });
@@ -218,6 +216,24 @@ const strangers: ReadonlySet<FaultCode> = new Set([
   'invalid-signature',
   'cross-site-request',
 ]);
+
+/** @throws Fault `insufficient-scope`. */
+function refuseScopes(caller: Caller, { scopes }: Operation, reply: FastifyReply): void {
+  if (scopes.some((scope) => caller.scopes.includes(scope))) return;
+  const needed = scopes.join(' ');
+  reply.header('www-authenticate', `Bearer realm="largesse", error="insufficient_scope", scope="${needed}"`);
+  throw new Fault('insufficient-scope', {
+    detail: `The access token lacks the scope ${scopes.join(' or ')}.`,
+  });
+}
+
+/** @throws Fault `invalid-query`. */
+function isDryRun(query: readonly QueryParameter[]): boolean {
+  const value = query.find(([name]) => name === 'dry_run')?.[1];
+  if (value === undefined || value === 'false' || value === '0') return false;
+  if (value === 'true' || value === '1') return true;
+  throw new Fault('invalid-query', { errors: { dry_run: ['must be true or false'] } });
+}
 
 type Limiters = { readonly callers: RateLimiter; readonly strangers: RateLimiter };
 
@@ -334,5 +350,7 @@ declare module 'fastify' {
     caller: Caller | null;
     /** The query without what the app proxy added. */
     operationQuery: readonly QueryParameter[] | undefined;
+    /** Whether the answer is wanted without its effect. */
+    isDryRun: boolean;
   }
 }

@@ -1,11 +1,12 @@
 /** The four operations on gift cards, each one transaction. */
 
 import type { Context } from '../context.ts';
-import { choose, effectiveChanges, refuseChanges, type Card, type CardChanges } from '../domain/card.ts';
+import { choose, effectiveChanges, isDisabled, isExpired, refuseChanges } from '../domain/card.ts';
+import type { Card, CardChanges } from '../domain/card.ts';
 import { lastCharactersOf, randomCode } from '../domain/code.ts';
 import { dayOf } from '../domain/day.ts';
 import type { EmailAddress } from '../domain/email.ts';
-import { cardCreated, cardUpdated, customerCreated } from '../domain/event.ts';
+import { cardCreated, cardEnabled, cardUpdated, customerCreated } from '../domain/event.ts';
 import { Fault, type Refusals } from '../domain/fault.ts';
 import { adjustmentOf, issueOf } from '../domain/ledger.ts';
 import type { Money } from '../domain/money.ts';
@@ -16,8 +17,10 @@ import { findCard, findCardsOfCustomer, insertCard, replaceCard } from '../stora
 import { findCardIdByCode, insertCode } from '../storage/code.ts';
 import { findCustomer, findOrInsertCustomer } from '../storage/customer.ts';
 import { announce } from '../storage/event.ts';
+import { listOpenHolds } from '../storage/hold.ts';
 import { Rerun, type Script } from '../storage/sql.ts';
 import { recordFirstTransfer, recordTransfer } from '../storage/transfer.ts';
+import { presentCard, releaseHold, releaseRunOutHolds, requireCard, today } from './money.ts';
 
 export type IssueCommand = {
   readonly store: Store;
@@ -53,6 +56,7 @@ export function* issue(
     version: 1,
     initialValue: value,
     balance: value,
+    held: { minor: 0n, currency: value.currency },
     lastCharacters: lastCharactersOf(code),
     customer,
     recipient,
@@ -79,6 +83,8 @@ export function* issue(
     actor: command.actor,
     reference: null,
     note: null,
+    orderId: null,
+    holdId: null,
     reverses: null,
     createdAt: now,
   });
@@ -118,9 +124,7 @@ function* resolveCustomer(
 
 /** @throws Fault `not-found` if the store has no such card. */
 export function* retrieve(storeId: number, cardId: number): Script<Card> {
-  const card = yield* findCard(storeId, cardId);
-  if (!card) throw new Fault('not-found');
-  return card;
+  return yield* requireCard(storeId, cardId);
 }
 
 export type SearchCommand = {
@@ -145,6 +149,8 @@ export type UpdateCommand = {
   readonly cardId: number;
   readonly actor: string;
   readonly changes: CardChanges;
+  /** Release the card's open holds, if it is disabled. */
+  readonly releaseHolds: boolean;
   /** Fields that cannot be set, as the client sent them along. */
   readonly claims: ReadonlyMap<ClaimableField, unknown>;
   /** The code, if the client sent it along. */
@@ -160,12 +166,12 @@ export type UpdateCommand = {
  * @throws Fault `not-found`, `precondition-failed`, or `invalid-parameter` with everything that is refused.
  */
 export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
-  const card = yield* retrieve(command.store.id, command.cardId);
-  if (command.versions && !command.versions.includes(card.version)) throw new Fault('precondition-failed');
-  yield* refuseUpdate(ctx, card, command);
+  const found = yield* requireVersion(command);
+  yield* refuseUpdate(ctx, yield* presentCard(ctx, found), command);
 
-  const effective = effectiveChanges(card, command.changes);
-  if (Object.keys(effective).length === 0) return card;
+  const effective = effectiveChanges(found, command.changes);
+  if (Object.keys(effective).length === 0) return found;
+  const card = yield* settleHolds(ctx, found, { releaseAll: effective.disable === true });
   const now = ctx.clock.now();
   const { disable, ...values } = effective;
   const changed: Card = {
@@ -184,12 +190,76 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
       actor: command.actor,
       reference: null,
       note: null,
+      orderId: null,
+      holdId: null,
       reverses: null,
       createdAt: now,
     });
   }
   for (const event of cardUpdated(changed, effective)) yield* announce(ctx, event);
   return changed;
+}
+
+/** @throws Fault `not-found`, or `precondition-failed` if the card is another version than the caller would change. */
+function* requireVersion({
+  store,
+  cardId,
+  versions,
+}: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>): Script<Card> {
+  const card = yield* requireCard(store.id, cardId);
+  if (versions && !versions.includes(card.version)) throw new Fault('precondition-failed');
+  return card;
+}
+
+/** Closes the card's holds that have run out, and the others too if the card is disabled; the card after it. */
+function* settleHolds(
+  ctx: Context,
+  card: Card,
+  { releaseAll }: { readonly releaseAll: boolean },
+): Script<Card> {
+  if (card.held.minor === 0n) return card;
+  yield* releaseRunOutHolds(ctx, card);
+  if (releaseAll) {
+    for (const hold of yield* listOpenHolds(card.storeId, card.id)) {
+      yield* releaseHold(ctx, hold, { status: 'voided', closedAt: ctx.clock.now() });
+    }
+  }
+  return yield* requireCard(card.storeId, card.id);
+}
+
+/**
+ * Withdraws a disabling within the store's undo window.
+ * @throws Fault `not-found`, `precondition-failed`, or `undo-window-closed` if the card is not
+ * disabled, or has been for longer than the window, or the store has none.
+ */
+export function* undo(
+  ctx: Context,
+  command: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
+): Script<Card> {
+  const card = yield* requireVersion(command);
+  const windowMs = command.store.undoWindowMinutes * 60_000;
+  if (card.disabledAt === null || ctx.clock.now() >= card.disabledAt + windowMs)
+    throw new Fault('undo-window-closed');
+  const enabled: Card = { ...card, disabledAt: null, version: card.version + 1 };
+  yield* replaceCard(card, enabled);
+  yield* announce(ctx, cardEnabled(enabled));
+  return enabled;
+}
+
+export type LookupCommand = {
+  readonly store: Store;
+  readonly code: Secret;
+  /** A caller who may not read cards must not learn that an unusable one exists. */
+  readonly usableOnly: boolean;
+};
+
+/** The card that has this code, as it stands now, or undefined. It does the same work for an unknown code. */
+export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand): Script<Card | undefined> {
+  const cardId = yield* findCardIdByCode(ctx, store.id, code);
+  const card = yield* findCard(store.id, cardId ?? 0);
+  if (!card) return undefined;
+  if (usableOnly && (isDisabled(card) || isExpired(card, today(ctx, store)))) return undefined;
+  return yield* presentCard(ctx, card);
 }
 
 function* refuseUpdate(ctx: Context, card: Card, command: UpdateCommand): Script<void> {
@@ -200,7 +270,7 @@ function* refuseUpdate(ctx: Context, card: Card, command: UpdateCommand): Script
   if (claimedCode && (yield* findCardIdByCode(ctx, card.storeId, claimedCode)) !== card.id) {
     refusals.add('code', cannotBeChanged);
   }
-  for (const [field, messages] of Object.entries(refuseChanges(card, command.changes))) {
+  for (const [field, messages] of Object.entries(refuseChanges(card, command.changes, command))) {
     for (const message of messages) refusals.add(field, message);
   }
   refusals.throwIfAny();

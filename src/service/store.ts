@@ -26,6 +26,7 @@ export type NewStore = {
   readonly proxySecret: Secret | null;
   readonly requireSignature: boolean;
   readonly customerSearch: boolean;
+  readonly undoWindowMinutes: number;
 };
 
 /** @throws Fault `invalid-parameter` if there is a store of this domain. */
@@ -48,7 +49,10 @@ function* addStore(
 
 /** What may change of a store; what is absent stays. Its domain and currency never change. */
 export type StoreChanges = Partial<
-  Pick<Store, 'name' | 'timeZone' | 'issueLimit' | 'requireSignature' | 'customerSearch'>
+  Pick<
+    Store,
+    'name' | 'timeZone' | 'issueLimit' | 'requireSignature' | 'customerSearch' | 'undoWindowMinutes'
+  >
 > & { readonly proxySecret?: Secret | null };
 
 /** @throws Fault `not-found`; `invalid-parameter` if the store would demand signatures without a secret. */
@@ -83,6 +87,7 @@ const demonstration: NewStore = {
   proxySecret: null,
   requireSignature: false,
   customerSearch: false,
+  undoWindowMinutes: 0,
 };
 
 /** Makes the demonstration store, unless there is one or the database holds real stores. */

@@ -8,7 +8,7 @@
 import type { Account } from '../domain/ledger.ts';
 import { chainStart, effectOf } from '../domain/ledger.ts';
 import { sameBytes } from '../keys.ts';
-import { listAccountTotals, listBalances, type CachedBalance } from '../storage/ledger.ts';
+import { listAccountTotals, listBalances, listHeld, type CachedBalance } from '../storage/ledger.ts';
 import type { Script } from '../storage/sql.ts';
 import { listStores } from '../storage/store.ts';
 import { chainHash, listTransfers, type ChainedTransfer } from '../storage/transfer.ts';
@@ -40,7 +40,10 @@ export function* verifyPage(storeId: number, after: number): Script<Page> {
   const upTo = isLastPage ? Number.MAX_SAFE_INTEGER : last.cardId;
   const transfers = yield* listTransfers(storeId, { after, upTo });
   const chains = Map.groupBy(transfers, ({ transfer }) => transfer.cardId);
-  const mismatches = cards.flatMap((card) => problemsOf(card, chains.get(card.cardId) ?? []));
+  const held = yield* listHeld(storeId, { after, upTo });
+  const mismatches = cards.flatMap((card) =>
+    problemsOf(card, { chain: chains.get(card.cardId) ?? [], held: held.get(card.cardId) ?? 0n }),
+  );
   const known = new Set(cards.map(({ cardId }) => cardId));
   for (const cardId of chains.keys()) {
     if (!known.has(cardId)) mismatches.push({ cardId, problem: 'has transfers, but there is no such card' });
@@ -48,10 +51,15 @@ export function* verifyPage(storeId: number, after: number): Script<Page> {
   return { cards, transfers, mismatches, next: isLastPage ? undefined : last.cardId };
 }
 
-function problemsOf(card: CachedBalance, chain: readonly ChainedTransfer[]): Omit<Mismatch, 'store'>[] {
+function problemsOf(
+  card: CachedBalance,
+  { chain, held }: { readonly chain: readonly ChainedTransfer[]; readonly held: bigint },
+): Omit<Mismatch, 'store'>[] {
   const problems: string[] = [];
   let balance = 0n;
   let previousHash = chainStart;
+  /** What may still be given back of each transfer so far. */
+  const reversible = new Map<number, bigint>();
   for (const [index, { transfer, hash }] of chain.entries()) {
     const name = `transfer ${transfer.id}`;
     balance += effectOf(transfer);
@@ -66,9 +74,16 @@ function problemsOf(card: CachedBalance, chain: readonly ChainedTransfer[]): Omi
     if (!sameBytes(hash, chainHash(previousHash, transfer)))
       problems.push(`the hash of ${name} does not fit its content`);
     previousHash = hash;
+    reversible.set(transfer.id, transfer.amount.minor);
+    if (transfer.reverses !== null) {
+      const left = (reversible.get(transfer.reverses) ?? 0n) - transfer.amount.minor;
+      if (left < 0n) problems.push(`${name} gives back more than there was`);
+      reversible.set(transfer.reverses, left);
+    }
   }
   if (chain[0]?.transfer.amount.minor !== card.initialValue.minor)
     problems.push('was not issued for its initial value');
+  if (card.held.minor !== held) problems.push('holds another amount than its open holds');
   if (card.balance.minor !== balance) problems.push('has a balance that is not the sum of its transfers');
   return problems.map((problem) => ({ cardId: card.cardId, problem }));
 }

@@ -11,6 +11,7 @@ type CardRow = {
   readonly currency: string;
   readonly initial_value: bigint;
   readonly balance: bigint;
+  readonly held: bigint;
   readonly last_characters: string;
   readonly customer_id: bigint | null;
   readonly customer_email: string | null;
@@ -35,6 +36,7 @@ function toCard(row: CardRow): Card {
     version: toNumber(row.version),
     initialValue: { minor: row.initial_value, currency },
     balance: { minor: row.balance, currency },
+    held: { minor: row.held, currency },
     lastCharacters: row.last_characters,
     customer: toCustomer(row.customer_id, row.customer_email),
     recipient: toCustomer(row.recipient_id, row.recipient_email),
@@ -92,11 +94,11 @@ export function* findCardsOfCustomer(
  */
 export function* insertCard(card: Card): Script<void> {
   const row = yield* first(sql<{ id: bigint }>`
-    insert into gift_cards (store_id, id, version, currency, initial_value, balance, last_characters,
+    insert into gift_cards (store_id, id, version, currency, initial_value, balance, held, last_characters,
       customer_id, recipient_id, note, message, expires_on, disabled_at, created_at,
       line_item_id, order_id, user_id, api_client_id)
     values (${card.storeId}, ${card.id}, ${card.version}, ${card.initialValue.currency.code},
-      ${card.initialValue.minor}, ${card.balance.minor}, ${card.lastCharacters},
+      ${card.initialValue.minor}, ${card.balance.minor}, ${card.held.minor}, ${card.lastCharacters},
       ${card.customer?.id ?? null}, ${card.recipient?.id ?? null}, ${card.note}, ${card.message},
       ${card.expiresOn}, ${card.disabledAt}, ${card.createdAt},
       ${card.lineItemId}, ${card.orderId}, ${card.userId}, ${card.apiClientId})
@@ -117,4 +119,37 @@ export function* replaceCard(read: Card, changed: Card): Script<void> {
     where store_id = ${read.storeId} and id = ${read.id} and version = ${read.version}
     returning id`);
   if (!row) throw new Rerun('the card has changed since it was read');
+}
+
+/** What a movement demands of the card, all of it checked by the one statement that moves the money. */
+export type MoveDemands = {
+  /** The present day, which the card must be good on; null: an expired card will do. */
+  readonly today: string | null;
+  readonly disabledAllowed: boolean;
+  /** The versions that the caller would change; null: any. */
+  readonly versions: readonly number[] | null;
+};
+
+/**
+ * Moves a card's balance and what is held of it, by minor units of either sign, if the card allows
+ * it: guarded in one statement, so that however many callers race, nothing is spent twice.
+ * @returns false if the card does not exist or does not allow it; the reason is to be read then.
+ */
+export function* moveBalance(
+  { storeId, cardId }: { readonly storeId: number; readonly cardId: number },
+  { balance, held }: { readonly balance: bigint; readonly held: bigint },
+  { today, disabledAllowed, versions }: MoveDemands,
+): Script<boolean> {
+  // Any day is after the empty text.
+  const goodOn = today ?? '';
+  const row = yield* first(sql<{ version: bigint }>`
+    update gift_cards
+    set balance = balance + ${balance}, held = held + ${held}, version = version + 1
+    where store_id = ${storeId} and id = ${cardId}
+      and held + ${held} >= 0 and balance + ${balance} >= held + ${held}
+      and (disabled_at is null or ${Number(disabledAllowed)} = 1)
+      and (expires_on is null or expires_on >= ${goodOn})
+      and version between ${versions ? Math.min(...versions) : 0} and ${versions ? Math.max(...versions) : Number.MAX_SAFE_INTEGER}
+    returning version`);
+  return row !== undefined;
 }

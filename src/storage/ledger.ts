@@ -10,6 +10,7 @@ export type CachedBalance = {
   readonly cardId: number;
   readonly initialValue: Money;
   readonly balance: Money;
+  readonly held: Money;
 };
 
 /** The cards with ids above `after`, in their order. */
@@ -17,8 +18,14 @@ export function* listBalances(
   storeId: number,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<readonly CachedBalance[]> {
-  const rows = yield* all(sql<{ id: bigint; currency: string; initial_value: bigint; balance: bigint }>`
-    select id, currency, initial_value, balance from gift_cards
+  const rows = yield* all(sql<{
+    id: bigint;
+    currency: string;
+    initial_value: bigint;
+    balance: bigint;
+    held: bigint;
+  }>`
+    select id, currency, initial_value, balance, held from gift_cards
     where store_id = ${storeId} and id > ${after} order by id limit ${limit}`);
   return rows.map((row) => {
     const currency = currencyOf(row.currency);
@@ -26,6 +33,7 @@ export function* listBalances(
       cardId: toNumber(row.id),
       initialValue: { minor: row.initial_value, currency },
       balance: { minor: row.balance, currency },
+      held: { minor: row.held, currency },
     };
   });
 }
@@ -59,4 +67,16 @@ export function* listAccountTotals(storeId: number): Script<readonly AccountTota
     transfers: toNumber(row.transfers),
     minor: BigInt(row.minor),
   }));
+}
+
+/** What the open holds of each card with an id above `after` up to `upTo` reserve, in minor units. */
+export function* listHeld(
+  storeId: number,
+  { after, upTo }: { readonly after: number; readonly upTo: number },
+): Script<ReadonlyMap<number, bigint>> {
+  const rows = yield* all(sql<{ card_id: bigint; held: string }>`
+    select card_id, cast(sum(amount) as text) as held from holds
+    where store_id = ${storeId} and card_id > ${after} and card_id <= ${upTo} and status = 'open'
+    group by card_id`);
+  return new Map(rows.map((row) => [toNumber(row.card_id), BigInt(row.held)]));
 }

@@ -61,7 +61,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   /** Once set, nothing is accepted or run any more. */
   let ended: Fault | undefined;
 
-  const enqueue = <T>(queue: Job[], script: () => Script<T>): Promise<T> =>
+  const enqueue = <T>(queue: Job[], script: () => Script<T>, { keep } = { keep: true }): Promise<T> =>
     new Promise((resolve, reject) => {
       if (ended) throw ended;
       if (reads.length + writes.length >= options.queueMax)
@@ -69,6 +69,7 @@ export function openSqlite(options: SqliteOptions): Storage {
       queue.push({
         attempt(connection) {
           const result = connection.drive(script());
+          if (!keep) connection.undoToSavepoint();
           return () => resolve(result);
         },
         refuse: reject,
@@ -178,6 +179,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   return {
     read: (script) => enqueue(reads, script),
     write: (script) => enqueue(writes, script),
+    rehearse: (script) => enqueue(writes, script, { keep: false }),
     get queueDepth() {
       return reads.length + writes.length;
     },

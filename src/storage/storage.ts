@@ -21,6 +21,12 @@ export type Storage = AsyncDisposable & {
    */
   write<T>(script: () => Script<T>): Promise<T>;
 
+  /**
+   * Runs a script as `write` would, answers what it returns, and keeps nothing of it.
+   * @throws as `write` does.
+   */
+  rehearse<T>(script: () => Script<T>): Promise<T>;
+
   /** Brings the schema up to date, once, however many processes start together. */
   migrate(migrations: readonly Migration[]): Promise<readonly AppliedMigration[]>;
 

@@ -17,6 +17,7 @@ type StoreRow = {
   readonly proxy_secret: Uint8Array | null;
   readonly require_signature: bigint;
   readonly customer_search: bigint;
+  readonly undo_window_minutes: bigint;
   readonly demonstration: bigint;
 };
 
@@ -35,6 +36,7 @@ function toRecord(row: StoreRow): StoreRecord {
       issueLimit: row.issue_limit === null ? null : { minor: row.issue_limit, currency },
       requireSignature: row.require_signature === 1n,
       customerSearch: row.customer_search === 1n,
+      undoWindowMinutes: toNumber(row.undo_window_minutes),
       demonstration: row.demonstration === 1n,
     },
     sealedSecret: row.proxy_secret,
@@ -65,7 +67,7 @@ function boundTo(storeId: number): string {
 export function* findStore(id: number): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, demonstration
+      require_signature, customer_search, undo_window_minutes, demonstration
     from stores where id = ${id}`);
   return row && toRecord(row);
 }
@@ -74,7 +76,7 @@ export function* findStore(id: number): Script<StoreRecord | undefined> {
 export function* findStoreByDomain(domain: string): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, demonstration
+      require_signature, customer_search, undo_window_minutes, demonstration
     from stores where domain = ${domain}`);
   return row && toRecord(row);
 }
@@ -83,7 +85,7 @@ export function* findStoreByDomain(domain: string): Script<StoreRecord | undefin
 export function* listStores(): Script<readonly StoreRecord[]> {
   const rows = yield* all(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, demonstration
+      require_signature, customer_search, undo_window_minutes, demonstration
     from stores order by domain`);
   return rows.map(toRecord);
 }
@@ -97,7 +99,7 @@ export function* hasRealStores(): Script<boolean> {
 export function* findDemonstrationStore(): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, demonstration
+      require_signature, customer_search, undo_window_minutes, demonstration
     from stores where demonstration = 1 order by id limit 1`);
   return row && toRecord(row);
 }
@@ -107,10 +109,10 @@ export function* insertStore(ctx: Context, { store, sealedSecret }: StoreRecord)
   const now = ctx.clock.now();
   const inserted = yield* first(sql<{ id: bigint }>`
     insert into stores (id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, demonstration, created_at, updated_at)
+      require_signature, customer_search, undo_window_minutes, demonstration, created_at, updated_at)
     values (${store.id}, ${store.domain}, ${store.name}, ${store.currency.code}, ${store.timeZone},
       ${store.issueLimit?.minor ?? null}, ${sealedSecret},
-      ${Number(store.requireSignature)}, ${Number(store.customerSearch)}, ${Number(store.demonstration)},
+      ${Number(store.requireSignature)}, ${Number(store.customerSearch)}, ${store.undoWindowMinutes}, ${Number(store.demonstration)},
       ${now}, ${now})
     on conflict (domain) do nothing
     returning id`);
@@ -124,6 +126,7 @@ export function* updateStore(ctx: Context, { store, sealedSecret }: StoreRecord)
       issue_limit = ${store.issueLimit?.minor ?? null},
       proxy_secret = ${sealedSecret},
       require_signature = ${Number(store.requireSignature)},
-      customer_search = ${Number(store.customerSearch)}, updated_at = ${ctx.clock.now()}
+      customer_search = ${Number(store.customerSearch)},
+      undo_window_minutes = ${store.undoWindowMinutes}, updated_at = ${ctx.clock.now()}
     where id = ${store.id}`);
 }

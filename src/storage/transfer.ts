@@ -40,11 +40,11 @@ export function* recordTransfer(ctx: Context, written: NewTransfer): Script<Tran
 function* insertTransfer(transfer: Transfer, previousHash: Uint8Array): Script<Transfer> {
   const row = yield* first(sql<{ id: bigint }>`
     insert into transfers (store_id, card_id, sequence, id, kind, amount, currency, debit_account,
-      credit_account, balance_after, actor, reference, note, reverses, created_at, hash)
+      credit_account, balance_after, actor, reference, note, order_id, hold_id, reverses, created_at, hash)
     values (${transfer.storeId}, ${transfer.cardId}, ${transfer.sequence}, ${transfer.id}, ${transfer.kind},
       ${transfer.amount.minor}, ${transfer.amount.currency.code}, ${transfer.debit}, ${transfer.credit},
       ${transfer.balanceAfter.minor}, ${transfer.actor}, ${transfer.reference}, ${transfer.note},
-      ${transfer.reverses}, ${transfer.createdAt}, ${chainHash(previousHash, transfer)})
+      ${transfer.orderId}, ${transfer.holdId}, ${transfer.reverses}, ${transfer.createdAt}, ${chainHash(previousHash, transfer)})
     on conflict do nothing
     returning id`);
   if (!row) throw new Rerun('the id of a transfer, or its place in the chain, was taken');
@@ -65,6 +65,8 @@ type TransferRow = {
   readonly actor: string;
   readonly reference: string | null;
   readonly note: string | null;
+  readonly order_id: bigint | null;
+  readonly hold_id: bigint | null;
   readonly reverses: bigint | null;
   readonly created_at: bigint;
   readonly hash: Uint8Array;
@@ -85,6 +87,8 @@ function toChainedTransfer(row: TransferRow): ChainedTransfer {
     actor: row.actor,
     reference: row.reference,
     note: row.note,
+    orderId: toNumberOrNull(row.order_id),
+    holdId: toNumberOrNull(row.hold_id),
     reverses: toNumberOrNull(row.reverses),
     createdAt: toNumber(row.created_at),
   };
@@ -101,4 +105,48 @@ export function* listTransfers(
     where store_id = ${storeId} and card_id > ${after} and card_id <= ${upTo}
     order by card_id, sequence`);
   return rows.map(toChainedTransfer);
+}
+
+/** The transfer with this id, or undefined: another store's is none. */
+export function* findTransfer(storeId: number, id: number): Script<Transfer | undefined> {
+  const row = yield* first(sql<TransferRow>`
+    select * from transfers where store_id = ${storeId} and id = ${id}`);
+  return row && toChainedTransfer(row).transfer;
+}
+
+/** The last transfer of a card, or undefined. */
+export function* findLastTransfer(storeId: number, cardId: number): Script<Transfer | undefined> {
+  const row = yield* first(sql<TransferRow>`
+    select * from transfers where store_id = ${storeId} and card_id = ${cardId}
+    order by sequence desc limit 1`);
+  return row && toChainedTransfer(row).transfer;
+}
+
+/** What the reversals of a transfer have given back so far, in minor units. */
+export function* sumReversals(storeId: number, id: number): Script<bigint> {
+  const rows = yield* all(sql<{ amount: bigint }>`
+    select amount from transfers where store_id = ${storeId} and reverses = ${id}`);
+  return rows.reduce((sum, { amount }) => sum + amount, 0n);
+}
+
+/** A card's transfers before a sequence, newest first. */
+export function* listTransfersBefore(
+  { storeId, cardId }: { readonly storeId: number; readonly cardId: number },
+  { before, limit }: { readonly before: number; readonly limit: number },
+): Script<readonly Transfer[]> {
+  const rows = yield* all(sql<TransferRow>`
+    select * from transfers where store_id = ${storeId} and card_id = ${cardId} and sequence < ${before}
+    order by sequence desc limit ${limit}`);
+  return rows.map((row) => toChainedTransfer(row).transfer);
+}
+
+/** A card's transfers after a sequence, oldest first. */
+export function* listTransfersAfter(
+  { storeId, cardId }: { readonly storeId: number; readonly cardId: number },
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Script<readonly Transfer[]> {
+  const rows = yield* all(sql<TransferRow>`
+    select * from transfers where store_id = ${storeId} and card_id = ${cardId} and sequence > ${after}
+    order by sequence limit ${limit}`);
+  return rows.map((row) => toChainedTransfer(row).transfer);
 }

@@ -13,6 +13,8 @@ create table stores (
   proxy_secret blob,
   require_signature integer not null check (require_signature in (0, 1)),
   customer_search integer not null check (customer_search in (0, 1)),
+  -- 0: a disabling is final at once.
+  undo_window_minutes integer not null check (undo_window_minutes between 0 and 60),
   demonstration integer not null check (demonstration in (0, 1)),
   created_at integer not null,
   updated_at integer not null,
@@ -56,6 +58,8 @@ create table gift_cards (
   initial_value integer not null check (initial_value > 0),
   -- A cache of the ledger: moves only together with a transfer.
   balance integer not null check (balance >= 0),
+  -- A cache of the open holds: the part of the balance that they reserve.
+  held integer not null check (held >= 0),
   last_characters text not null check (length(last_characters) = 4),
   customer_id integer,
   recipient_id integer,
@@ -69,6 +73,7 @@ create table gift_cards (
   user_id integer,
   api_client_id integer,
   primary key (store_id, id),
+  check (held <= balance),
   foreign key (store_id, customer_id) references customers (store_id, id),
   foreign key (store_id, recipient_id) references customers (store_id, id)
 ) strict, without rowid;
@@ -94,7 +99,7 @@ create table transfers (
   card_id integer not null,
   sequence integer not null check (sequence >= 1),
   id integer not null check (id > 0),
-  kind text not null check (kind in ('issue', 'adjustment')),
+  kind text not null check (kind in ('issue', 'adjustment', 'debit', 'credit', 'capture', 'reversal')),
   amount integer not null check (amount > 0),
   currency text not null check (length(currency) = 3),
   debit_account text not null
@@ -105,6 +110,10 @@ create table transfers (
   actor text not null,
   reference text,
   note text,
+  order_id integer,
+  -- The hold that a capture took its amount from.
+  hold_id integer,
+  -- The transfer that a reversal gives back, wholly or in part.
   reverses integer,
   created_at integer not null,
   -- SHA-256 of the hash before it in the card's chain, and its own content.
@@ -113,8 +122,34 @@ create table transfers (
   unique (store_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
   -- Each transfer moves money between the card and one system account.
-  check ((debit_account = 'card') <> (credit_account = 'card'))
+  check ((debit_account = 'card') <> (credit_account = 'card')),
+  check ((kind = 'reversal') = (reverses is not null)),
+  check ((kind = 'capture') = (hold_id is not null))
 ) strict, without rowid;
+create index transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
+
+create table holds (
+  store_id integer not null,
+  id integer not null check (id > 0),
+  card_id integer not null,
+  status text not null check (status in ('open', 'captured', 'voided', 'expired')),
+  amount integer not null check (amount > 0),
+  -- What a capture took; the rest went back.
+  captured integer not null check (captured >= 0 and captured <= amount),
+  actor text not null,
+  reference text,
+  note text,
+  order_id integer,
+  created_at integer not null,
+  expires_at integer not null check (expires_at > created_at),
+  closed_at integer,
+  primary key (store_id, id),
+  foreign key (store_id, card_id) references gift_cards (store_id, id),
+  check ((status = 'open') = (closed_at is null)),
+  check ((status = 'captured') = (captured > 0))
+) strict, without rowid;
+create index holds_by_card on holds (store_id, card_id, id);
+create index holds_open_by_expiry on holds (expires_at) where status = 'open';
 
 -- The outbox: what is to be told to the world, written in the transaction of its cause.
 create table events (
@@ -144,15 +179,16 @@ create table idempotency_records (
 ) strict, without rowid;
 create index idempotency_records_by_age on idempotency_records (created_at);
 
--- Searches that found nothing. The address is a keyed digest: it may be nobody's.
-create table search_misses (
+-- Searches and lookups that found nothing. What they are counted for is a keyed digest: of an address
+-- that was searched for (it may be nobody's), of a token, of a client's network address.
+create table misses (
   store_id integer not null references stores (id),
-  address_digest blob not null check (length(address_digest) = 32),
+  subject_digest blob not null check (length(subject_digest) = 32),
   id integer not null,
   missed_at integer not null,
-  primary key (store_id, address_digest, id)
+  primary key (store_id, subject_digest, id)
 ) strict, without rowid;
-create index search_misses_by_age on search_misses (missed_at);
+create index misses_by_age on misses (missed_at);
 
 -- Which keys of the key file this database was written with, so that a wrong file is found at start.
 create table key_checks (
@@ -178,6 +214,11 @@ begin select raise(abort, 'events are append-only'); end;
 
 create trigger codes_are_not_deleted before delete on gift_card_codes
 begin select raise(abort, 'a used code stays used'); end;
+
+create trigger holds_are_not_deleted before delete on holds
+begin select raise(abort, 'holds are never deleted'); end;
+create trigger closed_holds_stay_closed before update on holds when old.status <> 'open'
+begin select raise(abort, 'a closed hold stays closed'); end;
 
 create trigger cards_are_not_deleted before delete on gift_cards
 begin select raise(abort, 'gift cards are never deleted'); end;

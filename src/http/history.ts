@@ -1,0 +1,90 @@
+/** A card's history over HTTP: transactions and holds, newest first, page by page. */
+
+import { Fault } from '../domain/fault.ts';
+import { holdRecordOf, transactionOf } from '../domain/record.ts';
+import {
+  listCardHolds,
+  listCardTransfers,
+  showTransfer,
+  type Page,
+  type PageRequest,
+} from '../service/history.ts';
+import type { Answer } from '../service/idempotency.ts';
+import type { Exchange } from './exchange.ts';
+import { idOf } from './reading.ts';
+
+const limitDefault = 50;
+const limitMax = 250;
+
+/** `GET /gift_card/{gift_card_id}/transactions` */
+export async function listTransactions(exchange: Exchange): Promise<Answer> {
+  const { storage, caller } = exchange;
+  const cardId = idOf(exchange, 'gift_card_id');
+  const request = pageRequestOf(exchange);
+  const page = await storage.read(() => listCardTransfers({ storeId: caller.store.id, cardId }, request));
+  return listed(exchange, page, { transactions: page.items.map(transactionOf) });
+}
+
+/** `GET /transactions/{transaction_id}` */
+export async function getTransaction(exchange: Exchange): Promise<Answer> {
+  const { storage, caller } = exchange;
+  const transferId = idOf(exchange, 'transaction_id');
+  const transfer = await storage.read(() => showTransfer(caller.store.id, transferId));
+  return {
+    status: 200,
+    headers: jsonHeaders,
+    body: JSON.stringify({ transaction: transactionOf(transfer) }),
+  };
+}
+
+/** `GET /gift_card/{gift_card_id}/holds` */
+export async function listHolds(exchange: Exchange): Promise<Answer> {
+  const { ctx, storage, caller } = exchange;
+  const cardId = idOf(exchange, 'gift_card_id');
+  const request = pageRequestOf(exchange);
+  const page = await storage.read(() => listCardHolds({ storeId: caller.store.id, cardId }, request));
+  const now = ctx.clock.now();
+  return listed(exchange, page, { holds: page.items.map((hold) => holdRecordOf(hold, now)) });
+}
+
+const jsonHeaders = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
+
+/** @throws Fault `invalid-query`. */
+function pageRequestOf({ query }: Exchange): PageRequest {
+  const given = new Map(query);
+  const limit = readInteger(given, 'limit', limitMax) ?? limitDefault;
+  const before = readInteger(given, 'before', Number.MAX_SAFE_INTEGER);
+  const after = readInteger(given, 'after', Number.MAX_SAFE_INTEGER);
+  if (before !== undefined && after !== undefined) {
+    throw new Fault('invalid-query', { errors: { after: ['cannot be combined with before'] } });
+  }
+  return { limit, before: before ?? null, after: after ?? null };
+}
+
+function readInteger(given: ReadonlyMap<string, string>, name: string, max: number): number | undefined {
+  const text = given.get(name);
+  if (text === undefined) return undefined;
+  const number = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (number <= max) return number;
+  throw new Fault('invalid-query', { errors: { [name]: [`must be an integer from 1 to ${max}`] } });
+}
+
+/** A page, with RFC 8288 links to its neighbours: `next` is older, `previous` newer. */
+function listed(
+  { request, query }: Exchange,
+  { items, hasOlder, hasNewer }: Page<{ readonly id: number }>,
+  body: object,
+): Answer {
+  const path = request.url.split('?', 1)[0] ?? '';
+  const limit = new Map(query).get('limit') ?? String(limitDefault);
+  const [first, last] = [items.at(0), items.at(-1)];
+  const links = [
+    ...(last && hasOlder ? [`<${path}?limit=${limit}&before=${last.id}>; rel="next"`] : []),
+    ...(first && hasNewer ? [`<${path}?limit=${limit}&after=${first.id}>; rel="previous"`] : []),
+  ];
+  return {
+    status: 200,
+    headers: { ...jsonHeaders, ...(links.length > 0 && { link: links.join(', ') }) },
+    body: JSON.stringify(body),
+  };
+}

@@ -1,0 +1,292 @@
+/** Movements of money over HTTP: look up, redeem, debit, credit, hold, capture, void, reverse, undo, and their history. */
+
+import type { Card } from '../domain/card.ts';
+import { Fault, Refusals } from '../domain/fault.ts';
+import { holdSecondsDefault, type Hold } from '../domain/hold.ts';
+import type { Transfer } from '../domain/ledger.ts';
+import { holdRecordOf, recordOf, spendableRecordOf, transactionOf } from '../domain/record.ts';
+import { lookUp, undo } from '../service/card.ts';
+import { capture, hold, showHold, voidHold } from '../service/hold.ts';
+import type { Answer } from '../service/idempotency.ts';
+import { checkMissBudgets, countMiss, type MissBudget } from '../service/miss-budget.ts';
+import type { MoneyCommand } from '../service/money.ts';
+import { credit, debit, reverse } from '../service/spend.ts';
+import type { Body, Wrapper } from './body.ts';
+import { etagOf, matchedVersions } from './etag.ts';
+import type { Exchange } from './exchange.ts';
+import * as parameters from './parameters.ts';
+import type { Parameter } from './parameters.ts';
+import { idOf, reader, refuseOthers, unknownParameter } from './reading.ts';
+
+/** `POST /gift_card/lookup` */
+export async function postLookup(exchange: Exchange): Promise<Answer> {
+  const { ctx, storage, caller } = exchange;
+  const { values } = readBody(exchange, 'gift_card', { code: parameters.requiredCode });
+  const { code } = values();
+  const budgets = lookupBudgets(exchange);
+  const card = await storage.read(function* () {
+    yield* checkMissBudgets(ctx, caller.store.id, budgets);
+    return yield* lookUp(ctx, { store: caller.store, code, usableOnly: !mayRead(exchange) });
+  });
+  if (!card) {
+    await storage.write(() => countMiss(ctx, caller.store.id, budgets));
+    throw new Fault('not-found');
+  }
+  return answer(200, { gift_card: spendableRecordOf(card) }, card);
+}
+
+/** `POST /gift_card/redeem`: look up and debit in one step. */
+export async function postRedeem(exchange: Exchange): Promise<Answer> {
+  const { ctx, storage, caller } = exchange;
+  const { body, values } = readBody(exchange, 'transaction', {
+    code: parameters.requiredCode,
+    ...spending,
+    partial: parameters.partial,
+  });
+  const budgets = lookupBudgets(exchange);
+  await storage.read(() => checkMissBudgets(ctx, caller.store.id, budgets));
+  try {
+    return await exchange.write(body, function* () {
+      const { code, amount, partial = false, ...beside } = values();
+      const card = yield* lookUp(ctx, { store: caller.store, code, usableOnly: !mayRead(exchange) });
+      if (!card) throw new Fault('not-found');
+      return moved(201, yield* debit(ctx, { ...moneyCommand(exchange, card.id, beside), amount, partial }));
+    });
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'not-found') {
+      await storage.write(() => countMiss(ctx, caller.store.id, budgets));
+    }
+    throw error;
+  }
+}
+
+/** `POST /gift_card/{gift_card_id}/debit` */
+export async function postDebit(exchange: Exchange): Promise<Answer> {
+  const { ctx } = exchange;
+  const { body, values } = readBody(exchange, 'transaction', { ...spending, partial: parameters.partial });
+  const cardId = idOf(exchange, 'gift_card_id');
+  return exchange.write(body, function* () {
+    const { amount, partial = false, ...beside } = values();
+    return moved(201, yield* debit(ctx, { ...moneyCommand(exchange, cardId, beside), amount, partial }));
+  });
+}
+
+/** `POST /gift_card/{gift_card_id}/credit` */
+export async function postCredit(exchange: Exchange): Promise<Answer> {
+  const { ctx } = exchange;
+  const { body, values } = readBody(exchange, 'transaction', spending);
+  const cardId = idOf(exchange, 'gift_card_id');
+  return exchange.write(body, function* () {
+    const { amount, ...beside } = values();
+    return moved(201, yield* credit(ctx, { ...moneyCommand(exchange, cardId, beside), amount }));
+  });
+}
+
+/** `POST /gift_card/{gift_card_id}/holds` */
+export async function postHold(exchange: Exchange): Promise<Answer> {
+  const { ctx, basePath } = exchange;
+  const { body, values } = readBody(exchange, 'hold', { ...spending, expires_in: parameters.expiresIn });
+  const cardId = idOf(exchange, 'gift_card_id');
+  return exchange.write(body, function* () {
+    const { amount, expires_in: seconds = holdSecondsDefault, ...beside } = values();
+    const held = yield* hold(ctx, { ...moneyCommand(exchange, cardId, beside), amount, seconds });
+    const made = shown(exchange, 201, held);
+    return { ...made, headers: { ...made.headers, location: `${basePath}/holds/${held.hold.id}` } };
+  });
+}
+
+/** `GET /holds/{hold_id}` */
+export async function getHold(exchange: Exchange): Promise<Answer> {
+  const { ctx, storage, caller } = exchange;
+  const holdId = idOf(exchange, 'hold_id');
+  return shown(exchange, 200, await storage.read(() => showHold(ctx, caller.store.id, holdId)));
+}
+
+/** `POST /holds/{hold_id}/capture` */
+export async function postCapture(exchange: Exchange): Promise<Answer> {
+  const { ctx, caller } = exchange;
+  const { store, actor } = caller;
+  const { body, values } = readBody(exchange, 'transaction', {
+    amount: parameters.optionalAmount,
+    note: parameters.note,
+  });
+  const holdId = idOf(exchange, 'hold_id');
+  return exchange.write(body, function* () {
+    const { amount = null, note = null } = values();
+    const taken = yield* capture(ctx, { store, holdId, actor, amount, note });
+    return answer(
+      201,
+      {
+        transaction: transactionOf(taken.transfer),
+        hold: holdRecordOf(taken.hold, ctx.clock.now()),
+        gift_card: spendableRecordOf(taken.card),
+      },
+      taken.card,
+    );
+  });
+}
+
+/** `POST /holds/{hold_id}/void` */
+export async function postVoid(exchange: Exchange): Promise<Answer> {
+  const { ctx, caller } = exchange;
+  const { body, values } = readBody(exchange, 'hold', {});
+  const holdId = idOf(exchange, 'hold_id');
+  return exchange.write(body, function* () {
+    values();
+    return shown(exchange, 200, yield* voidHold(ctx, { store: caller.store, holdId }));
+  });
+}
+
+/** `POST /transactions/{transaction_id}/reverse` */
+export async function postReverse(exchange: Exchange): Promise<Answer> {
+  const { ctx, caller } = exchange;
+  const { store, actor, scopes } = caller;
+  const { body, values } = readBody(exchange, 'transaction', {
+    amount: parameters.optionalAmount,
+    note: parameters.note,
+  });
+  const transferId = idOf(exchange, 'transaction_id');
+  return exchange.write(body, function* () {
+    const { amount = null, note = null } = values();
+    return moved(201, yield* reverse(ctx, { store, transferId, amount, actor, note, scopes }));
+  });
+}
+
+/** `POST /gift_card/{gift_card_id}/undo` */
+export async function postUndo(exchange: Exchange): Promise<Answer> {
+  const { ctx, caller, request } = exchange;
+  const { body, values } = readBody(exchange, 'gift_card', {});
+  const cardId = idOf(exchange, 'gift_card_id');
+  const versions = matchedVersions(request.headers['if-match'], cardId);
+  return exchange.write(body, function* () {
+    values();
+    const card = yield* undo(ctx, { store: caller.store, cardId, versions });
+    return answer(200, { gift_card: recordOf(card) }, card);
+  });
+}
+
+/** What a debit, credit and hold take alike. */
+const spending = {
+  amount: parameters.amount,
+  currency: parameters.expectedCurrency,
+  reference: parameters.reference,
+  note: parameters.note,
+  order_id: parameters.orderId,
+};
+
+type Declared = Readonly<Record<string, Parameter<unknown>>>;
+type ValueOf<P> = P extends Parameter<infer T> ? T : never;
+type RequiredNames<P> = { [K in keyof P]: P[K] extends Parameter<unknown, true> ? K : never }[keyof P];
+type Values<P> = { readonly [K in RequiredNames<P> & keyof P]: ValueOf<P[K]> } & {
+  readonly [K in Exclude<keyof P, RequiredNames<P>>]?: ValueOf<P[K]>;
+};
+
+/**
+ * Reads a body's parameters by their declarations. What is refused is told by `values`, which a
+ * script calls: so the refusal is the outcome that an idempotency key keeps.
+ */
+function readBody<P extends Declared>(
+  exchange: Exchange,
+  wrapper: Wrapper,
+  declared: P,
+): {
+  readonly body: Body;
+  /** @throws Fault `invalid-parameter` with everything that was refused; `currency-mismatch`. */
+  readonly values: () => Values<P>;
+} {
+  const { ctx, caller } = exchange;
+  const refusals = new Refusals();
+  const body = exchange.readBody(wrapper, refusals);
+  const read = reader(body, { store: caller.store, now: ctx.clock.now(), isForm: body.isForm }, refusals);
+  const entries = Object.entries(declared).map(([name, parameter]) => [name, read(name, parameter)] as const);
+  refuseOthers(body, refusals, {
+    known: new Set(Object.keys(declared)),
+    isHarmless: () => false,
+    refusalOf: () => unknownParameter,
+  });
+  const values = Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+  return {
+    body,
+    values() {
+      refusals.throwIfAny();
+      refuseCurrency(values['currency'], exchange);
+      // Nothing was refused, so every required parameter is there, read by its own declaration.
+      return values as Values<P>;
+    },
+  };
+}
+
+function refuseCurrency(asked: unknown, { caller }: Exchange): void {
+  const { code } = caller.store.currency;
+  if (typeof asked === 'string' && asked !== code) {
+    throw new Fault('currency-mismatch', {
+      detail: `The gift card is in ${code}.`,
+      errors: { currency: [`is ${asked}, but the gift card is in ${code}`] },
+    });
+  }
+}
+
+function moneyCommand(
+  { caller, request }: Exchange,
+  cardId: number,
+  values: {
+    readonly reference?: string | null;
+    readonly note?: string | null;
+    readonly order_id?: number | null;
+  },
+): MoneyCommand {
+  return {
+    store: caller.store,
+    cardId,
+    actor: caller.actor,
+    reference: values.reference ?? null,
+    note: values.note ?? null,
+    orderId: values.order_id ?? null,
+    versions: matchedVersions(request.headers['if-match'], cardId),
+  };
+}
+
+/** Misses count for the token (or whoever calls without one) and for the client's address. */
+function lookupBudgets({ caller, request, lookupMisses }: Exchange): readonly MissBudget[] {
+  const who = caller.tokenId === null ? caller.actor : `token ${caller.tokenId}`;
+  return [
+    { subject: `lookup ${who}`, missesMax: lookupMisses.perToken },
+    { subject: `lookup client ${request.ip}`, missesMax: lookupMisses.perClient },
+  ];
+}
+
+function mayRead({ caller }: Exchange): boolean {
+  return caller.scopes.includes('read_gift_cards');
+}
+
+function moved(
+  status: number,
+  { transfer, card }: { readonly transfer: Transfer; readonly card: Card },
+): Answer {
+  return answer(status, { transaction: transactionOf(transfer), gift_card: spendableRecordOf(card) }, card);
+}
+
+function shown(
+  { ctx }: Exchange,
+  status: number,
+  { hold: held, card }: { readonly hold: Hold; readonly card: Card },
+): Answer {
+  return answer(
+    status,
+    { hold: holdRecordOf(held, ctx.clock.now()), gift_card: spendableRecordOf(card) },
+    card,
+  );
+}
+
+/** An answer that tells of one card. */
+export function answer(status: number, body: object, card: Card): Answer {
+  return {
+    status,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      etag: etagOf(card),
+    },
+    body: JSON.stringify(body),
+  };
+}

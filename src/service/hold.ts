@@ -1,0 +1,138 @@
+/** Holds for a checkout: reserve, capture, void, and their running out. */
+
+import type { Context } from '../context.ts';
+import { cardMoved } from '../domain/event.ts';
+import type { Card } from '../domain/card.ts';
+import { Fault } from '../domain/fault.ts';
+import { hasRunOut, type Hold } from '../domain/hold.ts';
+import { captureOf } from '../domain/ledger.ts';
+import { exceeds, formatMoney, type Money } from '../domain/money.ts';
+import { holdRecordOf, transactionOf } from '../domain/record.ts';
+import type { Store } from '../domain/store.ts';
+import { moveBalance } from '../storage/card.ts';
+import { announce } from '../storage/event.ts';
+import { closeHold, findHold, insertHold, listRunOutHolds } from '../storage/hold.ts';
+import { Rerun, type Script } from '../storage/sql.ts';
+import {
+  anyCard,
+  move,
+  presentCard,
+  record,
+  releaseHold,
+  requireCard,
+  today,
+  type MoneyCommand,
+} from './money.ts';
+import type { Moved } from './spend.ts';
+
+export type Held = { readonly hold: Hold; readonly card: Card };
+
+/**
+ * Reserves an amount of a usable card for so many seconds.
+ * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, `insufficient-balance`.
+ */
+export function* hold(
+  ctx: Context,
+  command: MoneyCommand & { readonly amount: Money; readonly seconds: number },
+): Script<Held> {
+  const { store, cardId, amount } = command;
+  const demands = { today: today(ctx, store), disabledAllowed: false, versions: command.versions };
+  const card = yield* move(ctx, command, { balance: 0n, held: amount.minor }, demands);
+  const now = ctx.clock.now();
+  const made: Hold = {
+    storeId: store.id,
+    id: ctx.chance.id(),
+    cardId,
+    status: 'open',
+    amount,
+    captured: { minor: 0n, currency: amount.currency },
+    actor: command.actor,
+    reference: command.reference,
+    note: command.note,
+    orderId: command.orderId,
+    createdAt: now,
+    expiresAt: now + command.seconds * 1_000,
+    closedAt: null,
+  };
+  yield* insertHold(made);
+  yield* announce(ctx, cardMoved('gift_card.held', card, { hold: holdRecordOf(made, now) }));
+  return { hold: made, card };
+}
+
+/** A hold and its card as they stand now. @throws Fault `not-found`. */
+export function* showHold(ctx: Context, storeId: number, holdId: number): Script<Held> {
+  const found = yield* findHold(storeId, holdId);
+  if (!found) throw new Fault('not-found');
+  return { hold: found, card: yield* presentCard(ctx, yield* requireCard(storeId, found.cardId)) };
+}
+
+type HoldCommand = { readonly store: Store; readonly holdId: number };
+
+/** @throws Fault `not-found`, `hold-expired`, `hold-closed`. */
+function* requireOpenHold(ctx: Context, { store, holdId }: HoldCommand): Script<Hold> {
+  const found = yield* findHold(store.id, holdId);
+  if (!found) throw new Fault('not-found');
+  if (found.status === 'expired' || hasRunOut(found, ctx.clock.now())) throw new Fault('hold-expired');
+  if (found.status !== 'open') throw new Fault('hold-closed', { detail: `The hold is ${found.status}.` });
+  return found;
+}
+
+/**
+ * Debits an amount of what a hold reserves and gives the rest back. The reservation stands, even
+ * if the card has expired since.
+ * @param amount null: all of it.
+ * @throws Fault `not-found`, `hold-expired`, `hold-closed`, or `invalid-parameter` for more than is held.
+ */
+export function* capture(
+  ctx: Context,
+  command: HoldCommand & {
+    readonly amount: Money | null;
+    readonly actor: string;
+    readonly note: string | null;
+  },
+): Script<Moved & Held> {
+  const held = yield* requireOpenHold(ctx, command);
+  const amount = command.amount ?? held.amount;
+  if (exceeds(amount, held.amount)) {
+    throw new Fault('invalid-parameter', {
+      errors: { amount: [`exceeds what is held: ${formatMoney(held.amount)}`] },
+    });
+  }
+  const now = ctx.clock.now();
+  if (!(yield* closeHold(held, { status: 'captured', captured: amount.minor, closedAt: now }))) {
+    throw new Rerun('the hold was closed meanwhile');
+  }
+  const movement = captureOf(amount);
+  const where = { storeId: held.storeId, cardId: held.cardId };
+  if (!(yield* moveBalance(where, { balance: -amount.minor, held: -held.amount.minor }, anyCard))) {
+    throw new Error(`the hold ${held.id} was not part of what its card held`);
+  }
+  const card = yield* requireCard(held.storeId, held.cardId);
+  const transfer = yield* record(ctx, card, movement, {
+    actor: command.actor,
+    reference: held.reference,
+    note: command.note ?? held.note,
+    orderId: held.orderId,
+    holdId: held.id,
+  });
+  const closed: Hold = { ...held, status: 'captured', captured: amount, closedAt: now };
+  const hold = holdRecordOf(closed, now);
+  yield* announce(ctx, cardMoved('gift_card.redeemed', card, { transaction: transactionOf(transfer), hold }));
+  if (exceeds(held.amount, amount))
+    yield* announce(ctx, cardMoved('gift_card.hold_released', card, { hold }));
+  return { transfer, hold: closed, card };
+}
+
+/** Gives back what a hold reserves. @throws Fault `not-found`, `hold-expired`, `hold-closed`. */
+export function* voidHold(ctx: Context, command: HoldCommand): Script<Held> {
+  const held = yield* requireOpenHold(ctx, command);
+  const hold = yield* releaseHold(ctx, held, { status: 'voided', closedAt: ctx.clock.now() });
+  return { hold, card: yield* requireCard(held.storeId, held.cardId) };
+}
+
+/** Closes up to `limit` holds that have run out. @returns whether there may be more. */
+export function* expireHolds(ctx: Context, limit: number): Script<boolean> {
+  const runOut = yield* listRunOutHolds(ctx.clock.now(), limit);
+  for (const held of runOut) yield* releaseHold(ctx, held, { status: 'expired', closedAt: held.expiresAt });
+  return runOut.length === limit;
+}

@@ -1,0 +1,155 @@
+/** Spending and topping up: debit, credit, and their reversal. */
+
+import type { Context } from '../context.ts';
+import { availableOf, type Card } from '../domain/card.ts';
+import { cardMoved } from '../domain/event.ts';
+import { Fault } from '../domain/fault.ts';
+import { creditOf, debitOf, isReversible, reversalOf, type Transfer } from '../domain/ledger.ts';
+import { exceeds, formatMoney, subtract, type Money } from '../domain/money.ts';
+import { transactionOf } from '../domain/record.ts';
+import type { Scope, Store } from '../domain/store.ts';
+import { moveBalance } from '../storage/card.ts';
+import { announce } from '../storage/event.ts';
+import { Rerun, type Script } from '../storage/sql.ts';
+import { findTransfer, sumReversals } from '../storage/transfer.ts';
+import {
+  anyCard,
+  effect,
+  insufficientBalance,
+  move,
+  presentCard,
+  record,
+  releaseRunOutHolds,
+  requireCard,
+  today,
+  type MoneyCommand,
+} from './money.ts';
+
+/** A transfer that was made, and its card after it. */
+export type Moved = { readonly transfer: Transfer; readonly card: Card };
+
+/**
+ * Spends an amount of a usable card.
+ * @param partial take what there is, if it is less.
+ * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, `insufficient-balance`.
+ */
+export function* debit(
+  ctx: Context,
+  command: MoneyCommand & { readonly amount: Money; readonly partial: boolean },
+): Script<Moved> {
+  const amount = command.partial ? yield* lesser(ctx, command) : command.amount;
+  const movement = debitOf(amount);
+  const demands = { today: today(ctx, command.store), disabledAllowed: false, versions: command.versions };
+  const card = yield* move(ctx, command, effect(movement), demands);
+  const transfer = yield* record(ctx, card, movement, command);
+  yield* announce(ctx, cardMoved('gift_card.redeemed', card, { transaction: transactionOf(transfer) }));
+  return { transfer, card };
+}
+
+/** The amount, or what is available if that is less. If it is nothing, the debit of the whole is refused with its reason. */
+function* lesser(
+  ctx: Context,
+  { store, cardId, amount }: MoneyCommand & { readonly amount: Money },
+): Script<Money> {
+  const card = yield* requireCard(store.id, cardId);
+  const available = availableOf(yield* presentCard(ctx, card));
+  return available.minor > 0n && exceeds(amount, available) ? available : amount;
+}
+
+/**
+ * Adds value to a usable card.
+ * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, or `invalid-parameter` if
+ * the balance would exceed the store's limit.
+ */
+export function* credit(ctx: Context, command: MoneyCommand & { readonly amount: Money }): Script<Moved> {
+  const { store } = command;
+  const movement = creditOf(command.amount);
+  const demands = { today: today(ctx, store), disabledAllowed: false, versions: command.versions };
+  const card = yield* move(ctx, command, effect(movement), demands);
+  refuseAboveLimit(card, store);
+  const transfer = yield* record(ctx, card, movement, command);
+  yield* announce(ctx, cardMoved('gift_card.credited', card, { transaction: transactionOf(transfer) }));
+  return { transfer, card };
+}
+
+/** Digits before the point that a balance may have are those of an amount: the ledger's text could not be read back otherwise. */
+const balanceMaxUnits = 10n ** 12n;
+
+function refuseAboveLimit({ balance }: Card, { issueLimit }: Store): void {
+  const limit = issueLimit ?? {
+    minor: balanceMaxUnits * 10n ** BigInt(balance.currency.decimals) - 1n,
+    currency: balance.currency,
+  };
+  if (!exceeds(balance, limit)) return;
+  throw new Fault('invalid-parameter', {
+    errors: {
+      amount: [`would raise the balance to ${formatMoney(balance)}; it may be at most ${formatMoney(limit)}`],
+    },
+  });
+}
+
+/**
+ * Gives back a debit or capture, wholly or in part, never more than was taken; or takes back a
+ * credit, never below what is available. Giving back works on an expired card, too.
+ * @param amount null: all that is left of it.
+ * @param scopes the caller's: taking back a credit undoes an issue, which a till may not.
+ * @throws Fault `not-found`, `not-reversible`, `reversal-exceeds-transaction`, `card-disabled`,
+ * `insufficient-balance`, `insufficient-scope`, `precondition-failed`.
+ */
+export function* reverse(
+  ctx: Context,
+  command: {
+    readonly store: Store;
+    readonly transferId: number;
+    readonly amount: Money | null;
+    readonly actor: string;
+    readonly note: string | null;
+    readonly scopes: readonly Scope[];
+  },
+): Script<Moved> {
+  const { store, transferId } = command;
+  const reversed = yield* findTransfer(store.id, transferId);
+  if (!reversed) throw new Fault('not-found');
+  const needed: Scope = reversed.kind === 'credit' ? 'write_gift_cards' : 'redeem_gift_cards';
+  if (!isReversible(reversed.kind)) throw new Fault('not-reversible');
+  if (!command.scopes.includes(needed))
+    throw new Fault('insufficient-scope', { detail: `The access token lacks the scope ${needed}.` });
+
+  const before = yield* sumReversals(store.id, transferId);
+  const left = subtract(reversed.amount, { minor: before, currency: reversed.amount.currency });
+  const amount = command.amount ?? left;
+  if (amount.minor === 0n || exceeds(amount, left)) throw exceedsTransaction(left);
+
+  const movement = reversalOf(reversed, amount);
+  const where = { storeId: store.id, cardId: reversed.cardId };
+  const demands = { ...anyCard, disabledAllowed: false };
+  if (movement.debit === 'card')
+    yield* releaseRunOutHolds(ctx, yield* requireCard(store.id, reversed.cardId));
+  if (!(yield* moveBalance(where, effect(movement), demands))) {
+    const card = yield* requireCard(store.id, reversed.cardId);
+    throw card.disabledAt === null ? insufficientBalance(card) : new Fault('card-disabled');
+  }
+  // The card's row is this script's own from here on; who reversed the same transfer before is seen now.
+  if ((yield* sumReversals(store.id, transferId)) !== before)
+    throw new Rerun('the transfer was reversed meanwhile');
+
+  const card = yield* requireCard(store.id, reversed.cardId);
+  const transfer = yield* record(ctx, card, movement, {
+    actor: command.actor,
+    reference: reversed.reference,
+    note: command.note,
+    orderId: reversed.orderId,
+    reverses: reversed.id,
+  });
+  yield* announce(ctx, cardMoved('gift_card.reversed', card, { transaction: transactionOf(transfer) }));
+  return { transfer, card };
+}
+
+function exceedsTransaction(left: Money): Fault {
+  const reversible = formatMoney(left);
+  return new Fault('reversal-exceeds-transaction', {
+    detail: `${reversible} ${left.currency.code} of the transaction are left to be given back.`,
+    errors: { amount: [`exceeds what is left of the transaction: ${reversible}`] },
+    extensions: { reversible },
+  });
+}

@@ -1,0 +1,125 @@
+/** Holds. What they reserve is kept in the card too, and moves through `moveBalance` in the same script. */
+
+import { currencyOf } from '../domain/currency.ts';
+import type { Hold, HoldStatus } from '../domain/hold.ts';
+import { all, first, Rerun, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+
+type HoldRow = {
+  readonly store_id: bigint;
+  readonly id: bigint;
+  readonly card_id: bigint;
+  readonly status: HoldStatus;
+  readonly amount: bigint;
+  readonly captured: bigint;
+  readonly currency: string;
+  readonly actor: string;
+  readonly reference: string | null;
+  readonly note: string | null;
+  readonly order_id: bigint | null;
+  readonly created_at: bigint;
+  readonly expires_at: bigint;
+  readonly closed_at: bigint | null;
+};
+
+function toHold(row: HoldRow): Hold {
+  const currency = currencyOf(row.currency);
+  return {
+    storeId: toNumber(row.store_id),
+    id: toNumber(row.id),
+    cardId: toNumber(row.card_id),
+    status: row.status,
+    amount: { minor: row.amount, currency },
+    captured: { minor: row.captured, currency },
+    actor: row.actor,
+    reference: row.reference,
+    note: row.note,
+    orderId: toNumberOrNull(row.order_id),
+    createdAt: toNumber(row.created_at),
+    expiresAt: toNumber(row.expires_at),
+    closedAt: toNumberOrNull(row.closed_at),
+  };
+}
+
+/** @throws Rerun if the id is taken. */
+export function* insertHold(hold: Hold): Script<void> {
+  const row = yield* first(sql<{ id: bigint }>`
+    insert into holds (store_id, id, card_id, status, amount, captured, actor, reference, note, order_id,
+      created_at, expires_at, closed_at)
+    values (${hold.storeId}, ${hold.id}, ${hold.cardId}, ${hold.status}, ${hold.amount.minor},
+      ${hold.captured.minor}, ${hold.actor}, ${hold.reference}, ${hold.note}, ${hold.orderId},
+      ${hold.createdAt}, ${hold.expiresAt}, ${hold.closedAt})
+    on conflict (store_id, id) do nothing
+    returning id`);
+  if (!row) throw new Rerun('the id of a hold was taken');
+}
+
+/** The hold with this id, or undefined: another store's is none. */
+export function* findHold(storeId: number, id: number): Script<Hold | undefined> {
+  const row = yield* first(sql<HoldRow>`
+    select h.*, g.currency from holds h
+    join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
+    where h.store_id = ${storeId} and h.id = ${id}`);
+  return row && toHold(row);
+}
+
+/** A card's holds with ids below `before`, newest first. */
+export function* listHolds(
+  { storeId, cardId }: { readonly storeId: number; readonly cardId: number },
+  { before, limit }: { readonly before: number; readonly limit: number },
+): Script<readonly Hold[]> {
+  const rows = yield* all(sql<HoldRow>`
+    select h.*, g.currency from holds h
+    join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
+    where h.store_id = ${storeId} and h.card_id = ${cardId} and h.id < ${before}
+    order by h.id desc limit ${limit}`);
+  return rows.map(toHold);
+}
+
+/** A card's holds with ids above `after`, oldest first. */
+export function* listHoldsAfter(
+  { storeId, cardId }: { readonly storeId: number; readonly cardId: number },
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Script<readonly Hold[]> {
+  const rows = yield* all(sql<HoldRow>`
+    select h.*, g.currency from holds h
+    join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
+    where h.store_id = ${storeId} and h.card_id = ${cardId} and h.id > ${after}
+    order by h.id limit ${limit}`);
+  return rows.map(toHold);
+}
+
+/** A card's open holds, those that have run out included. */
+export function* listOpenHolds(storeId: number, cardId: number): Script<readonly Hold[]> {
+  const rows = yield* all(sql<HoldRow>`
+    select h.*, g.currency from holds h
+    join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
+    where h.store_id = ${storeId} and h.card_id = ${cardId} and h.status = 'open'
+    order by h.id`);
+  return rows.map(toHold);
+}
+
+/** Open holds of any store that have run out, longest ago first. */
+export function* listRunOutHolds(now: number, limit: number): Script<readonly Hold[]> {
+  const rows = yield* all(sql<HoldRow>`
+    select h.*, g.currency from holds h
+    join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
+    where h.status = 'open' and h.expires_at <= ${now}
+    order by h.expires_at limit ${limit}`);
+  return rows.map(toHold);
+}
+
+/** Closes a hold that is open; false if it is not any more. */
+export function* closeHold(
+  { storeId, id }: Pick<Hold, 'storeId' | 'id'>,
+  {
+    status,
+    captured,
+    closedAt,
+  }: { readonly status: Exclude<HoldStatus, 'open'>; readonly captured: bigint; readonly closedAt: number },
+): Script<boolean> {
+  const row = yield* first(sql<{ id: bigint }>`
+    update holds set status = ${status}, captured = ${captured}, closed_at = ${closedAt}
+    where store_id = ${storeId} and id = ${id} and status = 'open'
+    returning id`);
+  return row !== undefined;
+}
