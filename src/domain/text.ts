@@ -5,16 +5,20 @@ import { accepted, refused, type Parsed } from './parsed.ts';
 /** Unicode code points of a note or message. */
 export const textLengthMax = 5_000;
 
+/** Unicode code points of a reference. */
+export const referenceLengthMax = 255;
+
 const controlCharacter = /[^\P{Cc}\n\t]/u;
 
-/** Reads a note or message; empty text and null both mean none. */
-export function parseText(value: unknown): Parsed<string | null> {
+/** Reads a note, message or reference of up to so many code points; empty text and null both mean none. */
+export function parseText(value: unknown, lengthMax: number = textLengthMax): Parsed<string | null> {
   if (value === null || value === '') return accepted(null);
   if (typeof value !== 'string') return refused('must be a string');
   if (!value.isWellFormed()) return refused('must be valid Unicode');
   if (controlCharacter.test(value))
     return refused('must not contain control characters other than newline and tab');
-  if (longerThan(value, textLengthMax)) return refused('must have at most 5,000 characters');
+  if (longerThan(value, lengthMax))
+    return refused(`must have at most ${lengthMax.toLocaleString('en')} characters`);
   return accepted(value);
 }
 

@@ -6,7 +6,7 @@ import { holdSecondsDefault, type Hold } from '../domain/hold.ts';
 import type { Transfer } from '../domain/ledger.ts';
 import { holdRecordOf, recordOf, spendableRecordOf, transactionOf } from '../domain/record.ts';
 import { lookUp, undo } from '../service/card.ts';
-import { capture, hold, showHold, voidHold } from '../service/hold.ts';
+import { capture, placeHold, showHold, voidHold } from '../service/hold.ts';
 import type { Answer } from '../service/idempotency.ts';
 import { checkMissBudgets, countMiss, type MissBudget } from '../service/miss-budget.ts';
 import type { MoneyCommand } from '../service/money.ts';
@@ -89,7 +89,7 @@ export async function postHold(exchange: Exchange): Promise<Answer> {
   const cardId = idOf(exchange, 'gift_card_id');
   return exchange.write(body, function* () {
     const { amount, expires_in: seconds = holdSecondsDefault, ...beside } = values();
-    const held = yield* hold(ctx, { ...moneyCommand(exchange, cardId, beside), amount, seconds });
+    const held = yield* placeHold(ctx, { ...moneyCommand(exchange, cardId, beside), amount, seconds });
     const made = shown(exchange, 201, held);
     return { ...made, headers: { ...made.headers, location: `${basePath}/holds/${held.hold.id}` } };
   });

@@ -16,7 +16,7 @@ import { decimalPattern, exceeds, formatMoney, parseAmount, type Money } from '.
 import { accepted, refused, type Parsed } from '../domain/parsed.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
-import { parseText, textLengthMax } from '../domain/text.ts';
+import { parseText, referenceLengthMax, textLengthMax } from '../domain/text.ts';
 
 /** What the reading of a value depends on. */
 export type Reading = {
@@ -148,7 +148,7 @@ export const note = parameter(
       'A note for the store, never visible to customers. Newlines and tabs are the only control characters. "" and null clear it.',
     examples: ['Sold at the counter'],
   }),
-  parseText,
+  (value) => parseText(value),
 );
 
 export const message = parameter(
@@ -157,7 +157,7 @@ export const message = parameter(
       'The message in the gift card e-mail. Newlines and tabs are the only control characters. "" and null: none.',
     examples: ['Happy birthday!'],
   }),
-  parseText,
+  (value) => parseText(value),
 );
 
 export const code = parameter<Secret | null>(
@@ -229,16 +229,11 @@ export const optionalAmount = parameter<Money | null>(
 );
 
 export const reference = parameter(
-  Type.Union([Type.String({ maxLength: 255 }), Type.Null()], {
+  Type.Union([Type.String({ maxLength: referenceLengthMax }), Type.Null()], {
     description: 'The caller’s own name for the transaction, at most 255 characters: a receipt number, say.',
     examples: ['receipt-1017'],
   }),
-  (value) => {
-    const read = parseText(value);
-    return read.ok && read.value !== null && [...read.value].length > 255
-      ? refused('must have at most 255 characters')
-      : read;
-  },
+  (value) => parseText(value, referenceLengthMax),
 );
 
 export const orderId = parameter<number | null>(

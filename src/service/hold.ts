@@ -31,7 +31,7 @@ export type Held = { readonly hold: Hold; readonly card: Card };
  * Reserves an amount of a usable card for so many seconds.
  * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, `insufficient-balance`.
  */
-export function* hold(
+export function* placeHold(
   ctx: Context,
   command: MoneyCommand & { readonly amount: Money; readonly seconds: number },
 ): Script<Held> {
