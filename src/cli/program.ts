@@ -16,6 +16,7 @@ Environment:
   BASE_PATH         path that serve sits behind (none)
   LOG_LEVEL         trace, debug, info, warn, error, fatal or silent (info)
   RATE_LIMIT        requests per second and burst of a token, or off (500/1000)
+  LOOKUP_MISSES     lookups that may find nothing in an hour, of a token and a client address (100/30)
   TRUSTED_PROXIES   addresses and networks whose X-Forwarded-For is believed (none)
   METRICS_TOKEN     what a scraper from elsewhere presents for /metrics (none; or METRICS_TOKEN_FILE)
 
