@@ -1,0 +1,195 @@
+/** What every answer about money has to look like, whatever was asked. Statuses are written out, not taken from the code. */
+
+import assert from 'node:assert/strict';
+import Type, { type TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import * as schemas from '../../src/http/schemas.ts';
+import type { TestAnswer } from './service.ts';
+
+export type CardView = {
+  readonly id: number;
+  readonly balance: string;
+  readonly created_at: string;
+  readonly currency: string;
+  readonly initial_value: string;
+  readonly disabled_at: string | null;
+  readonly expires_on: string | null;
+  readonly note: string | null;
+  readonly last_characters: string;
+  readonly held: string;
+  readonly available: string;
+  readonly code: string;
+};
+
+export type TransactionView = {
+  readonly id: number;
+  readonly gift_card_id: number;
+  readonly kind: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly balance_after: string;
+  readonly actor: string;
+  readonly reference: string | null;
+  readonly note: string | null;
+  readonly order_id: number | null;
+  readonly hold_id: number | null;
+  readonly reverses: number | null;
+  readonly created_at: string;
+};
+
+export type HoldView = {
+  readonly id: number;
+  readonly gift_card_id: number;
+  readonly status: string;
+  readonly amount: string;
+  readonly captured_amount: string;
+  readonly currency: string;
+  readonly reference: string | null;
+  readonly note: string | null;
+  readonly order_id: number | null;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly closed_at: string | null;
+};
+
+/** What answers hold; each operation has its own selection, which `assertAnswer` checks. */
+export type View = {
+  readonly gift_card: CardView;
+  readonly transaction: TransactionView;
+  readonly hold: HoldView;
+  readonly transactions: readonly TransactionView[];
+  readonly holds: readonly HoldView[];
+};
+
+export type ProblemView = {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly errors: string | Readonly<Record<string, readonly string[]>>;
+  readonly available?: string;
+  readonly reversible?: string;
+  readonly request_id: string;
+};
+
+/** The status of each refusal that these operations know. */
+export const statusOfCode: Readonly<Record<string, number>> = {
+  'invalid-body': 400,
+  'invalid-query': 400,
+  'invalid-idempotency-key': 400,
+  unauthenticated: 401,
+  'insufficient-scope': 403,
+  'not-found': 404,
+  'method-not-allowed': 405,
+  'precondition-failed': 412,
+  'body-too-large': 413,
+  'unsupported-media-type': 415,
+  'invalid-parameter': 422,
+  'insufficient-balance': 422,
+  'currency-mismatch': 422,
+  'card-disabled': 422,
+  'card-expired': 422,
+  'hold-closed': 422,
+  'hold-expired': 422,
+  'not-reversible': 422,
+  'reversal-exceeds-transaction': 422,
+  'undo-window-closed': 422,
+  'idempotency-key-reused': 422,
+  'too-many-misses': 429,
+};
+
+function closed(members: Readonly<Record<string, TSchema>>): (value: unknown) => boolean {
+  const validator = Compile(Type.Object(members, { additionalProperties: false }));
+  return (value) => validator.Check(value);
+}
+
+const { giftCardSchema, issuedGiftCardSchema, spendableGiftCardSchema, transactionSchema, holdSchema } =
+  schemas;
+const spendable = { gift_card: spendableGiftCardSchema };
+const record = closed({ gift_card: giftCardSchema });
+const moved = closed({ transaction: transactionSchema, ...spendable });
+const held = closed({ hold: holdSchema, ...spendable });
+
+const shapes: readonly (readonly [line: RegExp, isShape: (value: unknown) => boolean])[] = [
+  [/^POST \/gift_card$/, closed({ gift_card: issuedGiftCardSchema })],
+  [/^(GET|PUT) \/gift_card(\/\d+)?$/, record],
+  [/^POST \/gift_card\/\d+\/undo$/, record],
+  [/^POST \/gift_card\/lookup$/, closed(spendable)],
+  [/^POST \/(gift_card\/(redeem|\d+\/(debit|credit))|transactions\/\d+\/reverse)$/, moved],
+  [/^(POST \/(gift_card\/\d+\/holds|holds\/\d+\/void)|GET \/holds\/\d+)$/, held],
+  [
+    /^POST \/holds\/\d+\/capture$/,
+    closed({ transaction: transactionSchema, hold: holdSchema, ...spendable }),
+  ],
+  [/^GET \/gift_card\/\d+\/holds$/, closed({ holds: Type.Array(holdSchema) })],
+  [/^GET \/gift_card\/\d+\/transactions$/, closed({ transactions: Type.Array(transactionSchema) })],
+  [/^GET \/transactions\/\d+$/, closed({ transaction: transactionSchema })],
+];
+
+const isProblem = Compile(schemas.problemSchema);
+
+/** Checks what holds for the answer to `line`, a method and a path, whatever it says. */
+export function assertAnswer(line: string, answer: TestAnswer): void {
+  const { status, headers, text, json } = answer;
+  const said = `${line}: ${status} ${text}`;
+  assert.ok(headers.get('x-request-id'), said);
+  assert.equal(headers.get('cache-control'), 'no-store', said);
+  assert.equal(headers.get('access-control-allow-origin'), null, said);
+  if (status >= 400) {
+    assertProblem(answer, said);
+    return;
+  }
+  const path = line.split('?', 1)[0] ?? '';
+  const shape = shapes.find(([pattern]) => pattern.test(path));
+  assert.ok(shape, `${line} is not known to this test`);
+  assert.equal(headers.get('content-type'), 'application/json; charset=utf-8', said);
+  assert.ok(shape[1](json), `not of the documented form: ${said}`);
+  const { gift_card: card } = json as Partial<View>;
+  if (card) assertCard(card, headers.get('etag'), said);
+}
+
+function assertCard(card: CardView, tag: string | null, said: string): void {
+  assert.match(tag ?? '', new RegExp(`^"${card.id}-\\d+"$`), said);
+  if ('available' in card) assert.equal(minor(card.balance), minor(card.held) + minor(card.available), said);
+  const [balance, initial] = [card.balance, card.initial_value].map((text) => text.split('.')[1]?.length);
+  assert.equal(balance, initial, said);
+}
+
+function assertProblem({ status, headers, json, text }: TestAnswer, said: string): void {
+  assert.equal(headers.get('content-type'), 'application/problem+json; charset=utf-8', said);
+  assert.ok(isProblem.Check(json), said);
+  const problem = problemOf({ json });
+  assert.equal(problem.status, status, said);
+  // A replay is the first answer byte for byte, the id of the first request included.
+  if (!headers.has('idempotent-replayed'))
+    assert.equal(problem.request_id, headers.get('x-request-id'), said);
+  const code = codeOf(problem);
+  assert.equal(statusOfCode[code], status, said);
+  assert.equal('available' in problem, code === 'insufficient-balance', said);
+  assert.equal('reversible' in problem, code === 'reversal-exceeds-transaction', said);
+  if (status === 401) assert.ok(headers.get('www-authenticate'), said);
+  assert.doesNotMatch(text, /\bat .*\.ts:\d+|sqlite|select |update /i);
+}
+
+export function problemOf({ json }: Pick<TestAnswer, 'json'>): ProblemView {
+  return json as ProblemView;
+}
+
+/** The stable machine code that a problem's type ends in. */
+export function codeOf({ type }: ProblemView): string {
+  return type.split('/').at(-1) ?? '';
+}
+
+export function viewOf({ json }: TestAnswer): View {
+  return json as View;
+}
+
+/** A decimal text as an integer of its last digits. */
+export function minor(text: string): bigint {
+  return BigInt(text.replace('.', ''));
+}
+
+/** A problem's bytes but for what names the request. */
+export function withoutRequestId({ text, headers }: TestAnswer): string {
+  return text.replaceAll(headers.get('x-request-id') ?? '', '');
+}

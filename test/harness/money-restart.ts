@@ -1,0 +1,91 @@
+/** A service that a test can stop and start again on the same folder, with a clock that goes on meanwhile. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { readConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database.ts';
+import { currencyOf } from '../../src/domain/currency.ts';
+import { scopes } from '../../src/domain/store.ts';
+import { start, type Service } from '../../src/main.ts';
+import { createStore } from '../../src/service/store.ts';
+import { createToken } from '../../src/service/token.ts';
+import { assertAnswer, viewOf, type View } from './money-answers.ts';
+import { testClock, type TestClock } from './service.ts';
+
+export type RestartableService = AsyncDisposable & {
+  readonly clock: TestClock;
+  /** Asks with a token that may do everything; checks the answer's form. */
+  ask(line: string, json?: unknown): Promise<View & { readonly status: number; readonly text: string; readonly tag: string | null }>;
+  /** Stops the service, lets the time pass that is told, and starts another on the same file. */
+  restart(options?: { readonly passMs?: number }): Promise<void>;
+}; // prettier-ignore
+
+/** Starts a service with one store, which has an undo window. */
+export async function startRestartable({
+  undoWindowMinutes = 0,
+}: { readonly undoWindowMinutes?: number } = {}): Promise<RestartableService> {
+  const folder = mkdtempSync(join(tmpdir(), 'largesse-test-'));
+  const file = join(folder, 'largesse.db');
+  const config = readConfig({ DATABASE_URL: `file:${file}`, PORT: '0', RATE_LIMIT: 'off' });
+  const clock = testClock();
+  const token = await openShop(config, clock, undoWindowMinutes);
+  const sink = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const log = { logger: pino({ level: 'info' }, sink), flush: () => undefined };
+  let service: Service = await start(config, { clock, log });
+
+  return {
+    clock,
+    async ask(line, json) {
+      const [method = '', path = ''] = line.split(' ');
+      const response = await fetch(`${service.url}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(json !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(json !== undefined && { body: JSON.stringify(json) }),
+      });
+      const text = await response.text();
+      const { status, headers } = response;
+      const answer = { status, headers, text, json: JSON.parse(text) as unknown };
+      assertAnswer(line, answer);
+      return { ...viewOf(answer), status, text, tag: headers.get('etag') };
+    },
+    async restart({ passMs = 0 } = {}) {
+      await service[Symbol.asyncDispose]();
+      clock.advance(passMs);
+      service = await start(config, { clock, log });
+    },
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function openShop(
+  config: ReturnType<typeof readConfig>,
+  clock: TestClock,
+  undoWindowMinutes: number,
+): Promise<string> {
+  await using database = await openDatabase(config, { prepare: true, clock });
+  const { ctx, storage } = database;
+  const store = await storage.write(() =>
+    createStore(ctx, {
+      domain: 'flowers.example',
+      name: 'Flowers',
+      currency: currencyOf('USD'),
+      timeZone: 'UTC',
+      issueLimit: null,
+      proxySecret: null,
+      requireSignature: false,
+      customerSearch: false,
+      undoWindowMinutes,
+    }),
+  );
+  const { secret } = await storage.write(() => createToken(ctx, { store, name: 'test', scopes }));
+  return secret.reveal();
+}

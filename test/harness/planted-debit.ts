@@ -1,0 +1,34 @@
+/** Planted bugs: debits that are wrong on purpose. Whatever claims to prove debits has to find these out. */
+
+import type { Context } from '../../src/context.ts';
+import { Fault } from '../../src/domain/fault.ts';
+import { debitOf } from '../../src/domain/ledger.ts';
+import type { Money } from '../../src/domain/money.ts';
+import { record, requireCard } from '../../src/service/money.ts';
+import type { Moved } from '../../src/service/spend.ts';
+import { run, sql, type Script } from '../../src/storage/sql.ts';
+
+type DebitCommand = { readonly storeId: number; readonly cardId: number; readonly amount: Money };
+
+const beside = { actor: 'test', reference: null, note: null, orderId: null };
+
+/** Reads the balance, and then writes the difference: whoever debits in between is forgotten. */
+export function* readThenWriteDebit(ctx: Context, { storeId, cardId, amount }: DebitCommand): Script<Moved> {
+  const { balance, held } = yield* requireCard(storeId, cardId);
+  const left = balance.minor - amount.minor;
+  if (left < held.minor) throw new Fault('insufficient-balance');
+  yield* run(sql`
+    update gift_cards set balance = ${left}, version = version + 1
+    where store_id = ${storeId} and id = ${cardId}`);
+  const card = yield* requireCard(storeId, cardId);
+  return { card, transfer: yield* record(ctx, card, debitOf(amount), beside) };
+}
+
+/** Moves the balance in one statement, as it should, but without the guard: the money need not be there. */
+export function* unguardedDebit(ctx: Context, { storeId, cardId, amount }: DebitCommand): Script<Moved> {
+  yield* run(sql`
+    update gift_cards set balance = balance - ${amount.minor}, version = version + 1
+    where store_id = ${storeId} and id = ${cardId} and disabled_at is null`);
+  const card = yield* requireCard(storeId, cardId);
+  return { card, transfer: yield* record(ctx, card, debitOf(amount), beside) };
+}

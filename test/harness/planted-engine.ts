@@ -1,0 +1,64 @@
+/**
+ * A planted bug: an engine that answers before it commits. Whatever claims to prove that nothing
+ * acknowledged is lost has to find it out.
+ *
+ * It lets the real engine run a script and undo it, answers, and writes a little later what the script
+ * would have written. One script at a time: nothing but the order of answer and commit is wrong.
+ */
+
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Script, Statement } from '../../src/storage/sql.ts';
+import { openSqlite as openRealSqlite, type SqliteOptions } from '../../src/storage/sqlite.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+
+const commitDelayMs = 40;
+
+/** Stands in for the function of this name in `src/storage/sqlite.ts`. */
+export function openSqlite(options: SqliteOptions): Storage {
+  const storage = openRealSqlite(options);
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    read: (script) => storage.read(script),
+    rehearse: (script) => storage.rehearse(script),
+    migrate: (migrations) => storage.migrate(migrations),
+    applied: () => storage.applied(),
+    backup: (file) => storage.backup(file),
+    get queueDepth() {
+      return storage.queueDepth;
+    },
+    write(script) {
+      const ran = last.then(async () => {
+        const log: Statement[] = [];
+        const result = await storage.rehearse(() => recording(script(), log));
+        return { result, log };
+      });
+      last = ran.then(
+        async ({ log }) => {
+          await wait(commitDelayMs);
+          await storage.write(() => playing(log));
+        },
+        () => undefined,
+      );
+      return ran.then(({ result }) => result);
+    },
+    async [Symbol.asyncDispose]() {
+      await last;
+      await storage[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Runs a script and writes down its statements. */
+function* recording<T>(script: Script<T>, log: Statement[]): Script<T> {
+  log.length = 0;
+  let step = script.next([]);
+  while (!step.done) {
+    log.push(...step.value);
+    step = script.next(yield step.value);
+  }
+  return step.value;
+}
+
+function* playing(log: readonly Statement[]): Script<void> {
+  yield log;
+}

@@ -1,0 +1,189 @@
+/**
+ * A gift card service in a hundred lines, without a database: what every operation on money must do.
+ *
+ * Terms: a model knows cards, holds and transfers by their place in the order in which they were
+ * made; amounts are minor units, what a transfer did to the balance is signed. Holds that have run
+ * out need no closing here: whether a hold reserves something follows from the clock alone.
+ */
+
+import type { FaultCode } from '../../src/domain/fault.ts';
+import type { HoldStatus } from '../../src/domain/hold.ts';
+import type { TransferKind } from '../../src/domain/ledger.ts';
+
+/** What is asked of a model or of the service. Targets are places; one that is not there names nothing. */
+export type Action =
+  | { readonly kind: 'issue'; readonly amount: bigint; readonly expiresOn: string | null }
+  | ({ readonly kind: 'update'; readonly releaseHolds: boolean; readonly changes: Changes } & OnCard)
+  | ({ readonly kind: 'debit'; readonly amount: bigint; readonly partial: boolean } & OnCard)
+  | ({ readonly kind: 'credit'; readonly amount: bigint } & OnCard)
+  | ({ readonly kind: 'hold'; readonly amount: bigint; readonly seconds: number } & OnCard)
+  | { readonly kind: 'capture'; readonly hold: number; readonly amount: bigint | null }
+  | { readonly kind: 'void'; readonly hold: number }
+  | {
+      readonly kind: 'reverse';
+      readonly transfer: number;
+      readonly amount: bigint | null;
+      /** The caller may sell, and so take back a credit. */
+      readonly maySell: boolean;
+    }
+  | ({ readonly kind: 'undo' } & OnCard)
+  | { readonly kind: 'expire' };
+
+type OnCard = {
+  readonly card: number;
+  /** Whether the version that the caller names is the card's; null: the caller names none. */
+  readonly isCurrent: boolean | null;
+};
+
+export type Changes = {
+  readonly balance?: bigint;
+  readonly disable?: boolean;
+  readonly expiresOn?: string | null;
+  readonly note?: string | null;
+};
+
+type Card = { balance: bigint; expiresOn: string | null; disabledAt: number | null; note: string | null };
+type Hold = {
+  readonly card: number;
+  readonly amount: bigint;
+  readonly expiresAt: number;
+  status: HoldStatus;
+  captured: bigint;
+};
+type Transfer = { readonly card: number; readonly kind: TransferKind; readonly effect: bigint; readonly reverses: number | null }; // prettier-ignore
+
+export type Model = {
+  now: number;
+  readonly undoWindowMs: number;
+  /** The most that a credit may raise a balance to. */
+  readonly limit: bigint;
+  /** The store's time zone, which has no summer time. */
+  readonly hoursAheadOfUtc: number;
+  readonly cards: Card[];
+  readonly holds: Hold[];
+  readonly transfers: Transfer[];
+};
+
+/** A refusal, with what it must tell besides its code. */
+export type Refused = { readonly code: FaultCode; readonly available?: bigint; readonly reversible?: bigint };
+
+export function todayOf({ now, hoursAheadOfUtc }: Model, days = 0): string {
+  return new Date(now + (hoursAheadOfUtc + 24 * days) * 3_600_000).toISOString().slice(0, 10);
+}
+
+export function statusOf({ now }: Model, { status, expiresAt }: Hold): HoldStatus {
+  return status === 'open' && expiresAt <= now ? 'expired' : status;
+}
+
+function openHolds(model: Model, card: number): Hold[] {
+  return model.holds.filter((hold) => hold.card === card && statusOf(model, hold) === 'open');
+}
+
+export function heldOf(model: Model, card: number): bigint {
+  return openHolds(model, card).reduce((sum, { amount }) => sum + amount, 0n);
+}
+
+/** Does what is asked, or changes nothing and answers why not. */
+export function apply(model: Model, action: Action): Refused | undefined {
+  switch (action.kind) {
+    case 'issue':
+      model.cards.push({ balance: 0n, expiresOn: action.expiresOn, disabledAt: null, note: null });
+      return move(model, model.cards.length - 1, 'issue', action.amount);
+    case 'update':
+    case 'undo':
+    case 'debit':
+    case 'credit':
+    case 'hold':
+      return applyToCard(model, action);
+    case 'capture':
+    case 'void': {
+      const hold = model.holds[action.hold];
+      if (!hold) return { code: 'not-found' };
+      const status = statusOf(model, hold);
+      if (status !== 'open') return { code: status === 'expired' ? 'hold-expired' : 'hold-closed' };
+      const captured = action.kind === 'void' ? 0n : (action.amount ?? hold.amount);
+      if (captured > hold.amount) return { code: 'invalid-parameter' };
+      hold.status = action.kind === 'void' ? 'voided' : 'captured';
+      hold.captured = captured;
+      return action.kind === 'void' ? undefined : move(model, hold.card, 'capture', -captured);
+    }
+    case 'reverse':
+      return reverse(model, action);
+    case 'expire':
+      return undefined;
+  }
+}
+
+function move(model: Model, card: number, kind: TransferKind, effect: bigint, reverses: number | null = null): undefined {
+  const found = model.cards[card];
+  if (found) found.balance += effect;
+  model.transfers.push({ card, kind, effect, reverses });
+} // prettier-ignore
+
+function applyToCard(model: Model, action: Extract<Action, OnCard>): Refused | undefined {
+  const card = model.cards[action.card];
+  if (!card) return { code: 'not-found' };
+  if (action.isCurrent === false) return { code: 'precondition-failed' };
+  if (action.kind === 'update') return update(model, card, action);
+  if (action.kind === 'undo') {
+    const isOpen = card.disabledAt !== null && model.now < card.disabledAt + model.undoWindowMs;
+    if (isOpen) card.disabledAt = null;
+    return isOpen ? undefined : { code: 'undo-window-closed' };
+  }
+  if (card.disabledAt !== null) return { code: 'card-disabled' };
+  if (card.expiresOn !== null && card.expiresOn < todayOf(model)) return { code: 'card-expired' };
+  const available = card.balance - heldOf(model, action.card);
+  const { amount } = action;
+  if (action.kind === 'credit') {
+    if (card.balance + amount > model.limit) return { code: 'invalid-parameter' };
+    return move(model, action.card, 'credit', amount);
+  }
+  const takesLess = action.kind === 'debit' && action.partial && available > 0n && available < amount;
+  const taken = takesLess ? available : amount;
+  if (taken > available) return { code: 'insufficient-balance', available };
+  if (action.kind === 'debit') return move(model, action.card, 'debit', -taken);
+  const expiresAt = model.now + action.seconds * 1_000;
+  model.holds.push({ card: action.card, amount, expiresAt, status: 'open', captured: 0n });
+  return undefined;
+}
+
+function update(
+  model: Model,
+  card: Card,
+  { card: place, changes, releaseHolds }: Extract<Action, { readonly kind: 'update' }>,
+): Refused | undefined {
+  const { balance = card.balance, disable, expiresOn = card.expiresOn, note = card.note } = changes;
+  const isDisabled = card.disabledAt !== null;
+  const held = disable === true && releaseHolds ? 0n : heldOf(model, place);
+  const refused: Refused = { code: 'invalid-parameter' };
+  if (balance < held || (held > 0n && disable === true && !isDisabled)) return refused;
+  if (isDisabled && (disable === false || balance !== card.balance || expiresOn !== card.expiresOn))
+    return refused;
+  if (disable === true && !isDisabled) {
+    for (const hold of openHolds(model, place)) hold.status = 'voided';
+    card.disabledAt = model.now;
+  }
+  Object.assign(card, { expiresOn, note });
+  return balance === card.balance ? undefined : move(model, place, 'adjustment', balance - card.balance);
+}
+
+function reverse(model: Model, action: Extract<Action, { readonly kind: 'reverse' }>): Refused | undefined {
+  const transfer = model.transfers[action.transfer];
+  if (!transfer) return { code: 'not-found' };
+  if (!['debit', 'capture', 'credit'].includes(transfer.kind)) return { code: 'not-reversible' };
+  if (transfer.kind === 'credit' && !action.maySell) return { code: 'insufficient-scope' };
+  const back = model.transfers
+    .filter(({ reverses }) => reverses === action.transfer)
+    .reduce((sum, { effect }) => sum + effect, 0n);
+  // A reversal has the other sign than what it reverses: the two add up to what is left.
+  const left = transfer.effect + back;
+  const reversible = left < 0n ? -left : left;
+  const amount = action.amount ?? reversible;
+  if (amount === 0n || amount > reversible) return { code: 'reversal-exceeds-transaction', reversible };
+  const card = model.cards[transfer.card];
+  if (!card || card.disabledAt !== null) return { code: 'card-disabled' };
+  const effect = left < 0n ? amount : -amount;
+  const available = card.balance - heldOf(model, transfer.card);
+  if (available + effect < 0n) return { code: 'insufficient-balance', available };
+  return move(model, transfer.card, 'reversal', effect, action.transfer);
+}

@@ -1,0 +1,144 @@
+/** `?dry_run=true`: the would-be answer of every write, marked, with nothing changed, told or kept. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { codeOf, problemOf, viewOf, type View } from '../harness/money-answers.ts';
+import { assertUnchanged, shopOf, stateOf, type Ask } from '../harness/money-shop.ts';
+import { startService, type TestAnswer } from '../harness/service.ts';
+
+const service = await startService({ stores: [{ domain: 'flowers.example', undoWindowMinutes: 60 }] });
+after(() => service[Symbol.asyncDispose]());
+const shop = await shopOf(service, 'flowers.example');
+
+/** A card on which every write would succeed: a debit of 5.00, a hold of 4.00; the other card is disabled. */
+async function scene() {
+  const { id, code, tag } = await shop.issues();
+  const debit = await shop.debits(id, '5');
+  const hold = await shop.holds(id, '4');
+  const other = await shop.issues();
+  await shop.does(`PUT /gift_card/${other.id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
+  return { id, code, tag, debitId: debit.id, holdId: hold.id, disabledId: other.id };
+} // prettier-ignore
+
+type Scene = Awaited<ReturnType<typeof scene>>;
+
+type Write = {
+  readonly name: string;
+  readonly line: (scene: Scene) => string;
+  readonly json: (scene: Scene) => object;
+  readonly status: number;
+  readonly says: (view: View) => unknown;
+  readonly expected: unknown;
+};
+
+const amount = '6.00';
+const after6 = ['-6.00', '14.00', '10.00'];
+const movedOf = ({ transaction, gift_card: card }: View) => [transaction.amount, transaction.balance_after, card.available]; // prettier-ignore
+const heldOf = ({ hold, gift_card: card }: View) => [hold.status, card.held, card.available];
+
+const writes: readonly Write[] = [
+  { name: 'create', line: () => 'POST /gift_card', json: () => ({ initial_value: 7, email: 'new@example.com', code: 'dryrun-2031' }), status: 201, says: ({ gift_card: card }) => [card.balance, card.code], expected: ['7.00', 'dryrun2031'] },
+  { name: 'update', line: ({ id }) => `PUT /gift_card/${id}`, json: () => ({ balance: '9', note: 'dry' }), status: 200, says: ({ gift_card: card }) => [card.balance, card.note], expected: ['9.00', 'dry'] },
+  { name: 'disable', line: ({ id }) => `PUT /gift_card/${id}`, json: () => ({ disable: true, release_holds: true }), status: 200, says: ({ gift_card: card }) => card.disabled_at !== null, expected: true },
+  { name: 'redeem', line: () => 'POST /gift_card/redeem', json: ({ code }) => ({ code, amount }), status: 201, says: movedOf, expected: after6 },
+  { name: 'debit', line: ({ id }) => `POST /gift_card/${id}/debit`, json: () => ({ amount }), status: 201, says: movedOf, expected: after6 },
+  { name: 'partial debit', line: ({ id }) => `POST /gift_card/${id}/debit`, json: () => ({ amount: 100, partial: true }), status: 201, says: movedOf, expected: ['-16.00', '4.00', '0.00'] },
+  { name: 'credit', line: ({ id }) => `POST /gift_card/${id}/credit`, json: () => ({ amount }), status: 201, says: movedOf, expected: ['6.00', '26.00', '22.00'] },
+  { name: 'hold', line: ({ id }) => `POST /gift_card/${id}/holds`, json: () => ({ amount }), status: 201, says: heldOf, expected: ['open', '10.00', '10.00'] },
+  { name: 'capture', line: ({ holdId }) => `POST /holds/${holdId}/capture`, json: () => ({ amount: 3 }), status: 201, says: (view) => [...movedOf(view), ...heldOf(view)], expected: ['-3.00', '17.00', '17.00', 'captured', '0.00', '17.00'] },
+  { name: 'void', line: ({ holdId }) => `POST /holds/${holdId}/void`, json: () => ({}), status: 200, says: heldOf, expected: ['voided', '0.00', '20.00'] },
+  { name: 'reverse', line: ({ debitId }) => `POST /transactions/${debitId}/reverse`, json: () => ({ amount: 2 }), status: 201, says: movedOf, expected: ['2.00', '22.00', '18.00'] },
+  { name: 'undo', line: ({ disabledId }) => `POST /gift_card/${disabledId}/undo`, json: () => ({}), status: 200, says: ({ gift_card: card }) => card.disabled_at, expected: null },
+]; // prettier-ignore
+
+async function rehearse(line: string, ask: Ask): Promise<TestAnswer> {
+  const before = stateOf(service);
+  const answer = await shop.ask(line, ask);
+  assertUnchanged(service, before, line);
+  assert.equal(answer.headers.get('dry-run'), 'true', `${line}: ${answer.text}`);
+  return answer;
+}
+
+for (const { name, line, json, status, says, expected } of writes) {
+  test(`a dry run of ${name} answers as it would, and changes nothing`, async () => {
+    const given = await scene();
+    const path = line(given);
+    const ask = { json: json(given) };
+    for (const value of ['true', '1']) {
+      const answer = await rehearse(`${path}?dry_run=${value}`, ask);
+      assert.equal(answer.status, status, answer.text);
+      assert.deepEqual(says(viewOf(answer)), expected);
+    }
+    // A key that is sent along stays unused: the real write is made under it, not replayed.
+    const keyed = { ...ask, headers: { 'idempotency-key': `dry ${name}`.replace(/ /g, '-') } };
+    await rehearse(`${path}?dry_run=true`, keyed);
+    const real = await shop.ask(`${path}?dry_run=false`, keyed);
+    assert.equal(real.status, status, real.text);
+    assert.deepEqual([real.headers.get('dry-run'), real.headers.get('idempotent-replayed')], [null, null]);
+    assert.deepEqual(says(viewOf(real)), expected);
+    assert.equal((await shop.ask(`${path}?dry_run=0`, keyed)).headers.get('idempotent-replayed'), 'true');
+    // Nor does a dry run answer what the key has kept: it looks at things as they are.
+    assert.equal((await rehearse(`${path}?dry_run=1`, keyed)).headers.get('idempotent-replayed'), null);
+  });
+}
+
+test('a dry run is refused like the write itself, marked too, and keeps no refusal', async () => {
+  const { id, code, tag, holdId, debitId } = await scene();
+  const key = { 'idempotency-key': 'refused-dry' };
+  for (const [line, json, expected] of [
+    ['POST /gift_card', { initial_value: 0 }, 'invalid-parameter'],
+    ['POST /gift_card', { initial_value: 1, code }, 'invalid-parameter'],
+    [`PUT /gift_card/${id}`, { balance: 1 }, 'invalid-parameter'],
+    [`PUT /gift_card/${id}`, { disable: true }, 'invalid-parameter'],
+    [`POST /gift_card/${id}/debit`, { amount: '16.01' }, 'insufficient-balance'],
+    [`POST /gift_card/${id}/debit`, { amount: 1, currency: 'EUR' }, 'currency-mismatch'],
+    ['POST /gift_card/1/debit', { amount: 1 }, 'not-found'],
+    [`POST /holds/${holdId}/capture`, { amount: 5 }, 'invalid-parameter'],
+    [`POST /transactions/${debitId}/reverse`, { amount: 6 }, 'reversal-exceeds-transaction'],
+    [`POST /gift_card/${id}/undo`, {}, 'undo-window-closed'],
+  ] as const) {
+    const answer = await rehearse(`${line}?dry_run=true`, { json, headers: key });
+    assert.equal(codeOf(problemOf(answer)), expected, line);
+  }
+  const stale = await rehearse(`POST /gift_card/${id}/debit?dry_run=true`, {
+    json: { amount: 1 },
+    headers: { 'if-match': tag },
+  });
+  assert.equal(stale.status, 412);
+});
+
+test('a dry run needs the scope of the write', async () => {
+  const { id } = await shop.issues();
+  const token = await shop.tokenFor('read_gift_cards', 'write_gift_cards');
+  await shop.refuses(
+    `POST /gift_card/${id}/debit?dry_run=true`,
+    { json: { amount: 1 }, token },
+    { code: 'insufficient-scope' },
+  );
+});
+
+test('dry_run is true or false, once, and only on writes', async () => {
+  const { id } = await shop.issues();
+  const line = `POST /gift_card/${id}/debit`;
+  const ask = { json: { amount: 1 } };
+  for (const query of ['dry_run=yes', 'dry_run=', 'dry_run', 'dry_run=TRUE'])
+    await shop.refuses(
+      `${line}?${query}`,
+      ask,
+      { code: 'invalid-query', errors: { dry_run: ['must be true or false'] } },
+    );
+  await shop.refuses(`${line}?dry_run=true&dry_run=true`, ask, { code: 'invalid-query' });
+  for (const reading of [`GET /gift_card/${id}`, `GET /gift_card/${id}/holds`, 'GET /holds/1', 'POST /gift_card/lookup'])
+    await shop.refuses(`${reading}?dry_run=true`, {}, { code: 'invalid-query' });
+  await shop.refuses(line, { json: { amount: 1, dry_run: true } }, { code: 'invalid-parameter' });
+}); // prettier-ignore
+
+test('what was rehearsed is still to be had', async () => {
+  const { id, code } = await shop.issues();
+  for (let count = 0; count < 3; count += 1)
+    await rehearse('POST /gift_card/redeem?dry_run=true', { json: { code, amount: 25 } });
+  await shop.debits(id, '25');
+  assert.equal((await shop.transactions(id)).length, 2);
+});
+
+test('no code stands where it must not', () => shop.assertNoCodeLeaked());

@@ -1,0 +1,239 @@
+/** Lookups by the full code: who may learn what, and how often one may guess. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { readConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database.ts';
+import { parseCode } from '../../src/domain/code.ts';
+import { lookUp } from '../../src/service/card.ts';
+import { requireStore } from '../../src/service/store.ts';
+import type { Script } from '../../src/storage/sql.ts';
+import { codeOf, problemOf, withoutRequestId } from '../harness/money-answers.ts';
+import { shopOf } from '../harness/money-shop.ts';
+import { startService } from '../harness/service.ts';
+
+const undoWindowMinutes = 0;
+const stores = [
+  { domain: 'flowers.example', undoWindowMinutes },
+  { domain: 'books.example', undoWindowMinutes },
+];
+const service = await startService({ stores, environment: { LOOKUP_MISSES: '1000/1000' } });
+after(() => service[Symbol.asyncDispose]());
+const shop = await shopOf(service, 'flowers.example');
+const books = await shopOf(service, 'books.example');
+const lookup = 'POST /gift_card/lookup';
+const redeem = 'POST /gift_card/redeem';
+const hourMs = 3_600_000;
+
+/** Codes that nobody may spend, by why. */
+async function useless(): Promise<Readonly<Record<'unknown' | 'foreign' | 'disabled' | 'expired', string>>> {
+  const disabled = await shop.issues();
+  await shop.does(`PUT /gift_card/${disabled.id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
+  const expired = await shop.issues();
+  await shop.does(`PUT /gift_card/${expired.id}`, { json: { expires_on: '2020-01-01' } }, { events: ['gift_card.updated'] });
+  const foreign = await books.issues();
+  shop.codes.add(foreign.code);
+  return { unknown: 'zzzzzzzzzzzzzzzz', foreign: foreign.code, disabled: disabled.code, expired: expired.code };
+} // prettier-ignore
+
+test('the card is found by its full code, in any spelling, bare, wrapped or in a form', async (t) => {
+  const { id, code } = await shop.issues({ note: 'x' });
+  const spelt = `${code.slice(0, 4)}-${code.slice(4, 8)} ${code.slice(8)}`.toUpperCase();
+  shop.codes.add(spelt);
+  for (const ask of [
+    { json: { code } },
+    { json: { code: spelt } },
+    { json: { gift_card: { code } } },
+    { form: `code=${code}` },
+    { form: `gift_card%5Bcode%5D=${encodeURIComponent(spelt)}` },
+  ]) {
+    await t.test(JSON.stringify(ask).slice(0, 12), async () => {
+      const { gift_card: card, answer } = await shop.does(lookup, ask, { status: 200, events: [] });
+      assert.equal(card.id, id);
+      assert.deepEqual([card.held, card.available, card.note], ['0.00', '25.00', 'x']);
+      assert.equal(answer.headers.get('etag'), (await shop.ask(`GET /gift_card/${id}`)).headers.get('etag'));
+    });
+  }
+});
+
+test('a lookup changes nothing, not even its card', async () => {
+  const { code } = await shop.issues();
+  const before = service.state();
+  await shop.lookUp(code);
+  assert.equal(service.state(), before);
+});
+
+test('a code that is none is refused by its field, and is no miss', async (t) => {
+  for (const [sent, message] of [
+    [{}, 'is required'],
+    [{ code: null }, 'must be a string of 8 to 20 letters or digits'],
+    [{ code: 12_345_678 }, 'must be a string of 8 to 20 letters or digits'],
+    [{ code: '' }, 'must have 8 to 20 letters or digits'],
+    [{ code: '1234567' }, 'must have 8 to 20 letters or digits'],
+    [{ code: 'a'.repeat(21) }, 'must have 8 to 20 letters or digits'],
+    [{ code: 'straße-und-mehr' }, 'must consist of the letters A to Z and digits'],
+  ] as const) {
+    await t.test(JSON.stringify(sent), async () => {
+      const misses = service.query('select count(*) as count from misses')[0]?.['count'];
+      await shop.refuses(lookup, { json: sent }, { code: 'invalid-parameter', errors: { code: [message] } });
+      assert.equal(service.query('select count(*) as count from misses')[0]?.['count'], misses);
+    });
+  }
+  await shop.refuses(
+    lookup,
+    { json: { code: 'abcdefgh', id: 1 } },
+    { code: 'invalid-parameter', errors: { id: ['is not a known parameter'] } },
+  );
+});
+
+test('a code is never taken from a URL', async () => {
+  const { code } = await shop.issues();
+  // Asked directly: the client itself puts the code where it must not stand.
+  const answer = await service.request(`/gift_card/lookup?code=${code}`, {
+    method: 'POST',
+    token: shop.token,
+  });
+  assert.equal(answer.status, 400);
+  assert.ok(!answer.text.includes(code));
+  assert.equal((await service.request('/gift_card/lookup', { token: shop.token })).status, 404);
+  assert.ok(!service.log().includes(code));
+});
+
+test('who may read cards sees disabled and expired ones as they are', async () => {
+  const { unknown, foreign, disabled, expired } = await useless();
+  assert.ok((await shop.lookUp(disabled)).disabled_at);
+  assert.equal((await shop.lookUp(expired)).expires_on, '2020-01-01');
+  for (const code of [unknown, foreign])
+    await shop.refuses(lookup, { json: { code } }, { code: 'not-found' });
+  const json = { code: disabled, amount: 1 };
+  await shop.refuses(redeem, { json }, { code: 'card-disabled' });
+  const both = await shop.tokenFor('redeem_gift_cards', 'read_gift_cards');
+  await shop.refuses(redeem, { json, token: both }, { code: 'card-disabled' });
+});
+
+test('who may only redeem gets the same bytes for every code that cannot be spent', async () => {
+  const codes = await useless();
+  const token = await shop.tokenFor('redeem_gift_cards');
+  for (const line of [lookup, redeem, `${redeem}?dry_run=true`]) {
+    const answers = new Set<string>();
+    const headers = new Set<string>();
+    for (const code of Object.values(codes)) {
+      const json = line === lookup ? { code } : { code, amount: 1 };
+      const answer = await shop.refuses(line, { json, token }, { code: 'not-found', errors: 'Not Found' });
+      answers.add(withoutRequestId(answer));
+      headers.add([...answer.headers.keys()].filter((name) => name !== 'date').join(' '));
+    }
+    assert.equal(answers.size, 1, [...answers].join('\n'));
+    assert.equal(headers.size, 1, [...headers].join('\n'));
+  }
+  const { id, code } = await shop.issues();
+  const { gift_card: card } = await shop.does(lookup, { json: { code }, token }, { status: 200, events: [] });
+  assert.equal(card.id, id);
+});
+
+test('the work for a code that cannot be spent is the same, whatever the reason', async () => {
+  const codes = await useless();
+  await using database = await openDatabase(readConfig(service.environment), { prepare: false });
+  const { ctx, storage } = database;
+  const { store } = await storage.read(() => requireStore('flowers.example'));
+  const work = new Map<string, readonly string[]>();
+  for (const [why, text] of Object.entries(codes)) {
+    const code = parseCode(text);
+    assert.ok(code.ok);
+    const statements: string[] = [];
+    const found = await storage.read(() =>
+      watched(lookUp(ctx, { store, code: code.value, usableOnly: true }), statements),
+    );
+    assert.equal(found, undefined);
+    work.set(why, statements);
+  }
+  const expected = work.get('unknown') ?? [];
+  assert.ok(expected.length >= 2);
+  for (const [why, statements] of work) assert.deepEqual(statements, expected, why);
+});
+
+/** Drives a script, noting the text of each statement. */
+function* watched<T>(script: Script<T>, noted: string[]): Script<T> {
+  let step = script.next();
+  while (step.done !== true) {
+    noted.push(...step.value.map((statement) => statement.text(() => '?')));
+    step = script.next(yield step.value);
+  }
+  return step.value;
+}
+
+/** Asks for an unknown code so often that the budget is used up, and checks the refusal. */
+for (const { name, budget, bySecondToken } of [
+  { name: 'a token', budget: '3/1000', bySecondToken: 404 },
+  { name: 'a client address', budget: '1000/3', bySecondToken: 429 },
+]) {
+  test(`misses of ${name} end in 429, for lookups and redemptions together, until an hour has passed`, async () => {
+    await using guarded = await startService({ stores, environment: { LOOKUP_MISSES: budget } });
+    const own = await shopOf(guarded, 'flowers.example');
+    const second = await own.tokenFor('redeem_gift_cards');
+    const { code } = await own.issues();
+    const json = { code: 'zzzzzzzzzzzzzzzz', amount: 1 };
+    // Hits are not counted, refusals of other kinds neither.
+    for (let count = 0; count < 5; count += 1) await own.lookUp(code);
+    await own.refuses(redeem, { json: { code, amount: 100 } }, { code: 'insufficient-balance' });
+
+    await own.refuses(lookup, { json: { code: json.code } }, { code: 'not-found' });
+    await own.refuses(`${redeem}?dry_run=1`, { json }, { code: 'not-found' });
+    guarded.clock.advance(hourMs / 2);
+    await own.refuses(redeem, { json }, { code: 'not-found' });
+    for (const [line, sent] of [[lookup, { code }], [redeem, { code, amount: 1 }], [`${redeem}?dry_run=true`, { code, amount: 1 }]] as const) {
+      const answer = await own.refuses(line, { json: sent }, { code: 'too-many-misses' });
+      const seconds = Number(answer.headers.get('retry-after'));
+      assert.ok(seconds > 1_700 && seconds <= 1_800, String(seconds));
+    }
+    const other = await own.ask(lookup, { json: { code: json.code }, token: second });
+    assert.equal(other.status, bySecondToken, other.text);
+    if (other.status === 429) assert.equal(codeOf(problemOf(other)), 'too-many-misses');
+    guarded.clock.advance(hourMs / 2 + 1_000);
+    await own.lookUp(code);
+    await own.does(redeem, { json: { code, amount: 1 } }, { events: ['gift_card.redeemed'] });
+    own.assertNoCodeLeaked();
+  }); // prettier-ignore
+}
+
+test('a redemption of an unknown code counts as a miss with an Idempotency-Key, too', async () => {
+  await using guarded = await startService({ stores, environment: { LOOKUP_MISSES: '2/1000' } });
+  const own = await shopOf(guarded, 'flowers.example');
+  const token = await own.tokenFor('redeem_gift_cards');
+  const guess = (count: number) => ({
+    json: { code: `zzzzzzzzzzzzzzz${count}`, amount: 1 },
+    token,
+    headers: { 'idempotency-key': `guess-${count}` },
+  });
+  for (let count = 0; count < 2; count += 1) assert.equal((await own.ask(redeem, guess(count))).status, 404);
+  assert.equal((await own.ask(redeem, guess(2))).status, 429);
+});
+
+test('a replay of a refused redemption is no second miss', async () => {
+  await using guarded = await startService({ stores, environment: { LOOKUP_MISSES: '2/1000' } });
+  const own = await shopOf(guarded, 'flowers.example');
+  const ask = {
+    json: { code: 'zzzzzzzzzzzzzzzz', amount: 1 },
+    headers: { 'idempotency-key': 'till-7' },
+  };
+  for (let count = 0; count < 5; count += 1) {
+    const { status, headers } = await own.ask(redeem, ask);
+    assert.deepEqual([status, headers.get('idempotent-replayed')], [404, count === 0 ? null : 'true']);
+  }
+});
+
+test('a miss of a token that may not see a disabled card counts like any other', async () => {
+  await using guarded = await startService({ stores, environment: { LOOKUP_MISSES: '2/1000' } });
+  const own = await shopOf(guarded, 'flowers.example');
+  const token = await own.tokenFor('redeem_gift_cards');
+  const { id, code } = await own.issues();
+  await own.does(`PUT /gift_card/${id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
+  for (let count = 0; count < 2; count += 1)
+    await own.refuses(lookup, { json: { code }, token }, { code: 'not-found' });
+  await own.refuses(lookup, { json: { code }, token }, { code: 'too-many-misses' });
+});
+
+test('no code stands where it must not', () => {
+  shop.assertNoCodeLeaked();
+  books.assertNoCodeLeaked();
+});

@@ -1,0 +1,156 @@
+/** Holds that run out free their amount by themselves, on a running service and across a restart. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { viewOf } from '../harness/money-answers.ts';
+import { startRestartable } from '../harness/money-restart.ts';
+import { shopOf } from '../harness/money-shop.ts';
+import { startService } from '../harness/service.ts';
+
+const service = await startService({ stores: [{ domain: 'flowers.example', undoWindowMinutes: 0 }] });
+after(() => service[Symbol.asyncDispose]());
+const shop = await shopOf(service, 'flowers.example');
+const minuteMs = 60_000;
+
+/** A card of 25.00 with a hold of 20.00 that has just run out. */
+async function runOut(): Promise<{ readonly id: number; readonly code: string; readonly holdId: number }> {
+  const { id, code } = await shop.issues();
+  const { id: holdId } = await shop.holds(id, '20');
+  service.clock.advance(15 * minuteMs);
+  return { id, code, holdId };
+}
+
+test('a hold stands to the last second of its 15 minutes', async () => {
+  const { id, code } = await shop.issues();
+  const placed = await shop.holds(id, '20');
+  service.clock.advance(15 * minuteMs - 5_000);
+  assert.equal((await shop.lookUp(code)).available, '5.00');
+  await shop.refuses(
+    `POST /gift_card/${id}/debit`,
+    { json: { amount: 6 } },
+    { code: 'insufficient-balance', available: '5.00' },
+  );
+  const { hold } = await shop.does(
+    `POST /holds/${placed.id}/capture`,
+    {},
+    { events: ['gift_card.redeemed'] },
+  );
+  assert.equal(hold.status, 'captured');
+});
+
+test('what is shown is right at once: the hold is expired, its amount available', async () => {
+  const { id, code, holdId } = await runOut();
+  assert.deepEqual([(await shop.lookUp(code)).held, (await shop.lookUp(code)).available], ['0.00', '25.00']);
+  const { hold, gift_card: card } = viewOf(await shop.ask(`GET /holds/${holdId}`));
+  assert.deepEqual([hold.status, hold.captured_amount, hold.closed_at], ['expired', '0.00', hold.expires_at]);
+  assert.deepEqual([card.balance, card.held, card.available], ['25.00', '0.00', '25.00']);
+  const { holds } = viewOf(await shop.ask(`GET /gift_card/${id}/holds`));
+  assert.deepEqual(holds, [hold]);
+});
+
+test('a late capture or void is a 422', async () => {
+  const { holdId } = await runOut();
+  await shop.refuses(`POST /holds/${holdId}/capture`, {}, { code: 'hold-expired' });
+  await shop.refuses(`POST /holds/${holdId}/capture`, { json: { amount: 1 } }, { code: 'hold-expired' });
+  await shop.refuses(`POST /holds/${holdId}/void`, {}, { code: 'hold-expired' });
+});
+
+for (const { name, line, json } of [
+  { name: 'debited', line: 'debit', json: { amount: '25' } },
+  { name: 'debited in part', line: 'debit', json: { amount: '26', partial: true } },
+  { name: 'held again', line: 'holds', json: { amount: '25' } },
+]) {
+  test(`the amount of a hold that ran out can be ${name}`, async () => {
+    const { id, holdId } = await runOut();
+    const events = ['gift_card.hold_released', line === 'debit' ? 'gift_card.redeemed' : 'gift_card.held'];
+    const { gift_card: card } = await shop.does(`POST /gift_card/${id}/${line}`, { json }, { events });
+    assert.deepEqual([card.held, card.available], [line === 'holds' ? '25.00' : '0.00', '0.00']);
+    await shop.refuses(`POST /holds/${holdId}/capture`, {}, { code: 'hold-expired' });
+    assert.equal(viewOf(await shop.ask(`GET /holds/${holdId}`)).hold.status, 'expired');
+  });
+}
+
+test('If-Match names the version that was read, although the hold ran out since', async () => {
+  const { id, holdId } = await runOut();
+  const tag = (await shop.ask(`GET /holds/${holdId}`)).headers.get('etag') ?? '';
+  const ask = { json: { amount: '25' }, headers: { 'if-match': tag } };
+  const events = ['gift_card.hold_released', 'gift_card.redeemed'];
+  const { answer } = await shop.does(`POST /gift_card/${id}/debit`, ask, { events });
+  assert.notEqual(answer.headers.get('etag'), tag);
+});
+
+test('a credit can be taken back out of what a hold gave free', async () => {
+  const { id } = await shop.issues({ initial_value: 5 });
+  const { transaction } = await shop.does(
+    `POST /gift_card/${id}/credit`,
+    { json: { amount: 20 } },
+    { events: ['gift_card.credited'] },
+  );
+  await shop.holds(id, '25');
+  const line = `POST /transactions/${transaction.id}/reverse`;
+  await shop.refuses(line, {}, { code: 'insufficient-balance', available: '0.00' });
+  service.clock.advance(15 * minuteMs);
+  const { gift_card: card } = await shop.does(
+    line,
+    {},
+    { events: ['gift_card.hold_released', 'gift_card.reversed'] },
+  );
+  assert.equal(card.available, '5.00');
+});
+
+test('a card whose holds ran out is updated and disabled like one without', async () => {
+  const { id } = await runOut();
+  const events = ['gift_card.hold_released', 'gift_card.updated', 'gift_card.disabled'];
+  await shop.does(`PUT /gift_card/${id}`, { json: { balance: 1, disable: true } }, { events });
+});
+
+test('the service closes holds that ran out without being asked, and tells of it once', async () => {
+  const { id, holdId } = await runOut();
+  const row = () => service.query('select status, closed_at, expires_at from holds where id = ?', holdId)[0];
+  const deadline = Date.now() + 30_000;
+  while (row()?.['status'] === 'open' && Date.now() < deadline) await sleep(200);
+  assert.equal(row()?.['status'], 'expired');
+  assert.equal(row()?.['closed_at'], row()?.['expires_at']);
+  const told = service.query(
+    "select count(*) as count from events where subject_id = ? and type = 'gift_card.hold_released'",
+    id,
+  );
+  assert.deepEqual(told[0]?.['count'], 1);
+  const [card] = service.query('select held, balance from gift_cards where id = ?', id);
+  assert.deepEqual([card?.['held'], card?.['balance']], [0, 2_500]);
+  await shop.refuses(`POST /holds/${holdId}/capture`, {}, { code: 'hold-expired' });
+});
+
+test('holds live and expire across a restart of the service', async () => {
+  await using shopped = await startRestartable();
+  const { gift_card: card } = await shopped.ask('POST /gift_card', { initial_value: 25 });
+  const debit = `POST /gift_card/${card.id}/debit`;
+  const { hold: short } = await shopped.ask(`POST /gift_card/${card.id}/holds`, { amount: 10 });
+  const { hold: long } = await shopped.ask(`POST /gift_card/${card.id}/holds`, {
+    amount: 5,
+    expires_in: 604_800,
+  });
+
+  await shopped.restart({ passMs: 10 * minuteMs });
+  assert.equal(
+    (await shopped.ask('POST /gift_card/lookup', { code: card.code })).gift_card.available,
+    '10.00',
+  );
+  assert.equal((await shopped.ask(debit, { amount: 11 })).status, 422);
+
+  await shopped.restart({ passMs: 5 * minuteMs });
+  const { gift_card: freed } = await shopped.ask('POST /gift_card/lookup', { code: card.code });
+  assert.deepEqual([freed.held, freed.available], ['5.00', '20.00']);
+  const late = await shopped.ask(`POST /holds/${short.id}/capture`);
+  assert.equal(late.status, 422);
+  assert.match(late.text, /\/hold-expired"/);
+  assert.equal((await shopped.ask(`GET /holds/${short.id}`)).hold.status, 'expired');
+  assert.equal((await shopped.ask(debit, { amount: 20 })).gift_card.available, '0.00');
+
+  await shopped.restart({ passMs: 7 * 24 * 60 * minuteMs - 16 * minuteMs });
+  const { hold: captured, gift_card: empty } = await shopped.ask(`POST /holds/${long.id}/capture`);
+  assert.deepEqual([captured.status, captured.captured_amount, empty.balance], ['captured', '5.00', '0.00']);
+});
+
+test('no code stands where it must not', () => shop.assertNoCodeLeaked());

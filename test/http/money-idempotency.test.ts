@@ -1,0 +1,195 @@
+/** Idempotency keys and If-Match on the writes that move money. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { codeOf, problemOf } from '../harness/money-answers.ts';
+import { assertUnchanged, shopOf, stateOf, type Ask } from '../harness/money-shop.ts';
+import { startService } from '../harness/service.ts';
+
+const service = await startService({ stores: [{ domain: 'flowers.example', undoWindowMinutes: 60 }] });
+after(() => service[Symbol.asyncDispose]());
+const shop = await shopOf(service, 'flowers.example');
+const dayMs = 24 * 60 * 60 * 1_000;
+
+type Prepared = { readonly line: string; readonly json?: object; readonly cardId: number };
+
+/** Each write on a card of its own, ready to succeed once. */
+const writes: Readonly<Record<string, () => Promise<Prepared>>> = {
+  async redeem() {
+    const { id, code } = await shop.issues();
+    return { line: 'POST /gift_card/redeem', json: { code, amount: '10' }, cardId: id };
+  },
+  async debit() {
+    const { id } = await shop.issues();
+    return { line: `POST /gift_card/${id}/debit`, json: { amount: '10' }, cardId: id };
+  },
+  async credit() {
+    const { id } = await shop.issues();
+    return { line: `POST /gift_card/${id}/credit`, json: { amount: '10' }, cardId: id };
+  },
+  async hold() {
+    const { id } = await shop.issues();
+    return { line: `POST /gift_card/${id}/holds`, json: { amount: '10' }, cardId: id };
+  },
+  async capture() {
+    const { id } = await shop.issues();
+    const hold = await shop.holds(id, '10');
+    return { line: `POST /holds/${hold.id}/capture`, json: { amount: '8' }, cardId: id };
+  },
+  async void() {
+    const { id } = await shop.issues();
+    const hold = await shop.holds(id, '10');
+    return { line: `POST /holds/${hold.id}/void`, cardId: id };
+  },
+  async reverse() {
+    const { id } = await shop.issues();
+    const debit = await shop.debits(id, '10');
+    return { line: `POST /transactions/${debit.id}/reverse`, json: { amount: '4' }, cardId: id };
+  },
+  async undo() {
+    const { id } = await shop.issues();
+    await shop.does(`PUT /gift_card/${id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
+    return { line: `POST /gift_card/${id}/undo`, cardId: id };
+  },
+};
+
+const keyed = (json: object | undefined, key: string, headers = {}): Ask => ({
+  ...(json && { json }),
+  headers: { 'idempotency-key': key, ...headers },
+});
+
+for (const [name, prepare] of Object.entries(writes)) {
+  test(`${name} is done once for a key, and answered byte for byte again`, async () => {
+    const { line, json } = await prepare();
+    const first = await shop.ask(line, keyed(json, `key-${name}`));
+    assert.ok(first.status < 300, first.text);
+    assert.equal(first.headers.get('idempotent-replayed'), null);
+    const before = stateOf(service);
+    const wrapper = /void|holds$/.test(line) ? 'hold' : 'transaction';
+    const again = [keyed(json, `key-${name}`), keyed(json && { [name === 'undo' ? 'gift_card' : wrapper]: json }, `key-${name}`)];
+    for (const ask of again) {
+      const replay = await shop.ask(line, ask);
+      assert.deepEqual([replay.status, replay.text], [first.status, first.text]);
+      assert.equal(replay.headers.get('idempotent-replayed'), 'true');
+      for (const header of ['etag', 'location', 'content-type']) assert.equal(replay.headers.get(header), first.headers.get(header));
+    }
+    assertUnchanged(service, before, `the replay of ${name}`);
+  }); // prettier-ignore
+
+  test(`${name}: a key that was used for another request is refused`, async () => {
+    const { line, json } = await prepare();
+    const { id } = await shop.issues();
+    const key = `other-${name}`;
+    await shop.ask(`POST /gift_card/${id}/debit`, keyed({ amount: '1' }, key));
+    await shop.refuses(line, keyed(json, key), { code: 'idempotency-key-reused' });
+  });
+
+  test(`${name}: a key is 1 to 255 visible ASCII characters`, async () => {
+    const { line, json } = await prepare();
+    for (const key of ['', 'a b', 'x'.repeat(256), 'schlüssel'])
+      await shop.refuses(line, keyed(json, key), { code: 'invalid-idempotency-key' });
+  });
+}
+
+test('other parameters, another note or another If-Match are another request', async () => {
+  const { id, tag } = await shop.issues();
+  const line = `POST /gift_card/${id}/debit`;
+  await shop.ask(line, keyed({ amount: '1', note: 'x' }, 'request'));
+  for (const ask of [
+    keyed({ amount: '2', note: 'x' }, 'request'),
+    keyed({ amount: '1', note: 'y' }, 'request'),
+    keyed({ amount: '1' }, 'request'),
+    keyed({ amount: '1', note: 'x' }, 'request', { 'if-match': tag }),
+  ])
+    await shop.refuses(line, ask, { code: 'idempotency-key-reused' });
+});
+
+test('a 422 is kept: what was refused stays refused under its key', async () => {
+  const { id } = await shop.issues();
+  const line = `POST /gift_card/${id}/debit`;
+  const refused = await shop.ask(line, keyed({ amount: '30' }, 'short'));
+  assert.equal(codeOf(problemOf(refused)), 'insufficient-balance');
+  await shop.does(
+    `POST /gift_card/${id}/credit`,
+    { json: { amount: '10' } },
+    { events: ['gift_card.credited'] },
+  );
+  const replay = await shop.refuses(line, keyed({ amount: '30' }, 'short'), {
+    code: 'insufficient-balance',
+    available: '25.00',
+  });
+  assert.equal(replay.text, refused.text);
+  assert.equal(replay.headers.get('idempotent-replayed'), 'true');
+  await shop.does(line, keyed({ amount: '30' }, 'short-2'), { events: ['gift_card.redeemed'] });
+});
+
+test('what decided nothing is not kept: 401, 403, 400 and 415 leave the key free', async () => {
+  const { id } = await shop.issues();
+  const line = `POST /gift_card/${id}/debit`;
+  const ask = keyed({ amount: '1' }, 'free');
+  await shop.refuses(
+    line,
+    { ...ask, token: await shop.tokenFor('read_gift_cards') },
+    { code: 'insufficient-scope' },
+  );
+  await shop.refuses(line, { ...ask, token: null }, { code: 'unauthenticated' });
+  await shop.refuses(`${line}?x=1`, ask, { code: 'invalid-query' });
+  const text = { 'idempotency-key': 'free', 'content-type': 'text/plain' };
+  await shop.refuses(line, { json: {}, headers: text }, { code: 'unsupported-media-type' });
+  await shop.does(line, ask, { events: ['gift_card.redeemed'] });
+});
+
+test('a key is remembered for 24 hours', async () => {
+  const { id } = await shop.issues();
+  const line = `POST /gift_card/${id}/debit`;
+  const ask = keyed({ amount: '1' }, 'day');
+  await shop.does(line, ask, { events: ['gift_card.redeemed'] });
+  service.clock.advance(dayMs - 60_000);
+  await shop.does(line, ask, { events: [] });
+  service.clock.advance(61_000);
+  await shop.does(line, ask, { events: ['gift_card.redeemed'] });
+});
+
+for (const name of ['debit', 'credit', 'hold', 'undo', 'redeem', 'capture', 'void', 'reverse'] as const) {
+  const declared = ['debit', 'credit', 'hold', 'undo', 'redeem'].includes(name);
+  test(`${name} ${declared ? 'heeds' : 'answers an ETag of the card, so it heeds'} If-Match: a stale one is a 412, the present one is good`, async () => {
+    const prepare = writes[name];
+    assert.ok(prepare);
+    const { line, json, cardId } = await prepare();
+    const tagOf = async () => (await shop.ask(`GET /gift_card/${cardId}`)).headers.get('etag') ?? '';
+    const stale = await tagOf();
+    await shop.does(`PUT /gift_card/${cardId}`, { json: { note: 'newer' } }, { events: ['gift_card.updated'] });
+    const other = await shop.issues();
+    const body = json && { json };
+    for (const tag of [stale, other.tag, `W/${await tagOf()}`, '"x"', stale.replace(/-\d+"$/, '-999"')])
+      await shop.refuses(line, { ...body, headers: { 'if-match': tag } }, { code: 'precondition-failed' });
+    const present = await tagOf();
+    const answer = await shop.ask(line, { ...body, headers: { 'if-match': `"x", ${present}` } });
+    assert.ok(answer.status < 300, answer.text);
+    assert.equal(answer.headers.get('etag'), await tagOf());
+    assert.notEqual(await tagOf(), present);
+  }); // prettier-ignore
+}
+
+test('If-Match * is any version', async () => {
+  const { id } = await shop.issues();
+  await shop.does(
+    `POST /gift_card/${id}/debit`,
+    { json: { amount: 1 }, headers: { 'if-match': '*' } },
+    { events: ['gift_card.redeemed'] },
+  );
+});
+
+test('If-Match that lists an older and a newer version does not mean those between them', async () => {
+  const { id } = await shop.issues();
+  await shop.debits(id, '1');
+  const list = `"${id}-1", "${id}-3"`;
+  for (const what of ['debit', 'credit', 'holds'])
+    await shop.refuses(
+      `POST /gift_card/${id}/${what}`,
+      { json: { amount: 1 }, headers: { 'if-match': list } },
+      { code: 'precondition-failed' },
+    );
+});
+
+test('no code stands where it must not', () => shop.assertNoCodeLeaked());

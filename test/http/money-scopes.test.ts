@@ -1,0 +1,185 @@
+/** Who may do what: every operation with every single scope, and with ids of another store or of none. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { scopes, type Scope } from '../../src/domain/store.ts';
+import { operations } from '../../src/http/routes.ts';
+import { withoutRequestId } from '../harness/money-answers.ts';
+import { shopOf, type Ask, type Shop } from '../harness/money-shop.ts';
+import { startService, type TestAnswer } from '../harness/service.ts';
+
+const undoWindowMinutes = 60;
+const service = await startService({
+  stores: [{ domain: 'flowers.example', undoWindowMinutes }, { domain: 'books.example', undoWindowMinutes }],
+}); // prettier-ignore
+after(() => service[Symbol.asyncDispose]());
+const shop = await shopOf(service, 'flowers.example');
+const books = await shopOf(service, 'books.example');
+
+type Scene = {
+  readonly id: number;
+  readonly code: string;
+  readonly last: string;
+  readonly debitId: number;
+  readonly creditId: number;
+  readonly holdId: number;
+  readonly disabledId: number;
+};
+
+async function scene(own: Shop): Promise<Scene> {
+  const { id, code, card } = await own.issues({ email: 'ada@example.com' });
+  const { id: debitId } = await own.debits(id, '5');
+  const { transaction } = await own.does(`POST /gift_card/${id}/credit`, { json: { amount: 5 } }, { events: ['gift_card.credited'] });
+  const { id: holdId } = await own.holds(id, '4');
+  const other = await own.issues();
+  await own.does(`PUT /gift_card/${other.id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
+  return { id, code, last: card.last_characters, debitId, creditId: transaction.id, holdId, disabledId: other.id };
+} // prettier-ignore
+
+type Case = {
+  readonly operation: string;
+  readonly line: (scene: Scene) => string;
+  readonly json?: (scene: Scene) => object;
+  /** Any one of them will do. */
+  readonly by: readonly Scope[];
+};
+
+const [read, write, redeem] = [
+  'read_gift_cards',
+  'write_gift_cards',
+  'redeem_gift_cards',
+] as const satisfies Scope[];
+const amount = () => ({ amount: 1 });
+
+/** Written out from the requirement: a till may spend and look up, but not issue, credit, change or read histories. */
+const cases: readonly Case[] = [
+  { operation: 'createGiftCard', line: () => 'POST /gift_card', json: () => ({ initial_value: 5 }), by: [write] },
+  { operation: 'searchGiftCard', line: ({ last }) => `GET /gift_card?last_characters=${last}&email=ada@example.com`, by: [read] },
+  { operation: 'retrieveGiftCard', line: ({ id }) => `GET /gift_card/${id}`, by: [read] },
+  { operation: 'updateGiftCard', line: ({ id }) => `PUT /gift_card/${id}`, json: () => ({ note: 'x' }), by: [write] },
+  { operation: 'undoDisabling', line: ({ disabledId }) => `POST /gift_card/${disabledId}/undo`, by: [write] },
+  { operation: 'lookUpGiftCard', line: () => 'POST /gift_card/lookup', json: ({ code }) => ({ code }), by: [read, redeem] },
+  { operation: 'redeemGiftCard', line: () => 'POST /gift_card/redeem', json: ({ code }) => ({ code, amount: 1 }), by: [redeem] },
+  { operation: 'debitGiftCard', line: ({ id }) => `POST /gift_card/${id}/debit`, json: amount, by: [redeem] },
+  { operation: 'creditGiftCard', line: ({ id }) => `POST /gift_card/${id}/credit`, json: amount, by: [write] },
+  { operation: 'createHold', line: ({ id }) => `POST /gift_card/${id}/holds`, json: amount, by: [redeem] },
+  { operation: 'listHolds', line: ({ id }) => `GET /gift_card/${id}/holds`, by: [read, redeem] },
+  { operation: 'retrieveHold', line: ({ holdId }) => `GET /holds/${holdId}`, by: [read, redeem] },
+  { operation: 'captureHold', line: ({ holdId }) => `POST /holds/${holdId}/capture`, by: [redeem] },
+  { operation: 'voidHold', line: ({ holdId }) => `POST /holds/${holdId}/void`, by: [redeem] },
+  { operation: 'listTransactions', line: ({ id }) => `GET /gift_card/${id}/transactions`, by: [read] },
+  { operation: 'retrieveTransaction', line: ({ debitId }) => `GET /transactions/${debitId}`, by: [read] },
+  { operation: 'reverseTransaction', line: ({ debitId }) => `POST /transactions/${debitId}/reverse`, by: [redeem] },
+  { operation: 'reverseTransaction', line: ({ creditId }) => `POST /transactions/${creditId}/reverse`, by: [write] },
+]; // prettier-ignore
+
+const askOf = ({ json }: Case, given: Scene, token: string | null): Ask => ({
+  ...(json && { json: json(given) }),
+  token,
+});
+
+test('every operation stands in the table of this test', () => {
+  assert.deepEqual(
+    [...new Set(cases.map(({ operation }) => operation))].toSorted(),
+    operations.map(({ id }) => id).toSorted(),
+  );
+});
+
+for (const one of cases) {
+  const { operation, line, by } = one;
+  test(`${operation} is for ${by.join(' or ')}, and for nobody without a token`, async (t) => {
+    const given = await scene(shop);
+    for (const scope of scopes.filter((name) => !by.includes(name))) {
+      await t.test(`not ${scope}`, async () => {
+        const ask = askOf(one, given, await shop.tokenFor(scope));
+        await shop.refuses(line(given), ask, { code: 'insufficient-scope', errors: 'Forbidden' });
+      });
+    }
+    await t.test('nobody', async () => {
+      await shop.refuses(line(given), askOf(one, given, null), { code: 'unauthenticated' });
+    });
+    await t.test('a token of no store', async () => {
+      await shop.refuses(line(given), askOf(one, given, `${shop.token}x`), { code: 'unauthenticated' });
+    });
+    for (const scope of by) {
+      await t.test(scope, async () => {
+        const fresh = await scene(shop);
+        const { status, text } = await shop.ask(line(fresh), askOf(one, fresh, await shop.tokenFor(scope)));
+        assert.ok(status === 200 || status === 201, text);
+      });
+    }
+  });
+}
+
+const unknown: Scene = {
+  id: 4_503_599_627_370_495,
+  code: 'zzzzzzzzzzzzzzzz',
+  last: 'zzzz',
+  debitId: 4_503_599_627_370_495,
+  creditId: 4_503_599_627_370_495,
+  holdId: 4_503_599_627_370_495,
+  disabledId: 4_503_599_627_370_495,
+};
+
+for (const one of cases.filter(({ operation }) => operation !== 'createGiftCard')) {
+  const { operation, line } = one;
+  test(`${operation}: what is another store’s is answered with the same bytes as what is nobody’s`, async () => {
+    const theirs = await scene(books);
+    shop.codes.add(theirs.code);
+    const answers: TestAnswer[] = [];
+    for (const given of [theirs, unknown]) {
+      const ask = askOf(one, given, shop.token);
+      answers.push(await shop.refuses(line(given), ask, { code: 'not-found', errors: 'Not Found' }));
+    }
+    const [bytes, others] = answers.map(withoutRequestId);
+    assert.equal(bytes, others);
+    const [names, otherNames] = answers.map(({ headers }) => [...headers.keys()].join(' '));
+    assert.equal(names, otherNames);
+    // The one whose it is finds it.
+    const own = await books.ask(line(theirs), askOf(one, theirs, books.token));
+    assert.ok(own.status < 300, own.text);
+  });
+}
+
+test('an id that cannot be one is none', async () => {
+  for (const id of ['0', '-1', '1.0', 'abc', '01', '9007199254740992', '99999999999999999999', '%20', 'x'.repeat(300)]) {
+    for (const line of [
+      `POST /gift_card/${id}/debit`, `POST /gift_card/${id}/credit`, `POST /gift_card/${id}/holds`,
+      `POST /gift_card/${id}/undo`, `GET /gift_card/${id}/holds`, `GET /gift_card/${id}/transactions`,
+      `GET /holds/${id}`, `POST /holds/${id}/capture`, `POST /holds/${id}/void`, `GET /transactions/${id}`,
+      `POST /transactions/${id}/reverse`,
+    ]) {
+      const takesAmount = /debit|credit|holds$/.test(line) && line.startsWith('POST');
+      await shop.refuses(line, takesAmount ? { json: { amount: 1 } } : {}, { code: 'not-found' });
+    }
+  }
+}); // prettier-ignore
+
+test('a known path with another method is a 405 that names what it takes', async () => {
+  for (const [line, allow] of [
+    ['GET /gift_card/1/debit', 'OPTIONS, POST'],
+    ['PUT /gift_card/1/credit', 'OPTIONS, POST'],
+    ['DELETE /gift_card/1/holds', 'GET, HEAD, OPTIONS, POST'],
+    ['GET /holds/1/capture', 'OPTIONS, POST'],
+    ['DELETE /holds/1', 'GET, HEAD, OPTIONS'],
+    ['POST /transactions/1', 'GET, HEAD, OPTIONS'],
+    ['POST /gift_card/1/transactions', 'GET, HEAD, OPTIONS'],
+  ] as const) {
+    const { headers } = await shop.refuses(line, {}, { code: 'method-not-allowed' });
+    assert.equal(headers.get('allow'), allow, line);
+  }
+});
+
+test('HEAD answers as GET does, without the body', async () => {
+  const { id, holdId, debitId } = await scene(shop);
+  for (const path of [`/holds/${holdId}`, `/transactions/${debitId}`, `/gift_card/${id}/transactions`, `/gift_card/${id}/holds`]) {
+    const [head, get] = [await service.request(path, { method: 'HEAD', token: shop.token }), await service.request(path, { token: shop.token })];
+    assert.deepEqual([head.status, head.text], [200, ''], path);
+    for (const name of ['etag', 'content-type', 'content-length', 'link', 'cache-control']) assert.equal(head.headers.get(name), get.headers.get(name), `${path} ${name}`);
+  }
+}); // prettier-ignore
+
+test('no code stands where it must not', () => {
+  shop.assertNoCodeLeaked();
+  books.assertNoCodeLeaked();
+});

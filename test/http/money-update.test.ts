@@ -1,0 +1,170 @@
+/** What holds and the ledger add to an update: adjustments, balances below what is held, `release_holds`. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { viewOf } from '../harness/money-answers.ts';
+import { lastEvent, shopOf } from '../harness/money-shop.ts';
+import { startService } from '../harness/service.ts';
+
+const service = await startService({ stores: [{ domain: 'flowers.example', undoWindowMinutes: 0 }] });
+after(() => service[Symbol.asyncDispose]());
+const shop = await shopOf(service, 'flowers.example');
+const updated = { events: ['gift_card.updated'] };
+const released = 'gift_card.hold_released';
+
+test('an update of the balance is one adjustment of the difference, up or down', async () => {
+  const { id } = await shop.issues();
+  for (const [balance, amount] of [
+    ['10', '-15.00'],
+    ['40.5', '30.50'],
+    ['0', '-40.50'],
+    ['25', '25.00'],
+  ] as const) {
+    const { length } = await shop.transactions(id);
+    const { gift_card: card } = await shop.does(`PUT /gift_card/${id}`, { json: { balance } }, updated);
+    const history = await shop.transactions(id);
+    assert.equal(history.length, length + 1);
+    const [one] = history;
+    assert.deepEqual([one?.kind, one?.amount, one?.balance_after], ['adjustment', amount, card.balance]);
+    assert.deepEqual(
+      [one?.reference, one?.note, one?.order_id, one?.hold_id, one?.reverses],
+      [null, null, null, null, null],
+    );
+    assert.match(one?.actor ?? '', /^api_client:/);
+  }
+});
+
+test('an update that names the present balance records nothing', async () => {
+  const { id } = await shop.issues();
+  await shop.holds(id, '5');
+  await shop.does(`PUT /gift_card/${id}`, { json: { balance: '25.0' } }, { events: [] });
+  await shop.does(`PUT /gift_card/${id}`, { json: { note: 'x' } }, updated);
+  assert.equal((await shop.transactions(id)).length, 1);
+});
+
+test('a balance cannot be set below what is held', async () => {
+  const { id, code } = await shop.issues();
+  await shop.holds(id, '10');
+  const hold = await shop.holds(id, '2');
+  const line = `PUT /gift_card/${id}`;
+  const errors = { balance: ['must be at least 12.00, which is held'] };
+  await shop.refuses(line, { json: { balance: '11.99', note: 'x' } }, { code: 'invalid-parameter', errors });
+  await shop.refuses(line, { form: 'gift_card[balance]=0' }, { code: 'invalid-parameter', errors });
+  await shop.refuses(
+    line,
+    { json: { balance: '0', release_holds: true } },
+    { code: 'invalid-parameter', errors },
+  );
+  const { gift_card: card } = await shop.does(line, { json: { balance: '12' } }, updated);
+  assert.ok(!('available' in card), 'the four operations have no fields beyond the record');
+  const { held, available } = await shop.lookUp(code);
+  assert.deepEqual([held, available], ['12.00', '0.00']);
+  await shop.does(`POST /holds/${hold.id}/void`, {}, { status: 200, events: [released] });
+  await shop.does(line, { json: { balance: '10' } }, updated);
+});
+
+test('a card with open holds is not disabled unless release_holds comes along', async (t) => {
+  const errors = {
+    disable: ['cannot be done: the card has open holds; release_holds releases them'],
+  };
+  for (const extra of [{}, { release_holds: false }]) {
+    await t.test(JSON.stringify(extra), async () => {
+      const { id } = await shop.issues();
+      await shop.holds(id, '10');
+      await shop.refuses(
+        `PUT /gift_card/${id}`,
+        { json: { disable: true, note: 'x', ...extra } },
+        { code: 'invalid-parameter', errors },
+      );
+    });
+  }
+  for (const ask of [
+    { json: { disable: true, release_holds: true } },
+    { json: { gift_card: { disable: true, release_holds: true } } },
+    { form: 'disable=1&release_holds=true' },
+  ]) {
+    await t.test(JSON.stringify(ask), async () => {
+      const { id } = await shop.issues();
+      const holds = [await shop.holds(id, '10'), await shop.holds(id, '5')];
+      const events = ['gift_card.disabled', released, released];
+      const { gift_card: card, answer } = await shop.does(`PUT /gift_card/${id}`, ask, { events });
+      assert.ok(card.disabled_at);
+      assert.equal(card.balance, '25.00');
+      const shown = await shop.ask(`GET /gift_card/${id}`);
+      assert.equal(shown.headers.get('etag'), answer.headers.get('etag'));
+      for (const { id: holdId } of holds) {
+        const { hold, gift_card: of } = viewOf(await shop.ask(`GET /holds/${holdId}`));
+        assert.deepEqual([hold.status, of.held, of.available], ['voided', '0.00', '25.00']);
+        assert.ok(hold.closed_at);
+        await shop.refuses(`POST /holds/${holdId}/capture`, {}, { code: 'hold-closed' });
+      }
+      assert.equal((await shop.transactions(id)).length, 1);
+      assert.equal((lastEvent(service, id, released)['hold'] as { status: string }).status, 'voided');
+    });
+  }
+});
+
+test('release_holds without a disabling releases nothing', async () => {
+  const { id, code } = await shop.issues();
+  const hold = await shop.holds(id, '10');
+  const line = `PUT /gift_card/${id}`;
+  await shop.does(line, { json: { release_holds: true } }, { events: [] });
+  await shop.does(line, { json: { release_holds: true, disable: false, note: 'y' } }, updated);
+  assert.equal((await shop.lookUp(code)).held, '10.00');
+  await shop.does(`POST /holds/${hold.id}/capture`, {}, { events: ['gift_card.redeemed'] });
+});
+
+test('balance, disabling and release go together: the balance first', async () => {
+  const { id } = await shop.issues();
+  await shop.holds(id, '10');
+  const json = { balance: '3', disable: true, release_holds: true };
+  const events = ['gift_card.disabled', 'gift_card.updated', released];
+  const { gift_card: card } = await shop.does(`PUT /gift_card/${id}`, { json }, { events });
+  assert.equal(card.balance, '3.00');
+  assert.deepEqual(
+    (await shop.transactions(id)).map(({ kind, amount }) => [kind, amount]),
+    [
+      ['adjustment', '-22.00'],
+      ['issue', '25.00'],
+    ],
+  );
+});
+
+test('a card that is disabled already takes disable again, whatever release_holds says', async () => {
+  const { id } = await shop.issues();
+  const line = `PUT /gift_card/${id}`;
+  const { gift_card: first } = await shop.does(
+    line,
+    { json: { disable: true, release_holds: true } },
+    { events: ['gift_card.disabled'] },
+  );
+  service.clock.advance(5_000);
+  for (const json of [{ disable: true }, { disable: true, release_holds: true }]) {
+    const { gift_card: card } = await shop.does(line, { json }, { events: [] });
+    assert.deepEqual(card, first);
+  }
+});
+
+test('release_holds must be a boolean, and a creation does not know it', async () => {
+  const { id } = await shop.issues();
+  const errors = { release_holds: ['must be true or false'] };
+  for (const sent of ['true', 1, null, {}])
+    await shop.refuses(
+      `PUT /gift_card/${id}`,
+      { json: { disable: true, release_holds: sent } },
+      { code: 'invalid-parameter', errors },
+    );
+  await shop.refuses(
+    'POST /gift_card',
+    { json: { initial_value: 5, release_holds: true } },
+    { code: 'invalid-parameter', errors: { release_holds: ['is not a known parameter'] } },
+  );
+});
+
+test('the record that was read can be sent back while holds are open', async () => {
+  const { id } = await shop.issues();
+  await shop.holds(id, '10');
+  await shop.does(`PUT /gift_card/${id}`, { json: await shop.card(id) }, { events: [] });
+});
+
+test('no code stands where it must not', () => shop.assertNoCodeLeaked());

@@ -1,0 +1,135 @@
+/** The undo window: a disabling may be withdrawn within it, after which it is final. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { viewOf } from '../harness/money-answers.ts';
+import { startRestartable } from '../harness/money-restart.ts';
+import { lastEvent, shopOf } from '../harness/money-shop.ts';
+import { startService } from '../harness/service.ts';
+
+const service = await startService({
+  stores: [
+    { domain: 'flowers.example', undoWindowMinutes: 30 },
+    { domain: 'final.example', undoWindowMinutes: 0 },
+  ],
+});
+after(() => service[Symbol.asyncDispose]());
+const shop = await shopOf(service, 'flowers.example');
+const minuteMs = 60_000;
+const disabled = { events: ['gift_card.disabled'] };
+const enabled = { status: 200, events: ['gift_card.updated'] };
+const closedWindow = { code: 'undo-window-closed' };
+const json = { disable: true };
+
+test('a disabling shows at once, bars the card, and can be withdrawn within the window', async (t) => {
+  for (const [name, ask] of [
+    ['no body', {}],
+    ['an empty object', { json: {} }],
+    ['a wrapped one', { json: { gift_card: {} } }],
+    ['an empty form', { form: '' }],
+  ] as const) {
+    await t.test(name, async () => {
+      const { id, card } = await shop.issues({ note: 'x', expires_on: '2999-12-31' });
+      const { gift_card: off, answer } = await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
+      assert.ok(off.disabled_at);
+      service.clock.advance(30 * minuteMs - 5_000);
+      assert.equal((await shop.card(id)).disabled_at, off.disabled_at);
+      for (const what of ['debit', 'credit', 'holds'])
+        await shop.refuses(
+          `POST /gift_card/${id}/${what}`,
+          { json: { amount: 1 } },
+          { code: 'card-disabled' },
+        );
+      await shop.refuses(
+        `PUT /gift_card/${id}`,
+        { json: { disable: false } },
+        { code: 'invalid-parameter', errors: { disable: ['cannot be undone'] } },
+      );
+      const undone = await shop.does(`POST /gift_card/${id}/undo`, ask, enabled);
+      const { code: _code, ...record } = card;
+      assert.deepEqual(undone.gift_card, record);
+      assert.notEqual(undone.answer.headers.get('etag'), answer.headers.get('etag'));
+      assert.deepEqual(lastEvent(service, id, 'gift_card.updated'), {
+        gift_card: record,
+        changed: ['disabled_at'],
+      });
+      await shop.debits(id, '25');
+    });
+  }
+});
+
+test('after the window a disabling is final', async () => {
+  const { id } = await shop.issues();
+  await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
+  service.clock.advance(30 * minuteMs);
+  await shop.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
+  assert.ok((await shop.card(id)).disabled_at);
+});
+
+test('disabling again does not open the window again', async () => {
+  const { id } = await shop.issues();
+  await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
+  service.clock.advance(20 * minuteMs);
+  await shop.does(`PUT /gift_card/${id}`, { json }, { events: [] });
+  service.clock.advance(10 * minuteMs);
+  await shop.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
+});
+
+test('a card that is not disabled has nothing to withdraw, and a withdrawal cannot be repeated', async () => {
+  const { id } = await shop.issues();
+  await shop.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
+  await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
+  await shop.does(`POST /gift_card/${id}/undo`, {}, enabled);
+  await shop.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
+  await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
+  await shop.does(`POST /gift_card/${id}/undo`, {}, enabled);
+});
+
+test('a store without a window has none, and its cards are final at once', async () => {
+  const final = await shopOf(service, 'final.example');
+  const { id } = await final.issues();
+  await final.does(`PUT /gift_card/${id}`, { json }, disabled);
+  await final.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
+});
+
+test('holds that the disabling released stay released', async () => {
+  const { id, code } = await shop.issues();
+  const hold = await shop.holds(id, '10');
+  await shop.does(
+    `PUT /gift_card/${id}`,
+    { json: { ...json, release_holds: true } },
+    { events: ['gift_card.hold_released', 'gift_card.disabled'] },
+  );
+  await shop.does(`POST /gift_card/${id}/undo`, {}, enabled);
+  const { held, available } = await shop.lookUp(code);
+  assert.deepEqual([held, available], ['0.00', '25.00']);
+  assert.equal(viewOf(await shop.ask(`GET /holds/${hold.id}`)).hold.status, 'voided');
+});
+
+test('a withdrawal heeds If-Match and refuses parameters', async () => {
+  const { id, tag } = await shop.issues();
+  const line = `POST /gift_card/${id}/undo`;
+  const { answer } = await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
+  await shop.refuses(line, { headers: { 'if-match': tag } }, { code: 'precondition-failed' });
+  await shop.refuses(
+    line,
+    { json: { disable: false } },
+    { code: 'invalid-parameter', errors: { disable: ['is not a known parameter'] } },
+  );
+  await shop.does(line, { headers: { 'if-match': answer.headers.get('etag') ?? '' } }, enabled);
+});
+
+test('the window goes on across a restart', async () => {
+  await using shopped = await startRestartable({ undoWindowMinutes: 60 });
+  const cards = [await shopped.ask('POST /gift_card', { initial_value: 5 }), await shopped.ask('POST /gift_card', { initial_value: 5 })];
+  const [one = 0, other = 0] = cards.map(({ gift_card: card }) => card.id);
+  for (const id of [one, other]) assert.equal((await shopped.ask(`PUT /gift_card/${id}`, json)).status, 200);
+  await shopped.restart({ passMs: 59 * minuteMs });
+  assert.equal((await shopped.ask(`POST /gift_card/${one}/undo`)).gift_card.disabled_at, null);
+  await shopped.restart({ passMs: minuteMs });
+  const late = await shopped.ask(`POST /gift_card/${other}/undo`);
+  assert.equal(late.status, 422);
+  assert.match(late.text, /\/undo-window-closed"/);
+}); // prettier-ignore
+
+test('no code stands where it must not', () => shop.assertNoCodeLeaked());

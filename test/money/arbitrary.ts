@@ -1,0 +1,142 @@
+/** Steps of a random run: targets, days and instants are relative, so that a shortened run still means something. */
+
+import fc from 'fast-check';
+import { statusOf, type Changes, type Model } from '../harness/reference-model.ts';
+
+/** A number that names one of so many things, or nothing. */
+type Selector = number;
+
+/** Days from today; null: never. */
+type Expiry = number | null;
+
+/** Which versions of the card a caller names: `several` has the present one among them. */
+export type Naming = 'none' | 'current' | 'outdated' | 'several' | 'nothing';
+
+type OnCard = { readonly card: Selector; readonly naming: Naming };
+
+type Advance = {
+  readonly kind: 'advance';
+  /** By so many ms, or to so many ms after the instant at which something runs out next. */
+  readonly by: number;
+  readonly to: 'hold' | 'undo window' | null;
+};
+
+export type Step =
+  | { readonly kind: 'issue'; readonly amount: bigint; readonly expires: Expiry }
+  | ({
+      readonly kind: 'update';
+      readonly releaseHolds: boolean;
+      readonly changes: Omit<Changes, 'expiresOn'> & { readonly expires?: Expiry };
+    } & OnCard)
+  | ({ readonly kind: 'debit'; readonly amount: bigint; readonly partial: boolean } & OnCard)
+  | ({ readonly kind: 'credit'; readonly amount: bigint } & OnCard)
+  | ({ readonly kind: 'hold'; readonly amount: bigint; readonly seconds: number } & OnCard)
+  | { readonly kind: 'capture'; readonly hold: Selector; readonly amount: bigint | null }
+  | { readonly kind: 'void'; readonly hold: Selector }
+  | {
+      readonly kind: 'reverse';
+      readonly transfer: Selector;
+      readonly amount: bigint | null;
+      readonly maySell: boolean;
+    }
+  | ({ readonly kind: 'undo' } & OnCard)
+  | { readonly kind: 'expire' }
+  | Advance;
+
+const selectorsMax = 999;
+const selector = fc.integer({ min: 0, max: selectorsMax });
+
+/** The place that a selector names among so many; one in fifty names none. */
+export function resolve(selected: Selector, count: number): number {
+  return selected % 50 === 49 ? -1 : count - 1 - (Math.trunc(selected / 2) % Math.max(count, 1));
+}
+
+/** How far the clock moves. It never goes back. */
+export function advance(model: Model, { by, to }: Advance): number {
+  const ends =
+    to === 'hold'
+      ? model.holds.filter((hold) => statusOf(model, hold) === 'open').map(({ expiresAt }) => expiresAt)
+      : model.cards.flatMap(({ disabledAt }) =>
+          disabledAt === null ? [] : [disabledAt + model.undoWindowMs],
+        );
+  const waiting = ends.map((end) => end + by - model.now).filter((ms) => ms >= 0);
+  return to === null ? by : Math.min(...waiting, 60_000);
+}
+
+const amount = fc.oneof(
+  fc.bigInt({ min: 1n, max: 3_000n }),
+  fc.constantFrom(1n, 500n, 1_000n, 1_000n, 2_000n, 5_000n),
+);
+const amountOrNull = fc.option(amount, { freq: 2 });
+const expires = fc.constantFrom<Expiry[]>(null, null, -1, 0, 0, 1, 2);
+const onCard = {
+  card: selector,
+  naming: fc.constantFrom<Naming[]>('none', 'none', 'none', 'none', 'current', 'several', 'outdated', 'nothing'),
+}; // prettier-ignore
+const kind = <K extends Step['kind']>(name: K) => fc.constant(name);
+
+const changes = fc.record(
+  {
+    balance: fc.oneof(amount, fc.constant(0n)),
+    disable: fc.boolean(),
+    expires,
+    note: fc.constantFrom('one', 'two', null),
+  },
+  { requiredKeys: [] },
+);
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 1, arbitrary: fc.record({ kind: kind('issue'), amount, expires }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: kind('update'), releaseHolds: fc.boolean(), changes, ...onCard }),
+  },
+  { weight: 5, arbitrary: fc.record({ kind: kind('debit'), amount, partial: fc.boolean(), ...onCard }) },
+  { weight: 4, arbitrary: fc.record({ kind: kind('credit'), amount, ...onCard }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: kind('hold'),
+      amount,
+      seconds: fc.constantFrom(1, 60, 600, 900),
+      ...onCard,
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: kind('capture'), hold: selector, amount: amountOrNull }) },
+  { weight: 2, arbitrary: fc.record({ kind: kind('void'), hold: selector }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: kind('reverse'),
+      transfer: selector,
+      amount: amountOrNull,
+      maySell: fc.boolean(),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: kind('undo'), ...onCard }) },
+  { weight: 2, arbitrary: fc.record({ kind: kind('expire') }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: kind('advance'),
+      by: fc.constantFrom(0, 1_000, 60_000, 86_400_000),
+      to: fc.constant(null),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: kind('advance'),
+      by: fc.constantFrom(-1, 0, 1),
+      to: fc.constantFrom('hold' as const, 'undo window' as const),
+    }),
+  },
+);
+
+/** A run starts with a card, or most of it would name nothing. */
+export const steps: fc.Arbitrary<readonly Step[]> = fc
+  .tuple(
+    fc.record({ kind: kind('issue'), amount: fc.bigInt({ min: 2_000n, max: 4_000n }), expires }),
+    fc.array(step, { minLength: 1, maxLength: 59, size: 'max' }),
+  )
+  .map(([issued, others]) => [issued, ...others]);

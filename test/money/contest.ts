@@ -1,0 +1,205 @@
+/**
+ * A contest: callers that want something of the same cards at once. It is fair if what each of them is
+ * told, and what is left in the end, is what it would have been in some order one after another.
+ */
+
+import { systemChance } from '../../src/clock-and-chance.ts';
+import type { Context } from '../../src/context.ts';
+import { Fault } from '../../src/domain/fault.ts';
+import { effectOf } from '../../src/domain/ledger.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { keysOf } from '../../src/keys.ts';
+import { listCardHolds, listCardTransfers } from '../../src/service/history.ts';
+import { requireCard } from '../../src/service/money.ts';
+import { createStore } from '../../src/service/store.ts';
+import { verify } from '../../src/service/verify.ts';
+import { all, sql, type Script } from '../../src/storage/sql.ts';
+import type { Action } from '../harness/reference-model.ts';
+import { openStage, type Outcome, type Ran, type Stage } from '../harness/scheduler.ts';
+import type { TestClock } from '../harness/service.ts';
+import { newStore, stoppedClock } from './open-books.ts';
+import { perform, type Desk, type Done } from './service-under-test.ts';
+
+export type Ids = { readonly cards: number[]; readonly holds: number[]; readonly transfers: number[] };
+
+/** Where contests take place: a stage with one store. */
+export type Arena = Disposable & {
+  readonly stage: Stage;
+  readonly ctx: Context;
+  readonly store: Store;
+  readonly clock: TestClock;
+};
+
+export function openArena(): Arena {
+  const stage = openStage();
+  const clock = stoppedClock();
+  const keys = keysOf([{ id: 'test', secret: new Uint8Array(32).fill(7) }]);
+  const ctx: Context = { clock, chance: systemChance(clock), keys };
+  const store = stage.run(createStore(ctx, newStore));
+  return { stage, ctx, store, clock, [Symbol.dispose]: () => stage[Symbol.dispose]() };
+}
+
+/** What happens before the contest: actions one after another, and time that passes. */
+export type Preparation = readonly (Action | { readonly kind: 'pass'; readonly seconds: number })[];
+
+/** What a caller does. */
+export type Contender = (desk: ContestDesk) => Script<Done>;
+
+/** The desk knows the versions that the cards had before the contest. */
+export type ContestDesk = Desk & { readonly versions: readonly number[] };
+
+export type Contest = {
+  readonly preparation: Preparation;
+  readonly contenders: readonly Contender[];
+};
+
+/**
+ * What is wrong with a contest. `error`: a caller met an error that is no refusal. `books`: the ledger
+ * does not agree. `effect`: no order explains what was done and refused. `words`: only what a refusal
+ * tells besides its code (what is available, say) is explained by no order.
+ */
+export type Violation = { readonly kind: 'error' | 'books' | 'effect' | 'words'; readonly told: string };
+
+export type Verdict = {
+  /** Undefined if the contest was fair. */
+  readonly violation: Violation | undefined;
+  readonly ran: Pick<Ran<Done>, 'reruns' | 'deadlocks'>;
+};
+
+/** Prepares the stage, holds the contest in an order drawn from the chance, and undoes everything. */
+export function contend(arena: Arena, { preparation, contenders }: Contest, random: () => number): Verdict {
+  const { stage, ctx, store, clock } = arena;
+  const start = clock.now();
+  return stage.attempt(() => {
+    const ids: Ids = { cards: [], holds: [], transfers: [] };
+    for (const each of preparation) {
+      if (each.kind === 'pass') clock.advance(each.seconds * 1_000);
+      else prepare(stage, { ctx, store, places: ids }, each, ids);
+    }
+    const versions = ids.cards.map((id) => stage.run(requireCard(store.id, id)).version);
+    const desk: ContestDesk = { ctx, store, places: ids, versions };
+    const scripts = contenders.map((each) => () => each(desk));
+    const see = (outcomes: readonly Outcome<Done>[]): Seen => seenOf(stage, desk, outcomes);
+    const { ran, seen } = stage.attempt(() => {
+      const interleaved = stage.interleave(scripts, random);
+      return { ran: interleaved, seen: see(interleaved.outcomes) };
+    });
+    const inOrder = (order: readonly number[]): Seen =>
+      stage.attempt(() => see(stage.inTurn(scripts, order)));
+    const violation = judge(seen, ran, inOrder);
+    clock.advance(start - clock.now());
+    return { violation, ran };
+  });
+}
+
+function judge(
+  seen: Seen,
+  { outcomes, order }: Ran<Done>,
+  inOrder: (order: readonly number[]) => Seen,
+): Violation | undefined {
+  const hasBroken = outcomes.some((outcome) => 'thrown' in outcome && !(outcome.thrown instanceof Fault));
+  if (hasBroken) return { kind: 'error', told: seen.words };
+  if (!seen.agrees) return { kind: 'books', told: seen.words };
+  const serial = new Set<string>();
+  let hasEffect = false;
+  // The order in which they ended explains most contests.
+  for (const tried of [order, ...permutations(outcomes.length)]) {
+    const other = inOrder(tried);
+    if (other.words === seen.words) return undefined;
+    hasEffect ||= other.effect === seen.effect;
+    serial.add(`  in turn: ${other.words}`);
+  }
+  return { kind: hasEffect ? 'words' : 'effect', told: [`  at once: ${seen.words}`, ...serial].join('\n') };
+}
+
+/** Does an action before the contest; one that is refused is left out. */
+function prepare(stage: Stage, desk: Desk, action: Action, ids: Ids): void {
+  let done: Done = {};
+  try {
+    done = stage.run(perform(desk, action));
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+  }
+  if (action.kind === 'issue' && done.card) ids.cards.push(done.card.id);
+  if (action.kind === 'hold' && done.hold) ids.holds.push(done.hold.id);
+  if (done.transfer) ids.transfers.push(done.transfer.id);
+}
+
+/** What the callers were told and what is left, as texts without anything that was drawn. */
+type Seen = {
+  readonly effect: string;
+  /** With the words of refusals. */
+  readonly words: string;
+  /** Whether the ledger agrees with every balance. */
+  readonly agrees: boolean;
+};
+
+function seenOf(stage: Stage, desk: Desk, outcomes: readonly Outcome<Done>[]): Seen {
+  const left = desk.places.cards.map((cardId) => stage.run(stateOf(desk, cardId)));
+  const { mismatches } = stage.run(verify(5));
+  const write = (refusalOf: (error: unknown) => unknown): string => {
+    const told = outcomes.map((outcome) =>
+      'done' in outcome ? toldOf(outcome.done) : refusalOf(outcome.thrown),
+    );
+    return JSON.stringify({ told, left, ...(mismatches.length > 0 && { mismatches }) }, (_key, value: unknown) =>
+      typeof value === 'bigint' ? Number(value) : value,
+    );
+  };
+  return { effect: write(codeOf), words: write(wordsOf), agrees: mismatches.length === 0 };
+} // prettier-ignore
+
+function toldOf({ card, hold: held, transfer }: Done): unknown {
+  return {
+    ...(card && { version: card.version, balance: card.balance.minor, held: card.held.minor }),
+    ...(transfer && { [transfer.kind]: effectOf(transfer), after: transfer.balanceAfter.minor }),
+    ...(held && { hold: held.status, amount: held.amount.minor, captured: held.captured.minor }),
+  };
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Fault ? error.code : String(error);
+}
+
+function wordsOf(error: unknown): unknown {
+  return error instanceof Fault
+    ? { refused: error.code, ...error.extensions, errors: error.errors }
+    : String(error);
+}
+
+function* stateOf({ store }: Desk, cardId: number): Script<Record<string, unknown>> {
+  const key = { storeId: store.id, cardId };
+  const page = { limit: 1_000, before: null, after: null };
+  const card = yield* requireCard(store.id, cardId);
+  const transfers = (yield* listCardTransfers(key, page)).items.toReversed();
+  const holds = (yield* listCardHolds(key, page)).items;
+  const events = yield* all(sql<{ type: string; subject_version: bigint }>`
+    select type, subject_version from events
+    where store_id = ${store.id} and subject_id = ${cardId} order by subject_version, type`);
+  const { version, balance, held, disabledAt, expiresOn, note } = card;
+  const placeOf = (id: number | null): number => transfers.findIndex((transfer) => transfer.id === id);
+  return {
+    card: [version, balance.minor, held.minor, disabledAt !== null, expiresOn, note],
+    transfers: transfers.map((transfer) => [
+      transfer.kind,
+      effectOf(transfer),
+      ...(transfer.reverses === null ? [] : [placeOf(transfer.reverses)]),
+    ]),
+    holds: holds.map(({ amount, status, captured }) => [amount.minor, status, captured.minor].join(' ')).toSorted(),
+    events: events.map(({ type, subject_version: at }) => `${at} ${type}`),
+  };
+} // prettier-ignore
+
+function* permutations(count: number, chosen: readonly number[] = []): Generator<readonly number[]> {
+  if (chosen.length === count) yield chosen;
+  for (let next = 0; next < count; next += 1) {
+    if (!chosen.includes(next)) yield* permutations(count, [...chosen, next]);
+  }
+}
+
+/** An action as a contender. One that names the current version names the one from before the contest. */
+export function contender(action: Action): Contender {
+  return (desk) => {
+    const version = 'isCurrent' in action && action.isCurrent === true ? desk.versions[action.card] : undefined;
+    return perform(desk, action, version === undefined ? null : [version]);
+  };
+} // prettier-ignore

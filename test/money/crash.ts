@@ -1,0 +1,205 @@
+/**
+ * Kills a service again and again while customers do everything that can be done with their cards, and
+ * compares what it had acknowledged with what is there afterwards.
+ */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { readConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database.ts';
+import { scopes } from '../../src/domain/store.ts';
+import { createStore } from '../../src/service/store.ts';
+import { createToken } from '../../src/service/token.ts';
+import { verify } from '../../src/service/verify.ts';
+import { all, sql, type Script } from '../../src/storage/sql.ts';
+import { newCustomer, nothingAcknowledged, type Acknowledged, type Customer } from './customer.ts';
+import { newStore } from './open-books.ts';
+import { openTill, type Till } from './till.ts';
+
+export type CrashPlan = {
+  readonly rounds: number;
+  readonly random: () => number;
+  /** How long the service works before it is killed, in ms. */
+  readonly killAfter?: { readonly min: number; readonly max: number };
+  /** Modules that are loaded before the service, such as one that replaces a part of it. */
+  readonly imports?: readonly string[];
+};
+
+export type CrashReport = {
+  /** What was lost, done twice, or is off in the ledger. */
+  readonly complaints: readonly string[];
+  readonly acknowledged: number;
+  /** Requests that were not answered, and how many of them had been done nevertheless. */
+  readonly left: number;
+  readonly done: number;
+};
+
+const customersAtOnce = 16;
+const sharedCards = 3;
+
+const commandLine = join(import.meta.dirname, '../../src/cli.ts');
+
+type Environment = Readonly<Record<string, string>>;
+
+export async function crash({
+  rounds,
+  random,
+  killAfter = { min: 30, max: 800 },
+  imports = [],
+}: CrashPlan): Promise<CrashReport> {
+  const folder = mkdtempSync(join(tmpdir(), 'largesse-money-'));
+  const environment = { DATABASE_URL: `file:${join(folder, 'largesse.db')}`, PORT: '0', RATE_LIMIT: 'off' };
+  const complaints: string[] = [];
+  const complain = (complaint: string): void => void complaints.push(complaint);
+  const acknowledged = nothingAcknowledged();
+  let left = 0;
+  let done = 0;
+  try {
+    const token = await openStore(environment);
+    let customers: readonly Customer[] = [];
+    for (let round = 0; round <= rounds; round += 1) {
+      const { process: service, url } = await serve(environment, imports);
+      try {
+        const till = openTill(url, token);
+        if (round === 0) {
+          const shared = await issueShared(till, acknowledged);
+          customers = Array.from({ length: customersAtOnce }, (_, place) =>
+            newCustomer(`customer-${place}`, { shared, acknowledged, random, complain }),
+          );
+        }
+        left += customers.filter((customer) => customer.open()).length;
+        const decided = await Promise.all(customers.map((customer) => customer.decide(till)));
+        done += decided.filter(Boolean).length;
+        await compare(environment, acknowledged, { unanswered: 0, complain });
+        if (round === rounds) break;
+
+        const working = Promise.all(customers.map((customer) => customer.work(till)));
+        await wait(killAfter.min + random() * (killAfter.max - killAfter.min));
+        service.kill('SIGKILL');
+        await working;
+      } finally {
+        await end(service);
+      }
+      const unanswered = customers.filter((customer) => customer.open()).length;
+      await compare(environment, acknowledged, { unanswered, complain });
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return { complaints, acknowledged: acknowledged.requests, left, done };
+}
+
+async function openStore(environment: Environment): Promise<string> {
+  await using database = await openDatabase(readConfig(environment), { prepare: true });
+  const { ctx, storage } = database;
+  const store = await storage.write(() => createStore(ctx, { ...newStore, issueLimit: null }));
+  const { secret } = await storage.write(() => createToken(ctx, { store, name: 'test', scopes }));
+  return secret.reveal();
+}
+
+async function issueShared(till: Till, { balances }: Acknowledged): Promise<readonly number[]> {
+  for (let made = 0; made < sharedCards; made += 1) {
+    const { card } = await till({ line: 'POST /gift_card', json: { initial_value: '1000.00' } });
+    if (card) balances.set(card.id, card.balance);
+  }
+  return [...balances.keys()];
+}
+
+async function serve(
+  environment: Environment,
+  imports: readonly string[],
+): Promise<{ readonly process: ChildProcess; readonly url: string }> {
+  const options = imports.flatMap((path) => ['--import', path]);
+  const child = spawn(process.execPath, [...options, commandLine, 'serve'], {
+    env: { ...environment, LOG_LEVEL: 'info' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  const url = new Promise<string>((resolve, reject) => {
+    const hear = (part: Buffer): void => {
+      said += part.toString();
+      const [, address] = /"url":"([^"]+)".*"largesse serves"/.exec(said) ?? [];
+      if (address !== undefined) resolve(address);
+    };
+    child.stdout.on('data', hear);
+    child.stderr.on('data', hear);
+    child.once('exit', () => reject(new Error(`the service ended: ${said}`)));
+  });
+  return { process: child, url: await url };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+/** What is in the database, beside the service or after it. */
+function* stored(): Script<{
+  readonly mismatches: readonly unknown[];
+  readonly cards: readonly { id: bigint; balance: bigint; disabled_at: bigint | null }[];
+  readonly transfers: readonly { id: bigint; kind: string; effect: bigint }[];
+  readonly holds: readonly { id: bigint; status: string }[];
+}> {
+  const { mismatches } = yield* verify(5);
+  return {
+    mismatches,
+    cards: yield* all(sql`select id, balance, disabled_at from gift_cards`),
+    transfers: yield* all(sql`
+      select id, kind, case credit_account when 'card' then amount else -amount end as effect from transfers`),
+    holds: yield* all(sql`select id, status from holds`),
+  };
+}
+
+/**
+ * Compares what was acknowledged with what is there. As many requests as were not answered may have
+ * been done besides; none of them is there by half, which the ledger's own proof shows.
+ */
+async function compare(
+  environment: Environment,
+  acknowledged: Acknowledged,
+  { unanswered, complain }: { readonly unanswered: number; readonly complain: (complaint: string) => void },
+): Promise<void> {
+  await using database = await openDatabase(readConfig(environment), { prepare: false });
+  const { mismatches, cards, transfers, holds } = await database.storage.read(stored);
+  if (mismatches.length > 0) complain(`the ledger does not agree: ${JSON.stringify(mismatches)}`);
+
+  const effects = new Map(transfers.map(({ id, effect }) => [Number(id), effect]));
+  for (const [id, { card, amount }] of acknowledged.transactions) {
+    if (effects.get(id) !== amount) complain(`lost: transaction ${id} of ${amount} on the card ${card}`);
+  }
+  const count = (...kinds: readonly string[]): number =>
+    transfers.filter(({ kind }) => kinds.includes(kind)).length;
+  const there = {
+    transactions: count('debit', 'credit', 'capture', 'reversal'),
+    adjustments: count('adjustment'),
+    cards: cards.length,
+    holds: holds.length,
+  };
+  const told = {
+    transactions: acknowledged.transactions.size,
+    adjustments: acknowledged.adjustments,
+    cards: acknowledged.balances.size,
+    holds: acknowledged.holds.size,
+  };
+  const besides = Object.keys(told).map((name) => there[name as keyof typeof told] - told[name as keyof typeof told]);
+  if (besides.some((more) => more < 0) || besides.reduce((sum, more) => sum + more, 0) > unanswered)
+    complain(`${JSON.stringify(told)} were acknowledged, ${unanswered} unanswered, ${JSON.stringify(there)} are there`);
+  // Exactly what each card and hold must be is known once nothing is open any more.
+  if (unanswered > 0) return;
+  const held = new Map(holds.map(({ id, status }) => [Number(id), status]));
+  for (const [id, status] of acknowledged.holds) {
+    if (held.get(id) !== status) complain(`the hold ${id} is ${held.get(id)}, not ${status}`);
+  }
+  const balances = new Map(cards.map((card) => [Number(card.id), card]));
+  for (const [id, balance] of acknowledged.balances) {
+    const card = balances.get(id);
+    if (card?.balance !== balance) complain(`the card ${id} has ${card?.balance}, not ${balance}`);
+    if (card && (card.disabled_at !== null) !== acknowledged.disabled.has(id)) complain(`the card ${id} is disabled, or not, against what was told`);
+  }
+} // prettier-ignore

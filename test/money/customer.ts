@@ -1,0 +1,190 @@
+/**
+ * A customer who does everything that can be done with gift cards, one request after the other, each
+ * with an idempotency key, and writes down what was acknowledged. A request that was not answered is
+ * kept, to be sent again with its key.
+ */
+
+import {
+  capture,
+  debit,
+  decimal,
+  placeHold,
+  reverse,
+  voidHold,
+  type Reply,
+  type Request,
+  type Till,
+} from './till.ts';
+
+/** What a service has acknowledged to its customers. Amounts are minor units, signed by what they did to the balance. */
+export type Acknowledged = {
+  readonly balances: Map<number, bigint>;
+  readonly transactions: Map<number, { readonly card: number; readonly amount: bigint }>;
+  readonly holds: Map<number, string>;
+  readonly disabled: Set<number>;
+  adjustments: number;
+  requests: number;
+};
+
+export function nothingAcknowledged(): Acknowledged {
+  const none = { adjustments: 0, requests: 0 };
+  return { balances: new Map(), transactions: new Map(), holds: new Map(), disabled: new Set(), ...none };
+}
+
+/** A request with its key, and what its success means to the customer. */
+type Asked = {
+  readonly request: Request;
+  readonly key: string;
+  readonly onDone: (reply: Reply) => void;
+};
+
+export type Customer = {
+  /** Sent, and not answered. */
+  readonly open: () => boolean;
+  /** Goes on until a request is not answered. */
+  work(till: Till): Promise<void>;
+  /** Sends what was left open again. @returns whether it had been done before. */
+  decide(till: Till): Promise<boolean>;
+};
+
+/** Refusals that a customer must be ready for. */
+const ordinary: ReadonlySet<string | null> = new Set([
+  'insufficient-balance',
+  'invalid-parameter',
+  'card-disabled',
+  'undo-window-closed',
+  'hold-closed',
+  'reversal-exceeds-transaction',
+]);
+
+export function newCustomer(
+  name: string,
+  { shared, acknowledged, random, complain }: {
+    /** Cards of which several customers spend. */
+    readonly shared: readonly number[];
+    readonly acknowledged: Acknowledged;
+    readonly random: () => number;
+    readonly complain: (complaint: string) => void;
+  },
+): Customer {
+  let asked: Asked | undefined;
+  let requests = 0;
+  let own: number | undefined;
+  /** Of this customer: holds that were placed, transactions that may be reversed. */
+  const holds: { readonly id: number; readonly card: number }[] = [];
+  const transactions: number[] = [];
+  const below = (count: number): number => Math.floor(random() * count);
+  const amount = (): bigint => BigInt(1 + below(700));
+  const takeOne = <T>(values: T[]): T | undefined => values.splice(below(values.length), 1)[0];
+
+  const note = ({ card, transaction, hold }: Reply, request: Request): void => {
+    acknowledged.requests += 1;
+    if (hold) acknowledged.holds.set(hold.id, hold.status);
+    if (!card || !transaction) return;
+    if (acknowledged.transactions.has(transaction.id)) complain(`transaction ${transaction.id} was answered twice`);
+    acknowledged.transactions.set(transaction.id, { card: card.id, amount: transaction.amount });
+    acknowledged.balances.set(card.id, (acknowledged.balances.get(card.id) ?? 0n) + transaction.amount);
+    if (!request.line.endsWith('reverse')) transactions.push(transaction.id);
+  };
+  const nothing = (): void => undefined;
+
+  /** What is asked only of a card that nobody else spends of: its balance is known. */
+  const askOwn = (card: number): Omit<Asked, 'key'> => {
+    const line = `PUT /gift_card/${card}`;
+    switch (below(3)) {
+      case 0:
+        return {
+          request: { line, json: { balance: decimal(amount() * 5n) } },
+          onDone({ card: changed }) {
+            if (!changed || changed.balance === acknowledged.balances.get(card)) return;
+            acknowledged.balances.set(card, changed.balance);
+            acknowledged.adjustments += 1;
+          },
+        };
+      case 1:
+        return {
+          request: { line, json: { disable: true, release_holds: true } },
+          onDone() {
+            acknowledged.disabled.add(card);
+            for (const hold of holds.filter((each) => each.card === card)) acknowledged.holds.set(hold.id, 'voided');
+          },
+        };
+      default:
+        return { request: { line: `POST /gift_card/${card}/undo` }, onDone: () => void acknowledged.disabled.delete(card) };
+    }
+  };
+
+  const choose = (): Omit<Asked, 'key'> => {
+    if (own === undefined || below(60) === 0) {
+      return {
+        request: { line: 'POST /gift_card', json: { initial_value: '50.00' } },
+        onDone({ card }) {
+          if (!card) return;
+          own = card.id;
+          acknowledged.balances.set(card.id, card.balance);
+        },
+      };
+    }
+    if (acknowledged.disabled.has(own)) return { request: { line: `POST /gift_card/${own}/undo` }, onDone: undisable(own) };
+    const card = below(2) === 0 ? own : (shared[below(shared.length)] ?? own);
+    switch (below(9)) {
+      case 0:
+        return askOwn(own);
+      case 1:
+        return { request: { line: `POST /gift_card/${card}/credit`, json: { amount: decimal(amount()) } }, onDone: nothing };
+      case 2:
+      case 3: {
+        const onDone = ({ hold }: Reply): void => void (hold && holds.push({ id: hold.id, card }));
+        return { request: placeHold(card, amount()), onDone };
+      }
+      case 4: {
+        const hold = takeOne(holds);
+        if (hold) return { request: capture(hold.id, below(2) === 0 ? undefined : 1n), onDone: nothing };
+        break;
+      }
+      case 5: {
+        const hold = takeOne(holds);
+        if (hold) return { request: voidHold(hold.id), onDone: nothing };
+        break;
+      }
+      case 6: {
+        const transaction = takeOne(transactions);
+        if (transaction !== undefined) return { request: reverse(transaction, below(2) === 0 ? undefined : 1n), onDone: nothing };
+        break;
+      }
+      default:
+    }
+    return { request: debit(card, amount(), below(2) === 0), onDone: nothing };
+  };
+  const undisable = (card: number) => (): void => void acknowledged.disabled.delete(card);
+
+  const send = async (till: Till, { request, key, onDone }: Asked): Promise<Reply> => {
+    const reply = await till(request, key);
+    asked = undefined;
+    if (reply.status < 300) {
+      note(reply, request);
+      onDone(reply);
+    } else if (!ordinary.has(reply.code)) complain(`${request.line}: ${reply.status} ${reply.code}`);
+    return reply;
+  };
+
+  return {
+    open: () => asked !== undefined,
+    async work(till) {
+      for (;;) {
+        requests += 1;
+        asked = { ...choose(), key: `${name}-${requests}` };
+        try {
+          await send(till, asked);
+        } catch {
+          return;
+        }
+      }
+    },
+    async decide(till) {
+      if (!asked) return false;
+      const { isReplayed } = await send(till, asked);
+      return isReplayed;
+    },
+  };
+} // prettier-ignore

@@ -1,0 +1,225 @@
+/**
+ * Every operation on money, in any order, does what the reference model does: the same balances and
+ * holds, the same refusals, and nothing at all where it refuses.
+ *
+ * `MODEL_RUNS` sets the number of runs, `MODEL_SEED` the seed.
+ */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import { availableOf } from '../../src/domain/card.ts';
+import { effectOf } from '../../src/domain/ledger.ts';
+import { holdRecordOf } from '../../src/domain/record.ts';
+import { listCardTransfers } from '../../src/service/history.ts';
+import { showHold } from '../../src/service/hold.ts';
+import { presentCard, requireCard } from '../../src/service/money.ts';
+import type { Script } from '../../src/storage/sql.ts';
+import { apply, heldOf, statusOf, todayOf, type Action, type Model } from '../harness/reference-model.ts';
+import { advance, resolve, steps, type Naming, type Step } from './arbitrary.ts';
+import { assertVerified, hoursAheadOfUtc, newStore, openBooks, type Books } from './open-books.ts';
+import { perform, refusalOf, type Done } from './service-under-test.ts';
+
+const runs = Number(process.env['MODEL_RUNS'] ?? 60);
+const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
+
+/** What every test run must have done at least once. */
+const kinds = ['issue', 'update', 'debit', 'credit', 'hold', 'capture', 'void', 'reverse', 'undo', 'advance'];
+
+type Ids = { readonly cards: number[]; readonly holds: number[]; readonly transfers: number[] };
+
+type Pair = { readonly model: Model; readonly books: Books; readonly ids: Ids };
+
+function newPair(books: Books): Pair {
+  const model: Model = {
+    now: books.clock.now(),
+    undoWindowMs: newStore.undoWindowMinutes * 60_000,
+    limit: newStore.issueLimit?.minor ?? 0n,
+    hoursAheadOfUtc,
+    cards: [],
+    holds: [],
+    transfers: [],
+  };
+  return { model, books, ids: { cards: [], holds: [], transfers: [] } };
+}
+
+/** The card's version as it is stored; 0 if there is no such card. */
+function* versionOf(books: Books, id: number | undefined): Script<number> {
+  return id === undefined ? 0 : (yield* requireCard(books.store.id, id)).version;
+}
+
+/** The versions that a caller names, and whether the present one is among them. */
+function named(naming: Naming, version: number): readonly number[] | null {
+  switch (naming) {
+    case 'none':
+      return null;
+    case 'current':
+      return [version];
+    case 'outdated':
+      return [version - 1];
+    case 'several':
+      return [version, version - 1];
+    case 'nothing':
+      return [];
+  }
+}
+
+/** Does one step on both sides and compares what came of it. @returns what that was. */
+async function take({ model, books, ids }: Pair, step: Step): Promise<string> {
+  const { ctx, storage, store, clock } = books;
+  if (step.kind === 'advance') {
+    clock.advance(advance(model, step));
+    model.now = clock.now();
+    return 'advance';
+  }
+  const place = 'card' in step ? resolve(step.card, ids.cards.length) : undefined;
+  const before = await storage.read(() => versionOf(books, ids.cards[place ?? -1]));
+  const versions = 'naming' in step ? named(step.naming, before) : null;
+  const action: Action = toAction(model, ids, step, versions && versions.includes(before));
+  const told = JSON.stringify(action, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
+
+  const expected = apply(model, action);
+  const script = (): Script<Done> => perform({ ctx, store, places: ids }, action, versions);
+  const outcome = await storage.write(script).then(
+    (done) => ({ done }),
+    (error: unknown) => ({ refusal: refusalOf(error) }),
+  );
+  if (!('done' in outcome)) {
+    assert.deepEqual(outcome.refusal, expected, told);
+    const after = await storage.read(() => versionOf(books, ids.cards[place ?? -1]));
+    assert.equal(after, before, `${told} was refused, but changed the card`);
+    return `${action.kind} ${outcome.refusal.code}`;
+  }
+  assert.equal(expected, undefined, `${told} should have been refused`);
+  const { card, hold, transfer } = outcome.done;
+  if (action.kind === 'issue' && card) {
+    ids.cards.push(card.id);
+    const page = { limit: 2, before: null, after: null };
+    const { items } = await storage.read(() => listCardTransfers({ storeId: store.id, cardId: card.id }, page));
+    ids.transfers.push(...items.map(({ id }) => id));
+  } else if (transfer) ids.transfers.push(transfer.id);
+  else if (action.kind === 'update' && card && model.transfers.length > ids.transfers.length) {
+    const page = { limit: 1, before: null, after: null };
+    const { items } = await storage.read(() => listCardTransfers({ storeId: store.id, cardId: card.id }, page));
+    ids.transfers.push(...items.map(({ id }) => id));
+  }
+  if (action.kind === 'hold' && hold) ids.holds.push(hold.id);
+  return action.kind;
+} // prettier-ignore
+
+/** A step with its targets and days as the model knows them. */
+function toAction(model: Model, ids: Ids, step: Exclude<Step, { kind: 'advance' }>, isCurrent: boolean | null): Action {
+  switch (step.kind) {
+    case 'expire':
+      return step;
+    case 'issue':
+      return { ...step, expiresOn: step.expires === null ? null : todayOf(model, step.expires) };
+    case 'capture':
+    case 'void':
+      return { ...step, hold: resolve(step.hold, ids.holds.length) };
+    case 'reverse':
+      return { ...step, transfer: resolve(step.transfer, ids.transfers.length) };
+    case 'update': {
+      const { expires, ...others } = step.changes;
+      const day = expires === undefined ? {} : { expiresOn: expires === null ? null : todayOf(model, expires) };
+      return { ...step, card: resolve(step.card, ids.cards.length), isCurrent, changes: { ...others, ...day } };
+    }
+    case 'debit':
+    case 'credit':
+    case 'hold':
+    case 'undo':
+      return { ...step, card: resolve(step.card, ids.cards.length), isCurrent };
+  }
+} // prettier-ignore
+
+/** Compares everything that either side knows. */
+async function compare({ model, books, ids }: Pair): Promise<void> {
+  const { ctx, storage, store } = books;
+  const seen = await storage.read(function* () {
+    const cards = [];
+    const holds = [];
+    for (const id of ids.cards) cards.push(yield* presentCard(ctx, yield* requireCard(store.id, id)));
+    for (const id of ids.holds) holds.push((yield* showHold(ctx, store.id, id)).hold);
+    return { cards, holds };
+  });
+  assert.deepEqual(
+    seen.cards.map((card) => ({
+      balance: card.balance.minor,
+      held: card.held.minor,
+      available: availableOf(card).minor,
+      expiresOn: card.expiresOn,
+      disabledAt: card.disabledAt,
+      note: card.note,
+    })),
+    model.cards.map(({ balance, expiresOn, disabledAt, note }, place) => {
+      const held = heldOf(model, place);
+      return { balance, held, available: balance - held, expiresOn, disabledAt, note };
+    }),
+  );
+  assert.deepEqual(
+    seen.holds.map((hold) => ({
+      status: holdRecordOf(hold, ctx.clock.now()).status,
+      amount: hold.amount.minor,
+      captured: hold.captured.minor,
+      expiresAt: hold.expiresAt,
+    })),
+    model.holds.map((hold) => ({
+      status: statusOf(model, hold),
+      amount: hold.amount,
+      captured: hold.captured,
+      expiresAt: hold.expiresAt,
+    })),
+  );
+}
+
+/** The transfers of each card, oldest first, are those of the model. */
+async function compareHistory({ model, books, ids }: Pair): Promise<void> {
+  const { storage, store } = books;
+  for (const [place, cardId] of ids.cards.entries()) {
+    const page = { limit: 1_000, before: null, after: null };
+    const { items } = await storage.read(() => listCardTransfers({ storeId: store.id, cardId }, page));
+    assert.deepEqual(
+      items.toReversed().map((transfer) => ({
+        kind: transfer.kind,
+        effect: effectOf(transfer),
+        reverses: transfer.reverses,
+      })),
+      model.transfers
+        .filter(({ card }) => card === place)
+        .map(({ kind, effect, reverses }) => ({
+          kind,
+          effect,
+          reverses: reverses === null ? null : ids.transfers[reverses],
+        })),
+    );
+  }
+}
+
+test(`in ${runs} runs of up to 60 operations, every one does what the reference model does`, async (t) => {
+  t.diagnostic(`seed ${seed} (MODEL_SEED)`);
+  const taken = new Map<string, number>();
+  const property = fc.asyncProperty(steps, async (sequence) => {
+    await using books = await openBooks();
+    const pair = newPair(books);
+    for (const step of sequence) {
+      const outcome = await take(pair, step);
+      await compare(pair);
+      taken.set(outcome, (taken.get(outcome) ?? 0) + 1);
+    }
+    await compareHistory(pair);
+    const outstanding = pair.model.cards.reduce((sum, { balance }) => sum + balance, 0n);
+    assert.equal(await assertVerified(books.storage), outstanding);
+  });
+  await fc.assert(property, { numRuns: runs, seed });
+  for (const kind of kinds) assert.ok(taken.has(kind), `no ${kind} was ever done`);
+  t.diagnostic(
+    `${[...taken.values()].reduce((sum, times) => sum + times, 0)} operations, outcomes: ${tally(taken)}`,
+  );
+});
+
+function tally(taken: ReadonlyMap<string, number>): string {
+  return [...taken]
+    .toSorted(([left], [right]) => (left < right ? -1 : 1))
+    .map(([outcome, times]) => `${outcome} ${times}`)
+    .join(', ');
+}

@@ -1,0 +1,78 @@
+/** A database with one store, for scripts that are called without HTTP, and a clock that only the test moves. */
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../../src/config.ts';
+import { openDatabase, type Database } from '../../src/database.ts';
+import { currencyOf } from '../../src/domain/currency.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { createStore, type NewStore } from '../../src/service/store.ts';
+import { verify } from '../../src/service/verify.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import type { TestClock } from '../harness/service.ts';
+
+/** A clock that stands still until it is moved. */
+export function stoppedClock(start = Date.UTC(2027, 4, 14, 9, 30)): TestClock {
+  let now = start;
+  return {
+    now: () => now,
+    advance(ms) {
+      now += ms;
+    },
+  };
+}
+
+const currency = currencyOf('USD');
+
+export const newStore: NewStore = {
+  domain: 'flowers.example',
+  name: 'Flowers',
+  currency,
+  timeZone: 'Etc/GMT-9',
+  issueLimit: { minor: 5_000n, currency },
+  proxySecret: null,
+  requireSignature: false,
+  customerSearch: false,
+  undoWindowMinutes: 10,
+};
+
+/** Ahead of UTC, as `Etc/GMT-9` says the other way round. */
+export const hoursAheadOfUtc = 9;
+
+export type Books = AsyncDisposable & Database & { readonly store: Store; readonly clock: TestClock };
+
+export async function openBooks(): Promise<Books> {
+  const folder = mkdtempSync(join(tmpdir(), 'largesse-money-'));
+  const clock = stoppedClock();
+  const config = readConfig({ DATABASE_URL: `file:${join(folder, 'largesse.db')}` });
+  const database = await openDatabase(config, { prepare: true, clock });
+  const { ctx, storage } = database;
+  const store = await storage.write(() => createStore(ctx, newStore));
+  return {
+    ctx,
+    storage,
+    store,
+    clock,
+    async [Symbol.asyncDispose]() {
+      await database[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * Proves the ledger, and that what the accounts of each store have given and taken sums to nothing.
+ * @returns what is outstanding.
+ */
+export async function assertVerified(storage: Pick<Storage, 'read'>): Promise<bigint> {
+  const { stores, mismatches } = await storage.read(() => verify(10));
+  assert.deepEqual(mismatches, []);
+  assert.notEqual(stores.length, 0);
+  for (const { outstanding, accounts } of stores) {
+    const sum = Object.values(accounts).reduce((total, minor) => total + minor, outstanding);
+    assert.equal(sum, 0n, 'the accounts do not sum to nothing');
+  }
+  return stores.reduce((total, { outstanding }) => total + outstanding, 0n);
+}

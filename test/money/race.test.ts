@@ -1,0 +1,211 @@
+/** Many callers at once over HTTP want the same money: it is given once. Amounts are minor units. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { readConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database.ts';
+import { startService } from '../harness/service.ts';
+import { assertVerified } from './open-books.ts';
+import {
+  capture,
+  debit,
+  decimal,
+  openTill,
+  placeHold,
+  reverse,
+  voidHold,
+  type Reply,
+  type Request,
+} from './till.ts';
+
+const domain = 'flowers.example';
+
+async function openShop() {
+  const service = await startService({ stores: [{ domain, undoWindowMinutes: 0 }] });
+  const till = openTill(service.url, await service.token(domain));
+  const must = async (request: Request): Promise<Reply> => {
+    const reply = await till(request);
+    assert.ok(reply.status < 300, `${request.line}: ${reply.status} ${reply.code}`);
+    return reply;
+  };
+  return {
+    service,
+    till,
+    /** Asks all of it at once. */
+    together: (requests: readonly Request[]) => Promise.all(requests.map((request) => till(request))),
+    must,
+    async issue(value: bigint): Promise<number> {
+      const { card } = await must({ line: 'POST /gift_card', json: { initial_value: decimal(value) } });
+      assert.ok(card);
+      return card.id;
+    },
+    async hold(card: number, amount: bigint, seconds?: number): Promise<number> {
+      const { hold } = await must(placeHold(card, amount, seconds));
+      assert.ok(hold);
+      return hold.id;
+    },
+    async balance(id: number): Promise<bigint> {
+      const { card } = await must({ line: `GET /gift_card/${id}` });
+      assert.ok(card);
+      return card.balance;
+    },
+    held: (id: number) => Number(service.query('select held from gift_cards where id = ?', id)[0]?.['held']),
+    async verify(): Promise<void> {
+      await using database = await openDatabase(readConfig(service.environment), { prepare: false, clock: service.clock });
+      await assertVerified(database.storage);
+    },
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+  };
+} // prettier-ignore
+
+const succeeded = (replies: readonly Reply[]): readonly Reply[] =>
+  replies.filter(({ status }) => status < 300);
+
+/** How often each refusal was met. */
+function refusals(replies: readonly Reply[]): Readonly<Record<string, number>> {
+  const codes = replies.flatMap(({ code }) => (code === null ? [] : [code]));
+  return Object.fromEntries([...Map.groupBy(codes, (code) => code)].map(([code, all]) => [code, all.length]));
+}
+
+const moved = (replies: readonly Reply[]): bigint =>
+  replies.reduce((sum, { transaction }) => sum + (transaction?.amount ?? 0n), 0n);
+
+test('of 1,000 debits at once of a card that can afford 100, exactly 100 are done', async () => {
+  await using shop = await openShop();
+  const card = await shop.issue(10_000n);
+  const replies = await shop.together(Array.from({ length: 1_000 }, () => debit(card, 100n)));
+  assert.equal(succeeded(replies).length, 100);
+  assert.deepEqual(refusals(replies), { 'insufficient-balance': 900 });
+  const balances = succeeded(replies).map((reply) => Number(reply.card?.balance));
+  assert.deepEqual(
+    balances.toSorted((left, right) => left - right),
+    Array.from({ length: 100 }, (_, index) => index * 100),
+    'each was told a balance of its own',
+  );
+  assert.equal(await shop.balance(card), 0n);
+  await shop.verify();
+});
+
+test('of two captures of one hold at once exactly one is done, every time', async () => {
+  await using shop = await openShop();
+  for (let round = 0; round < 40; round += 1) {
+    const card = await shop.issue(2_000n);
+    const hold = await shop.hold(card, 1_500n);
+    const replies = await shop.together([capture(hold), capture(hold, 500n)]);
+    assert.deepEqual(refusals(replies), { 'hold-closed': 1 });
+    assert.equal(await shop.balance(card), 2_000n + moved(succeeded(replies)));
+    assert.equal(shop.held(card), 0);
+  }
+  await shop.verify();
+});
+
+test('of a capture and a void of one hold at once exactly one is done, every time', async () => {
+  await using shop = await openShop();
+  for (let round = 0; round < 40; round += 1) {
+    const card = await shop.issue(2_000n);
+    const hold = await shop.hold(card, 1_500n);
+    const both = [capture(hold), voidHold(hold)];
+    const replies = await shop.together(round % 2 === 0 ? both : both.toReversed());
+    assert.deepEqual(refusals(replies), { 'hold-closed': 1 });
+    const [winner] = succeeded(replies);
+    assert.equal(await shop.balance(card), winner?.hold?.status === 'captured' ? 500n : 2_000n);
+    assert.equal(shop.held(card), 0);
+  }
+  await shop.verify();
+});
+
+test('holds and debits at once of the last money never take it twice', async () => {
+  await using shop = await openShop();
+  for (let round = 0; round < 25; round += 1) {
+    const card = await shop.issue(1_000n);
+    const requests = [debit(card, 1_000n), placeHold(card, 1_000n), debit(card, 600n), placeHold(card, 600n)];
+    const replies = await shop.together(round % 2 === 0 ? requests : requests.toReversed());
+    assert.equal(succeeded(replies).length, 1);
+    assert.deepEqual(refusals(replies), { 'insufficient-balance': 3 });
+    const taken = shop.held(card) + Number(1_000n - (await shop.balance(card)));
+    assert.ok(taken === 1_000 || taken === 600, `${taken} was taken`);
+  }
+  await shop.verify();
+});
+
+test('100 partial debits at once take all there is and no more', async () => {
+  await using shop = await openShop();
+  const card = await shop.issue(5_050n);
+  const hold = await shop.hold(card, 50n);
+  const replies = await shop.together(Array.from({ length: 100 }, () => debit(card, 700n, true)));
+  assert.equal(moved(replies), -5_000n);
+  // Seven whole amounts, and once what was left.
+  assert.equal(succeeded(replies).length, 8);
+  assert.deepEqual(refusals(replies), { 'insufficient-balance': 92 });
+  await shop.must(capture(hold));
+  assert.equal(await shop.balance(card), 0n);
+  await shop.verify();
+});
+
+test('reversals at once of one debit give back what was taken and no more', async () => {
+  await using shop = await openShop();
+  const card = await shop.issue(3_000n);
+  for (const amount of [undefined, 700n, 1_000n]) {
+    const { transaction } = await shop.must(debit(card, 2_000n));
+    assert.ok(transaction);
+    const replies = await shop.together(Array.from({ length: 50 }, () => reverse(transaction.id, amount)));
+    const times = amount === undefined ? 1 : Number(2_000n / amount);
+    assert.equal(succeeded(replies).length, times);
+    assert.deepEqual(refusals(replies), { 'reversal-exceeds-transaction': 50 - times });
+    const rest = 2_000n - moved(replies);
+    assert.equal(await shop.balance(card), 3_000n - rest);
+    if (rest > 0n) await shop.must(reverse(transaction.id));
+  }
+  assert.equal(await shop.balance(card), 3_000n);
+  await shop.verify();
+});
+
+test('50 callers of one idempotency key move money once', async () => {
+  await using shop = await openShop();
+  const card = await shop.issue(10_000n);
+  const decide = async (): Promise<Reply> => {
+    for (;;) {
+      const reply = await shop.till(debit(card, 100n), 'one-key');
+      if (reply.code !== 'idempotency-key-in-use') return reply;
+      assert.equal(reply.status, 409);
+      await wait(5);
+    }
+  };
+  const replies = await Promise.all(Array.from({ length: 50 }, decide));
+  assert.equal(replies.filter(({ isReplayed }) => !isReplayed).length, 1);
+  assert.equal(new Set(replies.map(({ transaction }) => transaction?.id)).size, 1);
+  assert.ok(replies.every(({ status }) => status === 201));
+  assert.equal(await shop.balance(card), 9_900n);
+  await shop.verify();
+});
+
+test('at the instant at which a hold runs out its money goes to a capture or to debits, never to both', async (t) => {
+  await using shop = await openShop();
+  const { clock } = shop.service;
+  let captures = 0;
+  const rounds = 30;
+  for (let round = 0; round < rounds; round += 1) {
+    const card = await shop.issue(1_000n);
+    const hold = await shop.hold(card, 1_000n, 60);
+    clock.advance(60_000 - 25);
+    const ask = async (request: Request, place: number): Promise<Reply> => {
+      await wait(place * 2);
+      return shop.till(request);
+    };
+    const requests = Array.from({ length: 24 }, (_, place) =>
+      place % 2 === 0 && place >= (round % 12) * 2 ? capture(hold) : debit(card, 1_000n),
+    );
+    const replies = await Promise.all(requests.map(ask));
+    const done = succeeded(replies);
+    assert.equal(done.length, 1, JSON.stringify(refusals(replies)));
+    assert.equal(await shop.balance(card), 0n);
+    assert.equal(shop.held(card), 0);
+    const status = shop.service.query('select status from holds where id = ?', hold)[0]?.['status'];
+    const isCaptured = done[0]?.hold?.status === 'captured';
+    assert.equal(status, isCaptured ? 'captured' : 'expired');
+    captures += isCaptured ? 1 : 0;
+  }
+  t.diagnostic(`of ${rounds} holds ${captures} were captured in time, ${rounds - captures} ran out`);
+  await shop.verify();
+});

@@ -1,0 +1,75 @@
+/** Contests drawn from a chance: a card or two in some state, and a few callers who want the same of them. */
+
+import type { Action, Changes } from '../harness/reference-model.ts';
+import { contender, type Contest, type Preparation } from './contest.ts';
+
+export type RandomContest = Contest & {
+  /** What the contenders do. */
+  readonly actions: readonly Action[];
+};
+
+type Kind = Exclude<Action['kind'], 'issue'>;
+
+/** What contenders do, the more often the more races it has. */
+const menu: readonly [Kind, ...Kind[]] = [
+  'debit', 'debit', 'credit', 'hold', 'hold', 'capture', 'void', 'reverse', 'reverse', 'update', 'update', 'undo', 'expire',
+]; // prettier-ignore
+
+/** The day before, of and after the one on which contests take place. */
+const days = [null, '2027-05-13', '2027-05-14', '2027-05-15'] as const;
+
+/** Seconds between what comes before a contest: some holds run out in the meantime. */
+const pauseSeconds = 120;
+
+export function drawContest(random: () => number): RandomContest {
+  const below = (count: number): number => Math.floor(random() * count);
+  const oneOf = <T>(...values: readonly [T, ...T[]]): T => values[below(values.length)] ?? values[0];
+  const chance = (percent: number): boolean => below(100) < percent;
+  // Few different amounts, so that several callers want the last of it.
+  const amount = (): bigint => BigInt((1 + below(6)) * 500);
+  const cards = chance(25) ? 2 : 1;
+
+  const changes = (): Changes => ({
+    ...(chance(40) && { balance: oneOf(0n, amount(), amount()) }),
+    ...(chance(35) && { disable: chance(90) }),
+    ...(chance(25) && { expiresOn: oneOf(...days) }),
+    ...(chance(20) && { note: 'changed' }),
+  });
+  const draw = (kind: Kind, isContender: boolean): Action => {
+    const on = { card: below(cards), isCurrent: isContender && chance(20) ? true : null };
+    switch (kind) {
+      case 'debit':
+        return { kind, amount: amount(), partial: chance(40), ...on };
+      case 'credit':
+        return { kind, amount: amount(), ...on };
+      case 'hold':
+        return { kind, amount: amount(), seconds: oneOf(60, 600), ...on };
+      case 'capture':
+        return { kind, hold: below(3), amount: chance(50) ? null : amount() };
+      case 'void':
+        return { kind, hold: below(3) };
+      case 'reverse':
+        return { kind, transfer: below(3), amount: chance(50) ? null : amount(), maySell: true };
+      case 'update':
+        return { kind, changes: changes(), releaseHolds: chance(60), ...on };
+      case 'undo':
+        return { kind, ...on };
+      case 'expire':
+        return { kind };
+    }
+  };
+
+  const preparation: Preparation[number][] = [];
+  for (let card = 0; card < cards; card += 1) {
+    preparation.push({ kind: 'issue', amount: 3_000n, expiresOn: null });
+  }
+  const before = Array.from({ length: 2 + below(6) }, () =>
+    draw(oneOf('debit', 'credit', 'hold', 'hold', 'hold', 'capture', 'reverse'), false),
+  );
+  if (chance(60)) before.splice(below(before.length + 1), 0, draw('update', false));
+  preparation.push(...before);
+  if (chance(60))
+    preparation.splice(cards + below(before.length + 1), 0, { kind: 'pass', seconds: pauseSeconds });
+  const actions = Array.from({ length: 2 + below(4) }, () => draw(oneOf(...menu), true));
+  return { preparation, contenders: actions.map(contender), actions };
+}

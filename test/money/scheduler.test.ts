@@ -1,0 +1,151 @@
+/** The scheduler itself: it shows what PostgreSQL would show at READ COMMITTED, and nothing else. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { Rerun, one, run, sql, type Script } from '../../src/storage/sql.ts';
+import { openStage, seeded, type Ran, type Stage } from '../harness/scheduler.ts';
+
+const schedules = 300;
+
+type Row = { readonly id: bigint; readonly balance: bigint };
+
+/** A stage with two cards of 100. Nothing here needs a store. */
+function openTwoCards(): Stage {
+  const stage = openStage();
+  stage.run(
+    run(
+      sql`insert into stores (id, domain, name, currency, time_zone, require_signature, customer_search,
+        undo_window_minutes, demonstration, created_at, updated_at) values (1, 'a', 'a', 'USD', 'UTC', 0, 0, 0, 0, 1, 1)`,
+      ...[1, 2].map(
+        (id) => sql`insert into gift_cards (store_id, id, version, currency, initial_value, balance, held,
+          last_characters, created_at) values (1, ${id}, 1, 'USD', 100, 100, 0, 'abcd', 1)`,
+      ),
+    ),
+  );
+  return stage;
+}
+
+const read = (id: number): Script<Row> =>
+  one(sql<Row>`select id, balance from gift_cards where store_id = 1 and id = ${id}`);
+
+const add = (id: number, amount: number): Script<Row> =>
+  one(
+    sql<Row>`update gift_cards set balance = balance + ${amount} where store_id = 1 and id = ${id} returning id, balance`,
+  );
+
+/** Runs scripts in many orders, and what is to hold of each. */
+function inManyOrders<T>(
+  scripts: readonly (() => Script<T>)[],
+  check: (ran: Ran<T>, balances: readonly bigint[]) => void,
+): void {
+  using stage = openTwoCards();
+  for (let seed = 1; seed <= schedules; seed += 1) {
+    stage.attempt(() => {
+      const ran = stage.interleave(scripts, seeded(seed));
+      check(
+        ran,
+        [1, 2].map((id) => stage.run(read(id)).balance),
+      );
+    });
+  }
+}
+
+const done = <T>({ outcomes }: Ran<T>): readonly T[] =>
+  outcomes.flatMap((outcome) => ('done' in outcome ? [outcome.done] : []));
+
+test('nobody sees what is not committed, and a statement sees what was committed before it', () => {
+  const seen = new Set<string>();
+  inManyOrders<readonly bigint[]>(
+    [
+      function* () {
+        yield* add(1, 5);
+        yield* add(1, 5);
+        return [];
+      },
+      function* () {
+        return [(yield* read(1)).balance, (yield* read(1)).balance];
+      },
+    ],
+    (ran) => seen.add(String(done(ran)[1])),
+  );
+  assert.deepEqual(seen, new Set(['100,100', '100,110', '110,110']));
+});
+
+test('what a script throws away, others never see', () => {
+  inManyOrders<bigint>(
+    [
+      function* () {
+        yield* add(1, 5);
+        throw new Error('given up');
+      },
+      function* () {
+        return (yield* read(1)).balance;
+      },
+    ],
+    (ran, [balance]) => {
+      assert.deepEqual([...done(ran), balance], [100n, 100n]);
+    },
+  );
+});
+
+test('an update of a locked row waits, and adds to what was committed meanwhile', () => {
+  const adding = function* (): Script<bigint> {
+    yield* read(1);
+    return (yield* add(1, 10)).balance;
+  };
+  inManyOrders([adding, adding, adding], (ran, [balance]) => {
+    assert.equal(balance, 130n);
+    assert.deepEqual(new Set(done(ran)), new Set([110n, 120n, 130n]));
+    assert.equal(ran.reruns, 0);
+  });
+});
+
+test('two who wait for each other are told apart: one of them is run again', () => {
+  const both = (left: number, right: number) =>
+    function* (): Script<bigint> {
+      yield* add(left, 1);
+      return (yield* add(right, 1)).balance;
+    };
+  let deadlocks = 0;
+  inManyOrders([both(1, 2), both(2, 1)], (ran, balances) => {
+    assert.deepEqual(balances, [102n, 102n]);
+    assert.equal(ran.reruns, ran.deadlocks);
+    deadlocks += ran.deadlocks;
+  });
+  assert.ok(deadlocks > 0);
+});
+
+test('a script that asks for it is run again from its start, without what it wrote, and not for ever', () => {
+  let starts = 0;
+  inManyOrders<bigint>(
+    [
+      function* () {
+        starts += 1;
+        const { balance } = yield* add(1, 1);
+        if (starts % 3 !== 0) throw new Rerun('again');
+        return balance;
+      },
+      function* () {
+        yield* add(2, 1);
+        throw new Rerun('always');
+      },
+    ],
+    (ran, balances) => {
+      assert.deepEqual(balances, [101n, 100n]);
+      assert.equal(done(ran).length, 1);
+      assert.equal(ran.reruns, 2 + 5);
+    },
+  );
+});
+
+test('one seed gives one schedule', () => {
+  using stage = openTwoCards();
+  const adding = function* (): Script<bigint> {
+    yield* read(1);
+    return (yield* add(1, 10)).balance;
+  };
+  const runs = [7, 7, 8].map((seed) =>
+    stage.attempt(() => stage.interleave([adding, adding, adding, adding], seeded(seed)).order.join(' ')),
+  );
+  assert.equal(runs[0], runs[1]);
+});

@@ -1,0 +1,100 @@
+/** The service's scripts as the tests of money call them: an action in, what came of it out. */
+
+import assert from 'node:assert/strict';
+import type { Context } from '../../src/context.ts';
+import type { Card, CardChanges } from '../../src/domain/card.ts';
+import { Fault, Refusals, type FaultCode } from '../../src/domain/fault.ts';
+import type { Hold } from '../../src/domain/hold.ts';
+import type { Transfer } from '../../src/domain/ledger.ts';
+import type { Money } from '../../src/domain/money.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { issue, undo, update } from '../../src/service/card.ts';
+import { capture, expireHolds, placeHold, voidHold } from '../../src/service/hold.ts';
+import type { MoneyCommand } from '../../src/service/money.ts';
+import { credit, debit, reverse } from '../../src/service/spend.ts';
+import type { Script } from '../../src/storage/sql.ts';
+import type { Action } from '../harness/reference-model.ts';
+
+/** The ids behind the places by which actions name things. */
+export type Places = {
+  readonly cards: readonly number[];
+  readonly holds: readonly number[];
+  readonly transfers: readonly number[];
+};
+
+export type Desk = { readonly ctx: Context; readonly store: Store; readonly places: Places };
+
+/** What an action left: the card, and what was made on the way. */
+export type Done = { readonly card?: Card; readonly hold?: Hold; readonly transfer?: Transfer };
+
+/** An id that nothing has. */
+const nobody = 1;
+
+export const holdsClosedAtOnce = 50;
+
+/** The script of an action. `versions` are those that the caller names. */
+export function* perform(desk: Desk, action: Action, versions: readonly number[] | null = null): Script<Done> {
+  const { ctx, store, places } = desk;
+  const actor = 'test';
+  const on = (card: number): MoneyCommand => ({
+    store,
+    cardId: places.cards[card] ?? nobody,
+    actor,
+    reference: null,
+    note: null,
+    orderId: null,
+    versions,
+  });
+  const money = (minor: bigint): Money => ({ minor, currency: store.currency });
+  const moneyOrNull = (minor: bigint | null): Money | null => (minor === null ? null : money(minor));
+  switch (action.kind) {
+    case 'issue': {
+      const none = { customer: null, recipient: null, note: null, message: null, code: null };
+      const { expiresOn } = action;
+      return yield* issue(ctx, { store, apiClientId: null, actor, value: money(action.amount), expiresOn, ...none });
+    } // prettier-ignore
+    case 'update': {
+      const { balance, ...others } = action.changes;
+      const changes: CardChanges = { ...others, ...(balance !== undefined && { balance: money(balance) }) };
+      const asked = { changes, releaseHolds: action.releaseHolds, claims: new Map(), claimedCode: null };
+      return { card: yield* update(ctx, { ...on(action.card), ...asked, refusals: new Refusals() }) };
+    }
+    case 'debit':
+      return yield* debit(ctx, { ...on(action.card), amount: money(action.amount), partial: action.partial });
+    case 'credit':
+      return yield* credit(ctx, { ...on(action.card), amount: money(action.amount) });
+    case 'hold':
+      return yield* placeHold(ctx, { ...on(action.card), amount: money(action.amount), seconds: action.seconds });
+    case 'capture': {
+      const holdId = places.holds[action.hold] ?? nobody;
+      return yield* capture(ctx, { store, holdId, amount: moneyOrNull(action.amount), actor, note: null });
+    }
+    case 'void':
+      return yield* voidHold(ctx, { store, holdId: places.holds[action.hold] ?? nobody });
+    case 'reverse': {
+      const transferId = places.transfers[action.transfer] ?? nobody;
+      const amount = moneyOrNull(action.amount);
+      const scopes = action.maySell ? (['write_gift_cards', 'redeem_gift_cards'] as const) : (['redeem_gift_cards'] as const);
+      return yield* reverse(ctx, { store, transferId, amount, actor, note: null, scopes });
+    }
+    case 'undo':
+      return { card: yield* undo(ctx, on(action.card)) };
+    case 'expire':
+      yield* expireHolds(ctx, holdsClosedAtOnce);
+      return {};
+  }
+} // prettier-ignore
+
+/** A refusal as it can be compared: its code and what it tells. @throws the error itself, if it is no refusal. */
+export function refusalOf(error: unknown): {
+  readonly code: FaultCode;
+  readonly available?: bigint;
+  readonly reversible?: bigint;
+} {
+  if (!(error instanceof Fault)) throw error;
+  const told = Object.entries(error.extensions ?? {}).map(([name, text]) => {
+    assert.match(text, /^\d+\.\d\d$/, `${name} of ${error.code}`);
+    return [name, BigInt(text.replace('.', ''))] as const;
+  });
+  return { code: error.code, ...Object.fromEntries(told) };
+}
