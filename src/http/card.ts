@@ -101,9 +101,9 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
     refusalOf: () => unknown,
   });
 
-  const cardId = cardIdOf(exchange);
-  const versions = matchedVersions(request.headers['if-match'], cardId);
   return exchange.write(body, function* () {
+    const cardId = cardIdOf(exchange);
+    const versions = matchedVersions(request.headers['if-match'], cardId);
     const card = yield* update(ctx, {
       store,
       cardId,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
 import { issue } from '../../src/service/card.ts';
-import { fingerprintOf, idempotencyPeriodMs, once, type Answer } from '../../src/service/idempotency.ts';
+import { fingerprintsOf, idempotencyPeriodMs, once, type Answer } from '../../src/service/idempotency.ts';
 import { checkSearchBudget, countSearchMiss } from '../../src/service/search-budget.ts';
 import { eraseOutdated } from '../../src/service/upkeep.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
@@ -16,7 +16,7 @@ const day = 24 * 60 * 60 * 1_000;
 
 /** The use of a key for the request that the parts make. */
 function useOf({ ctx, store }: OpenStore, key: string, parts: readonly unknown[] = ['a request']) {
-  return { owner: { storeId: store.id, apiClientId: 3, key }, fingerprint: fingerprintOf(ctx, parts) };
+  return { owner: { storeId: store.id, apiClientId: 3, key }, fingerprints: fingerprintsOf(ctx, parts) };
 }
 
 /** Issues a card and answers with its code, as a creation does. */

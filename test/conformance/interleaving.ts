@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { issue, retrieve, update } from '../../src/service/card.ts';
-import { fingerprintOf, once, type Answer } from '../../src/service/idempotency.ts';
+import { fingerprintsOf, once, type Answer } from '../../src/service/idempotency.ts';
 import { createToken, rotateToken } from '../../src/service/token.ts';
 import { verify } from '../../src/service/verify.ts';
 import { findOrInsertCustomer } from '../../src/storage/customer.ts';
@@ -90,7 +90,7 @@ export function testInterleaving(factory: StorageFactory): void {
     const { storage, ctx, store } = opened;
     const use = {
       owner: { storeId: store.id, apiClientId: 1, key: 'key' },
-      fingerprint: fingerprintOf(ctx, ['a request']),
+      fingerprints: fingerprintsOf(ctx, ['a request']),
     };
     const work = function* (): Script<Answer> {
       yield* issue(ctx, issueCommand(store));

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { issue, retrieve, search, update } from '../../src/service/card.ts';
-import { fingerprintOf, once, type Answer } from '../../src/service/idempotency.ts';
+import { fingerprintsOf, once, type Answer } from '../../src/service/idempotency.ts';
 import { createStore } from '../../src/service/store.ts';
 import { createToken, tokenHash } from '../../src/service/token.ts';
 import { verify } from '../../src/service/verify.ts';
@@ -124,18 +124,18 @@ export function testStoresApart(factory: StorageFactory): void {
       { storeId: other.store.id, apiClientId: 1, key: 'key' },
     ];
     let runs = 0;
-    const fingerprint = fingerprintOf(ctx, ['the same request']);
+    const fingerprints = fingerprintsOf(ctx, ['the same request']);
     // oxlint-disable-next-line require-yield -- a script without a statement
     const script = function* (): Script<Answer> {
       runs += 1;
       return { status: 201, headers: {}, body: `answer ${runs}` };
     };
     for (const [index, owner] of owners.entries()) {
-      const outcome = await storage.write(() => once(ctx, { owner, fingerprint }, script));
+      const outcome = await storage.write(() => once(ctx, { owner, fingerprints }, script));
       assert.deepEqual([outcome.replayed, outcome.answer.body], [false, `answer ${index + 1}`]);
     }
     for (const [index, owner] of owners.entries()) {
-      const outcome = await storage.write(() => once(ctx, { owner, fingerprint }, script));
+      const outcome = await storage.write(() => once(ctx, { owner, fingerprints }, script));
       assert.deepEqual([outcome.replayed, outcome.answer.body], [true, `answer ${index + 1}`]);
     }
     assert.equal(runs, 3);

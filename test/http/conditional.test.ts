@@ -112,12 +112,14 @@ test('If-Match that names the card as it is lets an update through', async (t) =
 
 test('If-Match that names another version is a 412, whatever the update would have been', async (t) => {
   const { id, tag } = await issueWithTag();
-  const { tag: others } = await issueWithTag();
+  const { id: other, tag: others } = await issueWithTag();
+  await shop.ask(put(other), { json: { note: 'as often changed' } });
   await shop.accepts(put(id), { json: { note: 'changed' } }, { events: ['gift_card.updated note'] });
   const present = tag.replace('-1"', '-2"');
   const stale = [
     tag,
     others,
+    others.replace('-1"', '-2"'),
     '"x"',
     '',
     'nonsense',

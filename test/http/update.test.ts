@@ -414,7 +414,11 @@ test('disabling is final: again it is a 200 with the first time, and it cannot b
 
 test('on a disabled card balance and expires_on cannot change; note can', async () => {
   const { id } = await full();
-  await shop.accepts(put(id), { json: { disable: true } }, { events: ['gift_card.disabled disabled_at'] });
+  const { card: disabled } = await shop.accepts(
+    put(id),
+    { json: { disable: true } },
+    { events: ['gift_card.disabled disabled_at'] },
+  );
   const cannot = 'cannot change: the card is disabled';
   await shop.refuses(
     put(id),
@@ -441,7 +445,8 @@ test('on a disabled card balance and expires_on cannot change; note can', async 
     { json: { note: 'given back', balance: '40.00', expires_on: '2999-12-31', disable: true } },
     { events: ['gift_card.updated note'] },
   );
-  assert.equal(card.note, 'given back');
+  assert.deepEqual(card, { ...disabled, note: 'given back' });
+  assert.deepEqual(await shop.read(id), card);
 });
 
 test('balance and disable in one update: the balance first, then the disabling', async () => {

@@ -101,11 +101,11 @@ test('the query of a target begins after its first question mark', () => {
 });
 
 test('the first name that stands twice is found', () => {
-  assert.equal(findRepeated([]), undefined);
-  assert.equal(findRepeated([['a', '1'], ['b', '1']]), undefined); // prettier-ignore
-  assert.equal(findRepeated([['a', '1'], ['A', '1']]), undefined); // prettier-ignore
-  assert.equal(findRepeated([['a', '1'], ['b', '2'], ['b', '2'], ['a', '3']]), 'b'); // prettier-ignore
-  assert.equal(findRepeated([['', '1'], ['', '']]), ''); // prettier-ignore
-  assert.equal(findRepeated([['__proto__', '1'], ['toString', '1']]), undefined); // prettier-ignore
-  assert.equal(findRepeated([['__proto__', '1'], ['__proto__', '1']]), '__proto__'); // prettier-ignore
+  assert.deepEqual([...findRepeated([])], []);
+  assert.deepEqual([...findRepeated([['a', '1'], ['b', '1']])], []); // prettier-ignore
+  assert.deepEqual([...findRepeated([['a', '1'], ['A', '1']])], []); // prettier-ignore
+  assert.deepEqual([...findRepeated([['a', '1'], ['b', '2'], ['b', '2'], ['a', '3'], ['a', '4']])], ['b', 'a']); // prettier-ignore
+  assert.deepEqual([...findRepeated([['', '1'], ['', '']])], ['']); // prettier-ignore
+  assert.deepEqual([...findRepeated([['__proto__', '1'], ['toString', '1']])], []); // prettier-ignore
+  assert.deepEqual([...findRepeated([['__proto__', '1'], ['__proto__', '1']])], ['__proto__']); // prettier-ignore
 });
