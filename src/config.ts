@@ -87,6 +87,11 @@ export class ConfigError extends Error {
   }
 }
 
+/** A text as it may be told: an address without the credentials in it. */
+function withoutPassword(text: string): string {
+  return text.replace(/\/\/[^/]*@/, '//…@');
+}
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads variables and collects what is wrong with them. An empty variable counts as absent. */
@@ -104,7 +109,7 @@ class Reader {
     if (text === undefined || text === '') return absent;
     const value = parse(text);
     if (value !== undefined) return value;
-    this.problems.push(`${name}=${text}: takes ${takes}`);
+    this.problems.push(`${name}=${withoutPassword(text)}: takes ${takes}`);
     return absent;
   }
 

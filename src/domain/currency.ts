@@ -20,10 +20,15 @@ const notMoney = new Set([
   'XAG', 'XAU', 'XBA', 'XBB', 'XBC', 'XBD', 'XDR', 'XPD', 'XPT', 'XSU', 'XTS', 'XUA', 'XXX',
 ]); // prettier-ignore
 
+/** What ISO 4217 has added since the package's table of June 2024 (amendment 176: the Caribbean guilder). */
+const added: readonly Currency[] = [{ code: 'XCG', decimals: 2 }];
+
 const currencies: ReadonlyMap<string, Currency> = new Map(
   iso4217.data
     .filter((entry) => !notMoney.has(entry.code))
-    .map((entry) => [entry.code, Object.freeze({ code: entry.code, decimals: entry.digits })]),
+    .map((entry): Currency => ({ code: entry.code, decimals: entry.digits }))
+    .concat(added)
+    .map((currency) => [currency.code, Object.freeze(currency)]),
 );
 
 /** The currency of an ISO 4217 code (upper case), or undefined. The same object every time. */

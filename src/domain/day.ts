@@ -37,7 +37,9 @@ export function formatInstant(instant: number): string {
   return Temporal.Instant.fromEpochMilliseconds(instant).toString({ smallestUnit: 'second' });
 }
 
+/** Whether a text names a time zone. An offset names none: it knows no daylight saving. */
 export function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
   try {
     Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name);
     return true;

@@ -12,6 +12,8 @@ import { accepted, refused, type Parsed } from './parsed.ts';
 /** Characters of an address, as SMTP limits a path (RFC 5321, 4.5.3.1.3, erratum 1690). */
 export const emailLengthMax = 254;
 
+const unusual = /["\\\s\p{Cc}]/u;
+
 export type EmailAddress = {
   /** As given, without surrounding space. */
   readonly address: string;
@@ -23,7 +25,8 @@ export function parseEmail(value: unknown): Parsed<EmailAddress> {
   if (typeof value !== 'string') return refused('must be an e-mail address');
   const address = value.replaceAll(/^[ \t]+|[ \t]+$/g, '');
   if (address.length > emailLengthMax) return refused(`must have at most ${emailLengthMax} characters`);
-  if (!address.isWellFormed() || !isEmail.default(address))
+  // The syntax allows nearly anything in a quoted local part, line breaks too: nobody has such an address.
+  if (!address.isWellFormed() || unusual.test(address) || !isEmail.default(address))
     return refused('must be one valid e-mail address');
   return accepted({ address, key: emailKey(address) });
 }

@@ -55,6 +55,8 @@ export type FaultOptions = {
   readonly errors?: FieldErrors;
   /** Members that the answer has besides the usual ones, by their wire names. */
   readonly extensions?: Readonly<Record<string, string>>;
+  /** The scopes any one of which would do. */
+  readonly scopes?: readonly string[];
   /** Whole seconds after which the same request may succeed. */
   readonly retryAfterSeconds?: number;
   readonly cause?: unknown;
@@ -67,6 +69,7 @@ export class Fault extends Error {
   readonly detail: string | undefined;
   readonly errors: FieldErrors | undefined;
   readonly extensions: Readonly<Record<string, string>> | undefined;
+  readonly scopes: readonly string[] | undefined;
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: FaultCode, options: FaultOptions = {}) {
@@ -75,6 +78,7 @@ export class Fault extends Error {
     this.detail = options.detail;
     this.errors = options.errors;
     this.extensions = options.extensions;
+    this.scopes = options.scopes;
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }

@@ -23,6 +23,7 @@ import { findOpenDemonstrationStore, identify, type Identity } from '../service/
 import { parseToken, type PresentedToken } from '../service/token.ts';
 import type { Storage } from '../storage/storage.ts';
 import { openProxySecret, type StoreRecord } from '../storage/store.ts';
+import { isForwarded } from './forwarded.ts';
 
 export type Caller = {
   readonly store: Store;
@@ -197,10 +198,4 @@ async function enterDevelopment(storage: Storage, { headers }: FastifyRequest): 
 
 function hostName(host: string): string {
   return host.replace(/:\d{1,5}$/, '');
-}
-
-function isForwarded(headers: FastifyRequest['headers']): boolean {
-  return ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'].some(
-    (name) => headers[name] !== undefined,
-  );
 }

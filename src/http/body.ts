@@ -85,22 +85,25 @@ function parseJson(text: string): Entries {
     throw new Fault('invalid-body', { detail: 'The body is not valid JSON.' });
   }
   if (!isObject(value)) throw new Fault('invalid-body', { detail: 'The body is not an object.' });
-  refuseRepeated(findRepeatedName(text));
+  refuseRepeated(findRepeatedNames(text));
   return Object.entries(value);
 }
 
-function refuseRepeated(name: string | undefined): void {
-  if (name !== undefined) throw new Fault('invalid-body', { errors: { [name]: ['is given twice'] } });
+function refuseRepeated(names: ReadonlySet<string>): void {
+  if (names.size === 0) return;
+  const errors = Object.fromEntries([...names].map((name) => [name, ['is given twice']]));
+  throw new Fault('invalid-body', { errors });
 }
 
 const jsonToken = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g;
 
 /**
- * The first name that stands twice in one object of a JSON text, which is known to be well-formed.
+ * The names that stand more than once in one object of a JSON text, which is known to be well-formed.
  * `JSON.parse` takes the last of them in silence, others the first: two readers of one body would
  * disagree about an amount.
  */
-function findRepeatedName(text: string): string | undefined {
+function findRepeatedNames(text: string): ReadonlySet<string> {
+  const repeated = new Set<string>();
   const objects: Set<string>[] = [];
   let last = '';
   for (const [token] of text.matchAll(jsonToken)) {
@@ -109,11 +112,11 @@ function findRepeatedName(text: string): string | undefined {
     else if (token === ':') {
       const name = JSON.parse(last) as string;
       const names = objects.at(-1);
-      if (names?.has(name)) return name;
+      if (names?.has(name)) repeated.add(name);
       names?.add(name);
     } else last = token;
   }
-  return undefined;
+  return repeated;
 }
 
 /** A number of up to 15 digits without an exponent is exact; only longer ones are worth the slower way. */

@@ -104,9 +104,9 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
     refusalOf: () => unknownParameter,
   });
 
-  const cardId = idOf(exchange, 'gift_card_id');
-  const versions = matchedVersions(request.headers['if-match'], cardId);
   return exchange.write(body, function* () {
+    const cardId = idOf(exchange, 'gift_card_id');
+    const versions = matchedVersions(request.headers['if-match'], cardId);
     const card = yield* update(ctx, {
       store,
       cardId,

@@ -30,7 +30,7 @@ export function matchedVersions(ifMatch: string | undefined, cardId: number): re
   const tags = listTags(ifMatch, { weak: false });
   if (tags === '*') return null;
   return tags.flatMap((tag) => {
-    const [, id, version] = /^(\d+)-(\d+)$/.exec(tag) ?? [];
+    const [, id, version] = /^([1-9]\d*)-([1-9]\d*)$/.exec(tag) ?? [];
     return Number(id) === cardId ? [Number(version)] : [];
   });
 }

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import type { QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, type FaultCode, type Refusals } from '../domain/fault.ts';
 import { InexactNumber } from '../domain/money.ts';
-import { fingerprintOf, once, type Answer, type KeyUse, type Outcome } from '../service/idempotency.ts';
+import { fingerprintsOf, once, type Answer, type KeyUse, type Outcome } from '../service/idempotency.ts';
 import type { Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Caller } from './auth.ts';
@@ -59,7 +59,7 @@ export function exchangeOf(
       if (keysInFlight.size >= keysInFlightMax) throw new Fault('overloaded', { retryAfterSeconds: 1 });
       keysInFlight.add(name);
       try {
-        const fingerprint = fingerprintOf(ctx, [
+        const fingerprints = fingerprintsOf(ctx, [
           request.method,
           pathOf(request),
           request.headers['if-match'] ?? null,
@@ -67,7 +67,7 @@ export function exchangeOf(
         ]);
         const { answer, replayed } = await writeOnce(
           { ctx, storage, basePath, requestId: request.id },
-          { owner, fingerprint },
+          { owner, fingerprints },
           script,
         );
         return replayed
@@ -126,12 +126,16 @@ function pathOf({ url }: FastifyRequest): string {
   return url.split('?', 1)[0] ?? url;
 }
 
-/** The parameters in an order that does not depend on how they were sent. A nested value is refused anyway. */
+/**
+ * The parameters in an order and notation that do not depend on how they were sent, as JSON or as
+ * a form. A nested value is refused anyway.
+ */
 function sortedParameters({ parameters }: Body): unknown {
   return [...parameters]
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
     .map(([name, value]) => {
       if (value instanceof InexactNumber) return [name, value.source];
-      return [name, typeof value === 'object' && value !== null ? 'nested' : value];
+      if (typeof value === 'object') return [name, value === null ? null : 'nested'];
+      return [name, typeof value === 'string' ? value : JSON.stringify(value)];
     });
 }

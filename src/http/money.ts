@@ -45,18 +45,18 @@ export async function postRedeem(exchange: Exchange): Promise<Answer> {
   });
   const budgets = lookupBudgets(exchange);
   await storage.read(() => checkMissBudgets(ctx, caller.store.id, budgets));
+  let hasMissed = false;
   try {
     return await exchange.write(body, function* () {
       const { code, amount, partial = false, ...beside } = values();
       const card = yield* lookUp(ctx, { store: caller.store, code, usableOnly: !mayRead(exchange) });
+      hasMissed = !card;
       if (!card) throw new Fault('not-found');
       return moved(201, yield* debit(ctx, { ...moneyCommand(exchange, card.id, beside), amount, partial }));
     });
-  } catch (error) {
-    if (error instanceof Fault && error.code === 'not-found') {
-      await storage.write(() => countMiss(ctx, caller.store.id, budgets));
-    }
-    throw error;
+  } finally {
+    // A miss that is answered again under its idempotency key is no new one: then the script did not run.
+    if (hasMissed) await storage.write(() => countMiss(ctx, caller.store.id, budgets));
   }
 }
 
@@ -64,8 +64,8 @@ export async function postRedeem(exchange: Exchange): Promise<Answer> {
 export async function postDebit(exchange: Exchange): Promise<Answer> {
   const { ctx } = exchange;
   const { body, values } = readBody(exchange, 'transaction', { ...spending, partial: parameters.partial });
-  const cardId = idOf(exchange, 'gift_card_id');
   return exchange.write(body, function* () {
+    const cardId = idOf(exchange, 'gift_card_id');
     const { amount, partial = false, ...beside } = values();
     return moved(201, yield* debit(ctx, { ...moneyCommand(exchange, cardId, beside), amount, partial }));
   });
@@ -75,8 +75,8 @@ export async function postDebit(exchange: Exchange): Promise<Answer> {
 export async function postCredit(exchange: Exchange): Promise<Answer> {
   const { ctx } = exchange;
   const { body, values } = readBody(exchange, 'transaction', spending);
-  const cardId = idOf(exchange, 'gift_card_id');
   return exchange.write(body, function* () {
+    const cardId = idOf(exchange, 'gift_card_id');
     const { amount, ...beside } = values();
     return moved(201, yield* credit(ctx, { ...moneyCommand(exchange, cardId, beside), amount }));
   });
@@ -86,8 +86,8 @@ export async function postCredit(exchange: Exchange): Promise<Answer> {
 export async function postHold(exchange: Exchange): Promise<Answer> {
   const { ctx, basePath } = exchange;
   const { body, values } = readBody(exchange, 'hold', { ...spending, expires_in: parameters.expiresIn });
-  const cardId = idOf(exchange, 'gift_card_id');
   return exchange.write(body, function* () {
+    const cardId = idOf(exchange, 'gift_card_id');
     const { amount, expires_in: seconds = holdSecondsDefault, ...beside } = values();
     const held = yield* placeHold(ctx, { ...moneyCommand(exchange, cardId, beside), amount, seconds });
     const made = shown(exchange, 201, held);
@@ -110,10 +110,17 @@ export async function postCapture(exchange: Exchange): Promise<Answer> {
     amount: parameters.optionalAmount,
     note: parameters.note,
   });
-  const holdId = idOf(exchange, 'hold_id');
   return exchange.write(body, function* () {
+    const holdId = idOf(exchange, 'hold_id');
     const { amount = null, note = null } = values();
-    const taken = yield* capture(ctx, { store, holdId, actor, amount, note });
+    const taken = yield* capture(ctx, {
+      store,
+      holdId,
+      actor,
+      amount,
+      note,
+      versionsOf: versionsOf(exchange),
+    });
     return answer(
       201,
       {
@@ -130,10 +137,14 @@ export async function postCapture(exchange: Exchange): Promise<Answer> {
 export async function postVoid(exchange: Exchange): Promise<Answer> {
   const { ctx, caller } = exchange;
   const { body, values } = readBody(exchange, 'hold', {});
-  const holdId = idOf(exchange, 'hold_id');
   return exchange.write(body, function* () {
+    const holdId = idOf(exchange, 'hold_id');
     values();
-    return shown(exchange, 200, yield* voidHold(ctx, { store: caller.store, holdId }));
+    return shown(
+      exchange,
+      200,
+      yield* voidHold(ctx, { store: caller.store, holdId, versionsOf: versionsOf(exchange) }),
+    );
   });
 }
 
@@ -145,10 +156,21 @@ export async function postReverse(exchange: Exchange): Promise<Answer> {
     amount: parameters.optionalAmount,
     note: parameters.note,
   });
-  const transferId = idOf(exchange, 'transaction_id');
   return exchange.write(body, function* () {
+    const transferId = idOf(exchange, 'transaction_id');
     const { amount = null, note = null } = values();
-    return moved(201, yield* reverse(ctx, { store, transferId, amount, actor, note, scopes }));
+    return moved(
+      201,
+      yield* reverse(ctx, {
+        store,
+        transferId,
+        amount,
+        actor,
+        note,
+        scopes,
+        versionsOf: versionsOf(exchange),
+      }),
+    );
   });
 }
 
@@ -156,9 +178,9 @@ export async function postReverse(exchange: Exchange): Promise<Answer> {
 export async function postUndo(exchange: Exchange): Promise<Answer> {
   const { ctx, caller, request } = exchange;
   const { body, values } = readBody(exchange, 'gift_card', {});
-  const cardId = idOf(exchange, 'gift_card_id');
-  const versions = matchedVersions(request.headers['if-match'], cardId);
   return exchange.write(body, function* () {
+    const cardId = idOf(exchange, 'gift_card_id');
+    const versions = matchedVersions(request.headers['if-match'], cardId);
     values();
     const card = yield* undo(ctx, { store: caller.store, cardId, versions });
     return answer(200, { gift_card: recordOf(card) }, card);
@@ -226,8 +248,13 @@ function refuseCurrency(asked: unknown, { caller }: Exchange): void {
   }
 }
 
+/** Reads `If-Match` once the card is known. */
+function versionsOf({ request }: Exchange): (cardId: number) => readonly number[] | null {
+  return (cardId) => matchedVersions(request.headers['if-match'], cardId);
+}
+
 function moneyCommand(
-  { caller, request }: Exchange,
+  exchange: Exchange,
   cardId: number,
   values: {
     readonly reference?: string | null;
@@ -235,6 +262,7 @@ function moneyCommand(
     readonly order_id?: number | null;
   },
 ): MoneyCommand {
+  const { caller } = exchange;
   return {
     store: caller.store,
     cardId,
@@ -242,7 +270,7 @@ function moneyCommand(
     reference: values.reference ?? null,
     note: values.note ?? null,
     orderId: values.order_id ?? null,
-    versions: matchedVersions(request.headers['if-match'], cardId),
+    versions: versionsOf(exchange)(cardId),
   };
 }
 

@@ -237,7 +237,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     tag: 'Money',
     summary: 'Redeem a gift card by its code',
     description: 'Looks up and debits in one step, for a counter. What holds for the two holds for it.',
-    parameters: [],
+    parameters: [ifMatch],
     body: {
       schema: 'Redeem',
       wrapper: 'transaction',
@@ -361,7 +361,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     summary: 'Capture a hold',
     description:
       'Debits part or all of what the hold reserves; the rest is released. A hold is captured once. It may be captured after the card has expired, but not after the hold has.',
-    parameters: [],
+    parameters: [ifMatch],
     body: { schema: 'Capture', wrapper: 'transaction', example: { amount: '8.00' }, isRequired: false },
     success: {
       status: 201,
@@ -385,7 +385,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
       },
       headers: etag,
     },
-    faults: ['not-found', 'hold-closed', 'hold-expired'],
+    faults: ['not-found', 'precondition-failed', 'hold-closed', 'hold-expired'],
     sample: texts.curl('POST', `/holds/${texts.ids.hold_id}/capture`, {
       body: '{"amount": "8.00"}',
       key: 'checkout-77-capture',
@@ -395,7 +395,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     tag: 'Holds',
     summary: 'Void a hold',
     description: 'Releases what the hold reserves.',
-    parameters: [],
+    parameters: [ifMatch],
     body: { schema: 'Nothing', wrapper: 'hold', example: {}, isRequired: false },
     success: {
       ...shownHold,
@@ -406,7 +406,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
         gift_card: examples.spendable,
       },
     },
-    faults: ['not-found', 'hold-closed', 'hold-expired'],
+    faults: ['not-found', 'precondition-failed', 'hold-closed', 'hold-expired'],
     sample: texts.curl('POST', `/holds/${texts.ids.hold_id}/void`),
   },
   listTransactions: {
@@ -445,7 +445,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     summary: 'Reverse a transaction',
     description:
       'Gives back a debit or capture, wholly or in parts, never more than was taken; or takes back a credit, never more than is available. Taking back a credit needs `write_gift_cards`, the others `redeem_gift_cards`. A card that has expired since gets its money back all the same; a disabled one does not.',
-    parameters: [],
+    parameters: [ifMatch],
     body: {
       schema: 'Reverse',
       wrapper: 'transaction',

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isLoopback } from '../config.ts';
 import { Fault } from '../domain/fault.ts';
 import { sameBytes } from '../keys.ts';
+import { isForwarded } from './forwarded.ts';
 import { openApiDocument } from './openapi.ts';
 import { renderReference } from './reference/reference.ts';
 import { pagePaths } from './routes.ts';
@@ -61,6 +62,5 @@ function mayReadMetrics({ socket, headers }: FastifyRequest, { config }: Service
     const presented = Buffer.from(headers.authorization ?? '');
     return sameBytes(presented, Buffer.from(`Bearer ${config.metricsToken.reveal()}`));
   }
-  const isForwarded = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined;
-  return !isForwarded && isLoopback((socket.remoteAddress ?? '').replace('::ffff:', ''));
+  return !isForwarded(headers) && isLoopback((socket.remoteAddress ?? '').replace('::ffff:', ''));
 }

@@ -186,7 +186,9 @@ export function problemBody(
     type: `${basePath}${problemPath(fault.code)}`,
     title,
     status,
-    detail: fault.detail ?? detail,
+    detail:
+      fault.detail ??
+      (fault.scopes ? `The access token lacks the scope ${fault.scopes.join(' or ')}.` : detail),
     errors: fault.errors ?? title,
     ...fault.extensions,
     request_id: requestId,
@@ -203,12 +205,16 @@ export function problemHeaders(fault: Fault): Record<string, string> {
   };
 }
 
-function challenge({ code }: Fault): Record<string, string> {
+function challenge({ code, scopes = [] }: Fault): Record<string, string> {
   switch (code) {
     case 'unauthenticated':
       return { 'www-authenticate': 'Bearer realm="largesse"' };
     case 'invalid-signature':
       return { 'www-authenticate': 'Bearer realm="largesse", AppProxy realm="largesse"' };
+    case 'insufficient-scope':
+      return {
+        'www-authenticate': `Bearer realm="largesse", error="insufficient_scope", scope="${scopes.join(' ')}"`,
+      };
     default:
       return {};
   }

@@ -38,12 +38,13 @@ export function queryOf(target: string): string {
   return start < 0 ? '' : target.slice(start + 1);
 }
 
-/** The first name that stands twice, or undefined. */
-export function findRepeated(parameters: readonly QueryParameter[]): string | undefined {
+/** The names that stand more than once, each once. */
+export function findRepeated(parameters: readonly QueryParameter[]): ReadonlySet<string> {
   const seen = new Set<string>();
+  const repeated = new Set<string>();
   for (const [name] of parameters) {
-    if (seen.has(name)) return name;
+    if (seen.has(name)) repeated.add(name);
     seen.add(name);
   }
-  return undefined;
+  return repeated;
 }

@@ -5,6 +5,7 @@
  * credential, the rate limit, the scope; only then is a body read.
  */
 
+import type { IncomingMessage } from 'node:http';
 import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
@@ -47,6 +48,7 @@ export function createServer(services: Services): FastifyInstance {
     genReqId: ({ headers }) => saneRequestId(headers['x-request-id']) ?? ctx.chance.requestId(),
     // Requests are logged by the hook below, one line each.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    rewriteUrl: (request) => originForm(request),
     trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
     bodyLimit: limits.bodyBytesMax,
     requestTimeout: limits.requestTimeoutMs,
@@ -57,6 +59,8 @@ export function createServer(services: Services): FastifyInstance {
       headersTimeout: limits.headersTimeoutMs,
       maxHeaderSize: limits.headerBytesMax,
       connectionsCheckingInterval: 1_000,
+      // A request without Host is refused below, in the form of every other refusal.
+      requireHostHeader: false,
     },
     clientErrorHandler(error, socket) {
       metrics.clientError();
@@ -67,15 +71,21 @@ export function createServer(services: Services): FastifyInstance {
     frameworkErrors: (_error, request, reply) => {
       reply.header('x-request-id', request.id);
       sendProblem(reply, new Fault('invalid-request'), { basePath, requestId: request.id });
+      report(services, request, reply);
     },
-    routerOptions: { maxParamLength: 1_024 },
+    // What is too long for an id is no id, and answered so.
+    routerOptions: { maxParamLength: limits.headerBytesMax },
   });
   app.server.maxConnections = limits.connectionsMax;
   // Node drops header fields beyond a maximum in silence; here they are all read and counted.
   app.server.maxHeadersCount = 0;
-  app.server.on('checkExpectation', (_request, response) => {
+  app.server.on('checkExpectation', ({ headers, method }, response) => {
     const fault = new Fault('expectation-failed');
-    const requestId = ctx.chance.requestId();
+    const requestId = saneRequestId(headers['x-request-id']) ?? ctx.chance.requestId();
+    logger.info(
+      { request_id: requestId, method, problem: fault.code },
+      'request with an unknown expectation',
+    );
     const { status } = problems[fault.code];
     response.writeHead(status, { ...problemHeaders(fault), 'x-request-id': requestId, connection: 'close' });
     response.end(JSON.stringify(problemBody(fault, { basePath, requestId })));
@@ -94,7 +104,10 @@ export function createServer(services: Services): FastifyInstance {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     if (services.isClosing()) return done(new Fault('closing', { retryAfterSeconds: 1 }));
-    done(refuseHeaders(request, limits.headersMax));
+    const fault = refuseHeaders(request, limits.headersMax);
+    // What no route takes is answered before its body is read, whatever the method.
+    if (!fault && request.is404) return void answerUnrouted(basePath, request, reply);
+    done(fault);
   });
   app.addHook('onResponse', (request, reply, done) => {
     report(services, request, reply);
@@ -106,6 +119,17 @@ export function createServer(services: Services): FastifyInstance {
   addOperations(app, services);
   for (const prefix of new Set(['', basePath])) addPages(app, services, prefix);
   return app;
+}
+
+/**
+ * The path and query of a request's target. An absolute target names the host, too, and Host does
+ * not count beside it (RFC 9112, 3.2.2).
+ */
+function originForm({ url = '/', headers }: IncomingMessage): string {
+  const [, authority, rest] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(url) ?? [];
+  if (authority === undefined) return url;
+  headers.host = authority;
+  return rest?.startsWith('/') ? rest : `/${rest ?? ''}`;
 }
 
 /** A client's own request id is kept if it is short and plain enough to stand in a log. */
@@ -122,6 +146,9 @@ const singleHeaders: ReadonlySet<string> = new Set([
 function refuseHeaders({ raw }: FastifyRequest, headersMax: number): Fault | undefined {
   const { rawHeaders, httpVersionMajor } = raw;
   if (httpVersionMajor < 1) return new Fault('invalid-request', { detail: 'HTTP/0.9 is not spoken here.' });
+  if (raw.headers.host === undefined && raw.httpVersion !== '1.0') {
+    return new Fault('invalid-request', { detail: 'Host is missing.' });
+  }
   if (rawHeaders.length > headersMax * 2) return new Fault('headers-too-large');
   const seen = new Set<string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -156,7 +183,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
         if (caller.tokenId !== null) {
           services.tokenUses.note({ storeId: caller.store.id, id: caller.tokenId, usedAt: ctx.clock.now() });
         }
-        refuseScopes(caller, operation, reply);
+        refuseScopes(caller, operation);
         request.isDryRun = isDryRun(query);
         if (request.isDryRun) reply.header('dry-run', 'true');
         request.caller = caller;
@@ -184,7 +211,11 @@ function addOperations(app: FastifyInstance, services: Services): void {
 }
 
 function send(reply: FastifyReply, { status, headers, body }: Answer): FastifyReply {
-  return reply.code(status).headers(headers).send(body);
+  // An empty text would be given a content type.
+  return reply
+    .code(status)
+    .headers(headers)
+    .send(body === '' ? undefined : body);
 }
 
 const known: ReadonlySet<string> = new Set(proxyParameters);
@@ -202,11 +233,10 @@ function parseQuery(request: FastifyRequest, { query: names }: Operation): Query
     throw error;
   }
   const refusals = new Refusals();
-  for (const [name] of parameters) {
+  for (const name of new Set(parameters.map(([given]) => given))) {
     if (!known.has(name) && !names.includes(name)) refusals.add(name, 'is not a known parameter');
   }
-  const repeated = findRepeated(parameters);
-  if (repeated !== undefined) refusals.add(repeated, 'is given twice');
+  for (const name of findRepeated(parameters)) refusals.add(name, 'is given twice');
   if (refusals.any) throw new Fault('invalid-query', { errors: refusals.toErrors() });
   return parameters;
 }
@@ -218,13 +248,9 @@ const strangers: ReadonlySet<FaultCode> = new Set([
 ]);
 
 /** @throws Fault `insufficient-scope`. */
-function refuseScopes(caller: Caller, { scopes }: Operation, reply: FastifyReply): void {
-  if (scopes.some((scope) => caller.scopes.includes(scope))) return;
-  const needed = scopes.join(' ');
-  reply.header('www-authenticate', `Bearer realm="largesse", error="insufficient_scope", scope="${needed}"`);
-  throw new Fault('insufficient-scope', {
-    detail: `The access token lacks the scope ${scopes.join(' or ')}.`,
-  });
+function refuseScopes(caller: Caller, { scopes }: Operation): void {
+  if (!scopes.some((scope) => caller.scopes.includes(scope)))
+    throw new Fault('insufficient-scope', { scopes });
 }
 
 /** @throws Fault `invalid-query`. */

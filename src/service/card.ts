@@ -20,7 +20,7 @@ import { announce } from '../storage/event.ts';
 import { listOpenHolds } from '../storage/hold.ts';
 import { Rerun, type Script } from '../storage/sql.ts';
 import { recordFirstTransfer, recordTransfer } from '../storage/transfer.ts';
-import { presentCard, releaseHold, releaseRunOutHolds, requireCard, today } from './money.ts';
+import { presentCard, releaseHold, releaseRunOutHolds, requireCard, requireVersion, today } from './money.ts';
 
 export type IssueCommand = {
   readonly store: Store;
@@ -198,17 +198,6 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
   }
   for (const event of cardUpdated(changed, effective)) yield* announce(ctx, event);
   return changed;
-}
-
-/** @throws Fault `not-found`, or `precondition-failed` if the card is another version than the caller would change. */
-function* requireVersion({
-  store,
-  cardId,
-  versions,
-}: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>): Script<Card> {
-  const card = yield* requireCard(store.id, cardId);
-  if (versions && !versions.includes(card.version)) throw new Fault('precondition-failed');
-  return card;
 }
 
 /** Closes the card's holds that have run out, and the others too if the card is disabled; the card after it. */

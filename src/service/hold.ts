@@ -9,18 +9,18 @@ import { captureOf } from '../domain/ledger.ts';
 import { exceeds, formatMoney, type Money } from '../domain/money.ts';
 import { holdRecordOf, transactionOf } from '../domain/record.ts';
 import type { Store } from '../domain/store.ts';
-import { moveBalance } from '../storage/card.ts';
 import { announce } from '../storage/event.ts';
 import { closeHold, findHold, insertHold, listRunOutHolds } from '../storage/hold.ts';
 import { Rerun, type Script } from '../storage/sql.ts';
 import {
-  anyCard,
+  anyState,
   move,
   presentCard,
   record,
   releaseHold,
   requireCard,
-  today,
+  requireVersion,
+  usable,
   type MoneyCommand,
 } from './money.ts';
 import type { Moved } from './spend.ts';
@@ -36,8 +36,7 @@ export function* placeHold(
   command: MoneyCommand & { readonly amount: Money; readonly seconds: number },
 ): Script<Held> {
   const { store, cardId, amount } = command;
-  const demands = { today: today(ctx, store), disabledAllowed: false, versions: command.versions };
-  const card = yield* move(ctx, command, { balance: 0n, held: amount.minor }, demands);
+  const card = yield* move(ctx, command, { balance: 0n, held: amount.minor }, usable(ctx, store));
   const now = ctx.clock.now();
   const made: Hold = {
     storeId: store.id,
@@ -66,12 +65,18 @@ export function* showHold(ctx: Context, storeId: number, holdId: number): Script
   return { hold: found, card: yield* presentCard(ctx, yield* requireCard(storeId, found.cardId)) };
 }
 
-type HoldCommand = { readonly store: Store; readonly holdId: number };
+type HoldCommand = {
+  readonly store: Store;
+  readonly holdId: number;
+  /** Of a card, the versions that the caller would change; null: any. */
+  readonly versionsOf: (cardId: number) => readonly number[] | null;
+};
 
-/** @throws Fault `not-found`, `hold-expired`, `hold-closed`. */
-function* requireOpenHold(ctx: Context, { store, holdId }: HoldCommand): Script<Hold> {
+/** @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`. */
+function* requireOpenHold(ctx: Context, { store, holdId, versionsOf }: HoldCommand): Script<Hold> {
   const found = yield* findHold(store.id, holdId);
   if (!found) throw new Fault('not-found');
+  yield* requireVersion({ store, cardId: found.cardId, versions: versionsOf(found.cardId) });
   if (found.status === 'expired' || hasRunOut(found, ctx.clock.now())) throw new Fault('hold-expired');
   if (found.status !== 'open') throw new Fault('hold-closed', { detail: `The hold is ${found.status}.` });
   return found;
@@ -81,7 +86,8 @@ function* requireOpenHold(ctx: Context, { store, holdId }: HoldCommand): Script<
  * Debits an amount of what a hold reserves and gives the rest back. The reservation stands, even
  * if the card has expired since.
  * @param amount null: all of it.
- * @throws Fault `not-found`, `hold-expired`, `hold-closed`, or `invalid-parameter` for more than is held.
+ * @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`, or `invalid-parameter` for more
+ * than is held.
  */
 export function* capture(
   ctx: Context,
@@ -103,11 +109,10 @@ export function* capture(
     throw new Rerun('the hold was closed meanwhile');
   }
   const movement = captureOf(amount);
-  const where = { storeId: held.storeId, cardId: held.cardId };
-  if (!(yield* moveBalance(where, { balance: -amount.minor, held: -held.amount.minor }, anyCard))) {
-    throw new Error(`the hold ${held.id} was not part of what its card held`);
-  }
-  const card = yield* requireCard(held.storeId, held.cardId);
+  const { cardId } = held;
+  const versions = command.versionsOf(cardId);
+  const moved = { balance: -amount.minor, held: -held.amount.minor };
+  const card = yield* move(ctx, { store: command.store, cardId, versions }, moved, anyState);
   const transfer = yield* record(ctx, card, movement, {
     actor: command.actor,
     reference: held.reference,
@@ -123,7 +128,7 @@ export function* capture(
   return { transfer, hold: closed, card };
 }
 
-/** Gives back what a hold reserves. @throws Fault `not-found`, `hold-expired`, `hold-closed`. */
+/** Gives back what a hold reserves. @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`. */
 export function* voidHold(ctx: Context, command: HoldCommand): Script<Held> {
   const held = yield* requireOpenHold(ctx, command);
   const hold = yield* releaseHold(ctx, held, { status: 'voided', closedAt: ctx.clock.now() });

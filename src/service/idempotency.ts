@@ -5,6 +5,7 @@
  * code) and bound to its row, for 24 hours.
  */
 
+import assert from 'node:assert/strict';
 import type { Context } from '../context.ts';
 import { Fault } from '../domain/fault.ts';
 import { sameBytes, sealNonceLength } from '../keys.ts';
@@ -24,15 +25,15 @@ export type Answer = {
 /** A key in use: by whom, and for which request. */
 export type KeyUse = {
   readonly owner: KeyOwner;
-  /** Keyed digest of everything that makes the request what it is: 32 bytes. */
-  readonly fingerprint: Uint8Array;
+  /** Keyed digests of everything that makes the request what it is, under every key, the one in use first. */
+  readonly fingerprints: readonly Uint8Array[];
 };
 
 export type Outcome = { readonly answer: Answer; readonly replayed: boolean };
 
-/** The fingerprint of a request from its parts. */
-export function fingerprintOf({ keys }: Context, parts: readonly unknown[]): Uint8Array {
-  return keys.digest('idempotency', JSON.stringify(parts));
+/** The fingerprints of a request from its parts: a record may have been kept under an older key. */
+export function fingerprintsOf({ keys }: Context, parts: readonly unknown[]): readonly Uint8Array[] {
+  return keys.digests('idempotency', JSON.stringify(parts));
 }
 
 /**
@@ -42,17 +43,20 @@ export function fingerprintOf({ keys }: Context, parts: readonly unknown[]): Uin
  */
 export function* once(
   ctx: Context,
-  { owner, fingerprint }: KeyUse,
+  { owner, fingerprints }: KeyUse,
   script: () => Script<Answer>,
 ): Script<Outcome> {
   const now = ctx.clock.now();
   const since = now - idempotencyPeriodMs;
   const kept = yield* findIdempotencyRecord(owner, since);
   if (kept) {
-    if (!sameBytes(kept.fingerprint, fingerprint)) throw new Fault('idempotency-key-reused');
+    const isSame = fingerprints.some((fingerprint) => sameBytes(fingerprint, kept.fingerprint));
+    if (!isSame) throw new Fault('idempotency-key-reused');
     return { answer: openAnswer(ctx, owner, kept.answer), replayed: true };
   }
   const answer = yield* script();
+  const [fingerprint] = fingerprints;
+  assert(fingerprint, 'a request without a fingerprint');
   yield* insertIdempotencyRecord(
     owner,
     { fingerprint, answer: sealAnswer(ctx, owner, answer) },

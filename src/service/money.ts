@@ -53,6 +53,28 @@ export function today(ctx: Context, { timeZone }: Store): string {
   return dayOf(ctx.clock.now(), timeZone);
 }
 
+/** @throws Fault `not-found`, or `precondition-failed` if the card is none of the versions that the caller would change. */
+export function* requireVersion({
+  store,
+  cardId,
+  versions,
+}: Pick<MoneyCommand, 'store' | 'cardId' | 'versions'>): Script<Card> {
+  const card = yield* requireCard(store.id, cardId);
+  if (versions && !versions.includes(card.version)) throw new Fault('precondition-failed');
+  return card;
+}
+
+/** What the card's state has to be for a movement. */
+export type StateDemands = Omit<MoveDemands, 'version'>;
+
+/** Demands nothing of the card's state. */
+export const anyState: StateDemands = { today: null, disabledAllowed: true };
+
+/** Demands a usable card. */
+export function usable(ctx: Context, store: Store): StateDemands {
+  return { today: today(ctx, store), disabledAllowed: false };
+}
+
 /**
  * Moves a card's balance and holds in one guarded statement. If it is refused, holds that have run
  * out are released and it is tried once more; then the reason is told.
@@ -61,25 +83,27 @@ export function today(ctx: Context, { timeZone }: Store): string {
  */
 export function* move(
   ctx: Context,
-  { store, cardId }: Pick<MoneyCommand, 'store' | 'cardId'>,
+  { store, cardId, versions }: Pick<MoneyCommand, 'store' | 'cardId' | 'versions'>,
   moved: { readonly balance: bigint; readonly held: bigint },
-  demands: MoveDemands,
+  demands: StateDemands,
 ): Script<Card> {
   const where = { storeId: store.id, cardId };
-  if (!(yield* moveBalance(where, moved, demands))) {
+  // Only a caller who names versions makes the card be read first, and then it must stay as it was read.
+  const version = versions && (yield* requireVersion({ store, cardId, versions })).version;
+  if (!(yield* moveBalance(where, moved, { ...demands, version }))) {
     const card = yield* requireCard(store.id, cardId);
-    if (demands.versions && !demands.versions.includes(card.version)) throw new Fault('precondition-failed');
+    if (version !== null && card.version !== version)
+      throw new Rerun('the card has changed since it was read');
     // Releasing is a change of the card: from here on its version is this script's own doing.
-    const unversioned = { ...demands, versions: null };
     const released = yield* releaseRunOutHolds(ctx, card);
-    const retried = released > 0 && (yield* moveBalance(where, moved, unversioned));
-    if (!retried) refuseMove(yield* requireCard(store.id, cardId), unversioned);
+    const retried = released > 0 && (yield* moveBalance(where, moved, { ...demands, version: null }));
+    if (!retried) refuseMove(yield* requireCard(store.id, cardId), demands);
   }
   return yield* requireCard(store.id, cardId);
 }
 
 /** Tells why a card did not allow a movement. */
-function refuseMove(card: Card, { today: day, disabledAllowed }: MoveDemands): never {
+function refuseMove(card: Card, { today: day, disabledAllowed }: StateDemands): never {
   if (!disabledAllowed && isDisabled(card)) throw new Fault('card-disabled');
   if (day !== null && isExpired(card, day)) throw new Fault('card-expired');
   throw insufficientBalance(card);
@@ -118,7 +142,11 @@ export function* releaseHold(
   if (!(yield* closeHold(hold, { status, captured: 0n, closedAt })))
     throw new Rerun('the hold was closed meanwhile');
   const where = { storeId: hold.storeId, cardId: hold.cardId };
-  const freed = yield* moveBalance(where, { balance: 0n, held: -hold.amount.minor }, anyCard);
+  const freed = yield* moveBalance(
+    where,
+    { balance: 0n, held: -hold.amount.minor },
+    { ...anyState, version: null },
+  );
   if (!freed) throw new Error(`the hold ${hold.id} was not part of what its card held`);
   const closed: Hold = { ...hold, status, closedAt };
   const card = yield* requireCard(hold.storeId, hold.cardId);
@@ -128,9 +156,6 @@ export function* releaseHold(
   );
   return closed;
 }
-
-/** Demands nothing of the card but that its numbers stay right. */
-export const anyCard: MoveDemands = { today: null, disabledAllowed: true, versions: null };
 
 /** Records the transfer that explains a movement of the card, which `card` shows as it is after it. */
 export function* record(

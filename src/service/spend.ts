@@ -2,26 +2,24 @@
 
 import type { Context } from '../context.ts';
 import { availableOf, type Card } from '../domain/card.ts';
+import type { Currency } from '../domain/currency.ts';
 import { cardMoved } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { creditOf, debitOf, isReversible, reversalOf, type Transfer } from '../domain/ledger.ts';
-import { exceeds, formatMoney, subtract, type Money } from '../domain/money.ts';
+import { exceeds, formatMoney, integerDigitsMax, subtract, type Money } from '../domain/money.ts';
 import { transactionOf } from '../domain/record.ts';
 import type { Scope, Store } from '../domain/store.ts';
-import { moveBalance } from '../storage/card.ts';
 import { announce } from '../storage/event.ts';
 import { Rerun, type Script } from '../storage/sql.ts';
 import { findTransfer, sumReversals } from '../storage/transfer.ts';
 import {
-  anyCard,
   effect,
-  insufficientBalance,
   move,
   presentCard,
   record,
-  releaseRunOutHolds,
   requireCard,
-  today,
+  requireVersion,
+  usable,
   type MoneyCommand,
 } from './money.ts';
 
@@ -39,8 +37,7 @@ export function* debit(
 ): Script<Moved> {
   const amount = command.partial ? yield* lesser(ctx, command) : command.amount;
   const movement = debitOf(amount);
-  const demands = { today: today(ctx, command.store), disabledAllowed: false, versions: command.versions };
-  const card = yield* move(ctx, command, effect(movement), demands);
+  const card = yield* move(ctx, command, effect(movement), usable(ctx, command.store));
   const transfer = yield* record(ctx, card, movement, command);
   yield* announce(ctx, cardMoved('gift_card.redeemed', card, { transaction: transactionOf(transfer) }));
   return { transfer, card };
@@ -64,22 +61,20 @@ function* lesser(
 export function* credit(ctx: Context, command: MoneyCommand & { readonly amount: Money }): Script<Moved> {
   const { store } = command;
   const movement = creditOf(command.amount);
-  const demands = { today: today(ctx, store), disabledAllowed: false, versions: command.versions };
-  const card = yield* move(ctx, command, effect(movement), demands);
-  refuseAboveLimit(card, store);
+  const card = yield* move(ctx, command, effect(movement), usable(ctx, command.store));
+  refuseAbove(store.issueLimit ?? largestBalance(card.balance.currency), card);
   const transfer = yield* record(ctx, card, movement, command);
   yield* announce(ctx, cardMoved('gift_card.credited', card, { transaction: transactionOf(transfer) }));
   return { transfer, card };
 }
 
-/** Digits before the point that a balance may have are those of an amount: the ledger's text could not be read back otherwise. */
-const balanceMaxUnits = 10n ** 12n;
+/** A balance may have as many digits before the point as an amount, or no client could send it back. */
+function largestBalance(currency: Currency): Money {
+  return { minor: 10n ** BigInt(integerDigitsMax + currency.decimals) - 1n, currency };
+}
 
-function refuseAboveLimit({ balance }: Card, { issueLimit }: Store): void {
-  const limit = issueLimit ?? {
-    minor: balanceMaxUnits * 10n ** BigInt(balance.currency.decimals) - 1n,
-    currency: balance.currency,
-  };
+/** @throws Fault `invalid-parameter` if a movement has raised the balance above a limit. */
+function refuseAbove(limit: Money, { balance }: Card): void {
   if (!exceeds(balance, limit)) return;
   throw new Fault('invalid-parameter', {
     errors: {
@@ -94,7 +89,8 @@ function refuseAboveLimit({ balance }: Card, { issueLimit }: Store): void {
  * @param amount null: all that is left of it.
  * @param scopes the caller's: taking back a credit undoes an issue, which a till may not.
  * @throws Fault `not-found`, `not-reversible`, `reversal-exceeds-transaction`, `card-disabled`,
- * `insufficient-balance`, `insufficient-scope`, `precondition-failed`.
+ * `insufficient-balance`, `insufficient-scope`, `precondition-failed`, or `invalid-parameter` if the balance would
+ * exceed what any amount may be.
  */
 export function* reverse(
   ctx: Context,
@@ -105,6 +101,8 @@ export function* reverse(
     readonly actor: string;
     readonly note: string | null;
     readonly scopes: readonly Scope[];
+    /** Of a card, the versions that the caller would change; null: any. */
+    readonly versionsOf: (cardId: number) => readonly number[] | null;
   },
 ): Script<Moved> {
   const { store, transferId } = command;
@@ -112,28 +110,26 @@ export function* reverse(
   if (!reversed) throw new Fault('not-found');
   const needed: Scope = reversed.kind === 'credit' ? 'write_gift_cards' : 'redeem_gift_cards';
   if (!isReversible(reversed.kind)) throw new Fault('not-reversible');
-  if (!command.scopes.includes(needed))
-    throw new Fault('insufficient-scope', { detail: `The access token lacks the scope ${needed}.` });
+  if (!command.scopes.includes(needed)) throw new Fault('insufficient-scope', { scopes: [needed] });
 
+  const { cardId } = reversed;
+  const versions = command.versionsOf(cardId);
+  yield* requireVersion({ store, cardId, versions });
   const before = yield* sumReversals(store.id, transferId);
   const left = subtract(reversed.amount, { minor: before, currency: reversed.amount.currency });
   const amount = command.amount ?? left;
   if (amount.minor === 0n || exceeds(amount, left)) throw exceedsTransaction(left);
 
   const movement = reversalOf(reversed, amount);
-  const where = { storeId: store.id, cardId: reversed.cardId };
-  const demands = { ...anyCard, disabledAllowed: false };
-  if (movement.debit === 'card')
-    yield* releaseRunOutHolds(ctx, yield* requireCard(store.id, reversed.cardId));
-  if (!(yield* moveBalance(where, effect(movement), demands))) {
-    const card = yield* requireCard(store.id, reversed.cardId);
-    throw card.disabledAt === null ? insufficientBalance(card) : new Fault('card-disabled');
-  }
+  const card = yield* move(ctx, { store, cardId, versions }, effect(movement), {
+    today: null,
+    disabledAllowed: false,
+  });
   // The card's row is this script's own from here on; who reversed the same transfer before is seen now.
   if ((yield* sumReversals(store.id, transferId)) !== before)
     throw new Rerun('the transfer was reversed meanwhile');
 
-  const card = yield* requireCard(store.id, reversed.cardId);
+  refuseAbove(largestBalance(card.balance.currency), card);
   const transfer = yield* record(ctx, card, movement, {
     actor: command.actor,
     reference: reversed.reference,

@@ -8,7 +8,13 @@
 import type { Account } from '../domain/ledger.ts';
 import { chainStart, effectOf } from '../domain/ledger.ts';
 import { sameBytes } from '../keys.ts';
-import { listAccountTotals, listBalances, listHeld, type CachedBalance } from '../storage/ledger.ts';
+import {
+  listAccountTotals,
+  listBalances,
+  listHeld,
+  listMissingStores,
+  type CachedBalance,
+} from '../storage/ledger.ts';
 import type { Script } from '../storage/sql.ts';
 import { listStores } from '../storage/store.ts';
 import { chainHash, listTransfers, type ChainedTransfer } from '../storage/transfer.ts';
@@ -67,7 +73,8 @@ function problemsOf(
       problems.push(`${name} has the place ${transfer.sequence}, not ${index + 1}`);
     if ((transfer.kind === 'issue') !== (index === 0))
       problems.push(`${name} is an ${transfer.kind} at place ${index + 1}`);
-    if (transfer.amount.currency !== card.balance.currency) problems.push(`${name} is in another currency`);
+    if (transfer.amount.currency.code !== card.balance.currency.code)
+      problems.push(`${name} is in another currency`);
     if (transfer.balanceAfter.minor !== balance)
       problems.push(`${name} tells another balance than the sum so far`);
     if (balance < 0n) problems.push(`${name} leaves less than nothing`);
@@ -138,6 +145,13 @@ export function* verify(mismatchesMax: number): Script<Verification> {
       decimals: currency.decimals,
       ...walked,
       accounts: systemAccounts,
+    });
+  }
+  for (const id of yield* listMissingStores()) {
+    mismatches.push({
+      store: String(id),
+      cardId: null,
+      problem: 'has cards or transfers, but there is no such store',
     });
   }
   return { stores, mismatches: mismatches.slice(0, mismatchesMax) };

@@ -126,8 +126,8 @@ export type MoveDemands = {
   /** The present day, which the card must be good on; null: an expired card will do. */
   readonly today: string | null;
   readonly disabledAllowed: boolean;
-  /** The versions that the caller would change; null: any. */
-  readonly versions: readonly number[] | null;
+  /** The version that the card must still be; null: any. */
+  readonly version: number | null;
 };
 
 /**
@@ -138,7 +138,7 @@ export type MoveDemands = {
 export function* moveBalance(
   { storeId, cardId }: { readonly storeId: number; readonly cardId: number },
   { balance, held }: { readonly balance: bigint; readonly held: bigint },
-  { today, disabledAllowed, versions }: MoveDemands,
+  { today, disabledAllowed, version }: MoveDemands,
 ): Script<boolean> {
   // Any day is after the empty text.
   const goodOn = today ?? '';
@@ -149,7 +149,7 @@ export function* moveBalance(
       and held + ${held} >= 0 and balance + ${balance} >= held + ${held}
       and (disabled_at is null or ${Number(disabledAllowed)} = 1)
       and (expires_on is null or expires_on >= ${goodOn})
-      and version between ${versions ? Math.min(...versions) : 0} and ${versions ? Math.max(...versions) : Number.MAX_SAFE_INTEGER}
+      and version between ${version ?? 0} and ${version ?? Number.MAX_SAFE_INTEGER}
     returning version`);
   return row !== undefined;
 }

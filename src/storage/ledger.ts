@@ -1,9 +1,9 @@
 /** What an audit reads: the cached balances, page by page, and the books' totals. */
 
-import { currencyOf } from '../domain/currency.ts';
 import type { Account } from '../domain/ledger.ts';
 import type { Money } from '../domain/money.ts';
 import { all, sql, toNumber, type Script } from './sql.ts';
+import { auditing } from './transfer.ts';
 
 /** A card as the audit sees it. */
 export type CachedBalance = {
@@ -28,7 +28,7 @@ export function* listBalances(
     select id, currency, initial_value, balance, held from gift_cards
     where store_id = ${storeId} and id > ${after} order by id limit ${limit}`);
   return rows.map((row) => {
-    const currency = currencyOf(row.currency);
+    const currency = auditing.toCurrency(row.currency);
     return {
       cardId: toNumber(row.id),
       initialValue: { minor: row.initial_value, currency },
@@ -79,4 +79,15 @@ export function* listHeld(
     where store_id = ${storeId} and card_id > ${after} and card_id <= ${upTo} and status = 'open'
     group by card_id`);
   return new Map(rows.map((row) => [toNumber(row.card_id), BigInt(row.held)]));
+}
+
+/** The ids of stores that cards or transfers belong to, but that are not there. */
+export function* listMissingStores(): Script<readonly number[]> {
+  const rows = yield* all(sql<{ store_id: bigint }>`
+    select store_id from gift_cards g where not exists (select 1 from stores s where s.id = g.store_id)
+    group by store_id
+    union
+    select store_id from transfers t where not exists (select 1 from stores s where s.id = t.store_id)
+    group by store_id`);
+  return rows.map((row) => Number(row.store_id));
 }

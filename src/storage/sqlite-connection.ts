@@ -3,7 +3,10 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Script, Statement } from './sql.ts';
 
-/** How long one call may hold up this thread while another process has the file's lock. */
+/** How long opening may wait for another process that is just making the file. */
+const openingWaitMs = 10_000;
+
+/** From then on: how long one call may hold up this thread while another process has the file's lock. */
 const lockAttemptMs = 5;
 
 /** SQLite's primary result codes (https://www.sqlite.org/rescode.html). */
@@ -51,7 +54,7 @@ export type Connection = {
 };
 
 export function connect(file: string, { readOnly }: { readonly readOnly: boolean }): Connection {
-  const database = new DatabaseSync(file, { readOnly, readBigInts: true, timeout: lockAttemptMs });
+  const database = new DatabaseSync(file, { readOnly, readBigInts: true, timeout: openingWaitMs });
   database.exec(`
     pragma journal_mode = wal;
     pragma synchronous = full;
@@ -59,7 +62,8 @@ export function connect(file: string, { readOnly }: { readonly readOnly: boolean
     pragma mmap_size = 2147418112;
     pragma cache_size = ${readOnly ? -16_384 : -262_144};
     pragma temp_store = memory;
-    pragma trusted_schema = off;`);
+    pragma trusted_schema = off;
+    pragma busy_timeout = ${lockAttemptMs};`);
 
   const prepared = new WeakMap<readonly string[], StatementSync>();
   const statementOf = (written: Statement): StatementSync => {

@@ -2,7 +2,7 @@
 
 import { hash as digest } from 'node:crypto';
 import type { Context } from '../context.ts';
-import { currencyOf } from '../domain/currency.ts';
+import { currencyOf, findCurrency, type Currency } from '../domain/currency.ts';
 import {
   canonicalContent,
   chainStart,
@@ -10,7 +10,7 @@ import {
   type Transfer,
   type TransferKind,
 } from '../domain/ledger.ts';
-import { all, first, Rerun, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import { all, first, Rerun, sql, toNumber, type Script } from './sql.ts';
 
 /** A transfer that is about to be recorded: its place in the chain is found here. */
 export type NewTransfer = Omit<Transfer, 'id' | 'sequence'>;
@@ -72,13 +72,15 @@ type TransferRow = {
   readonly hash: Uint8Array;
 };
 
-function toChainedTransfer(row: TransferRow): ChainedTransfer {
-  const currency = currencyOf(row.currency);
+/** Reads a row; an audit reads it without being stopped by a value that nothing here would have written. */
+function toChainedTransfer(row: TransferRow, { toInteger, toCurrency } = strict): ChainedTransfer {
+  const currency = toCurrency(row.currency);
+  const nullable = (value: bigint | null): number | null => (value === null ? null : toInteger(value));
   const transfer: Transfer = {
-    storeId: toNumber(row.store_id),
-    cardId: toNumber(row.card_id),
-    sequence: toNumber(row.sequence),
-    id: toNumber(row.id),
+    storeId: toInteger(row.store_id),
+    cardId: toInteger(row.card_id),
+    sequence: toInteger(row.sequence),
+    id: toInteger(row.id),
     kind: row.kind,
     amount: { minor: row.amount, currency },
     debit: row.debit_account,
@@ -87,15 +89,28 @@ function toChainedTransfer(row: TransferRow): ChainedTransfer {
     actor: row.actor,
     reference: row.reference,
     note: row.note,
-    orderId: toNumberOrNull(row.order_id),
-    holdId: toNumberOrNull(row.hold_id),
-    reverses: toNumberOrNull(row.reverses),
-    createdAt: toNumber(row.created_at),
+    orderId: nullable(row.order_id),
+    holdId: nullable(row.hold_id),
+    reverses: nullable(row.reverses),
+    createdAt: toInteger(row.created_at),
   };
   return { transfer, hash: row.hash };
 }
 
-/** The transfers of the cards with ids above `after` up to `upTo`, in the order of their chains. */
+type Reading = {
+  readonly toInteger: (value: bigint) => number;
+  readonly toCurrency: (code: string) => Currency;
+};
+
+const strict: Reading = { toInteger: toNumber, toCurrency: currencyOf };
+
+/** A value that cannot be read exactly makes another content, which the hash does not fit. */
+export const auditing: Reading = {
+  toInteger: Number,
+  toCurrency: (code) => findCurrency(code) ?? { code, decimals: 0 },
+};
+
+/** The transfers of the cards with ids above `after` up to `upTo`, in the order of their chains, for an audit. */
 export function* listTransfers(
   storeId: number,
   { after, upTo }: { readonly after: number; readonly upTo: number },
@@ -104,21 +119,13 @@ export function* listTransfers(
     select * from transfers
     where store_id = ${storeId} and card_id > ${after} and card_id <= ${upTo}
     order by card_id, sequence`);
-  return rows.map(toChainedTransfer);
+  return rows.map((row) => toChainedTransfer(row, auditing));
 }
 
 /** The transfer with this id, or undefined: another store's is none. */
 export function* findTransfer(storeId: number, id: number): Script<Transfer | undefined> {
   const row = yield* first(sql<TransferRow>`
     select * from transfers where store_id = ${storeId} and id = ${id}`);
-  return row && toChainedTransfer(row).transfer;
-}
-
-/** The last transfer of a card, or undefined. */
-export function* findLastTransfer(storeId: number, cardId: number): Script<Transfer | undefined> {
-  const row = yield* first(sql<TransferRow>`
-    select * from transfers where store_id = ${storeId} and card_id = ${cardId}
-    order by sequence desc limit 1`);
   return row && toChainedTransfer(row).transfer;
 }
 

@@ -2,8 +2,8 @@
 
 import { registerHooks } from 'node:module';
 
-const real = new URL('../../src/storage/sqlite.ts', import.meta.url).href;
-const planted = new URL('planted-engine.ts', import.meta.url).href;
+const real = import.meta.resolve('../../src/storage/sqlite.ts');
+const planted = import.meta.resolve('./planted-engine.ts');
 
 registerHooks({
   resolve(specifier, context, next) {

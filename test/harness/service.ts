@@ -101,6 +101,7 @@ export async function startService({
         issueLimit: null,
         requireSignature: false,
         customerSearch: false,
+        undoWindowMinutes: 0,
         ...settings,
         currency: currencyOf(currency),
         proxySecret: proxySecret === undefined ? null : new Secret(proxySecret),
@@ -181,7 +182,7 @@ function sendRaw(port: number, bytes: string | Uint8Array): Promise<string> {
   });
 }
 
-const notState = new Set(['heartbeat', 'search_misses', 'schema_migrations', 'key_checks']);
+const notState = new Set(['heartbeat', 'misses', 'schema_migrations', 'key_checks']);
 
 function stateOf(database: DatabaseSync): string {
   const tables = database.prepare("select name from sqlite_schema where type = 'table' order by name").all();

@@ -20,7 +20,7 @@ import type { TestClock } from '../harness/service.ts';
 import { newStore, stoppedClock } from './open-books.ts';
 import { perform, type Desk, type Done } from './service-under-test.ts';
 
-export type Ids = { readonly cards: number[]; readonly holds: number[]; readonly transfers: number[] };
+type Ids = { readonly cards: number[]; readonly holds: number[]; readonly transfers: number[] };
 
 /** Where contests take place: a stage with one store. */
 export type Arena = Disposable & {
@@ -46,7 +46,7 @@ export type Preparation = readonly (Action | { readonly kind: 'pass'; readonly s
 export type Contender = (desk: ContestDesk) => Script<Done>;
 
 /** The desk knows the versions that the cards had before the contest. */
-export type ContestDesk = Desk & { readonly versions: readonly number[] };
+type ContestDesk = Desk & { readonly versions: readonly number[] };
 
 export type Contest = {
   readonly preparation: Preparation;

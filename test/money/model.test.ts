@@ -20,7 +20,7 @@ import { advance, resolve, steps, type Naming, type Step } from './arbitrary.ts'
 import { assertVerified, hoursAheadOfUtc, newStore, openBooks, type Books } from './open-books.ts';
 import { perform, refusalOf, type Done } from './service-under-test.ts';
 
-const runs = Number(process.env['MODEL_RUNS'] ?? 60);
+const runs = Number(process.env['MODEL_RUNS'] ?? 120);
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
 
 /** What every test run must have done at least once. */

@@ -7,7 +7,6 @@
  */
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import test from 'node:test';
 import { readThenWriteDebit, unguardedDebit } from '../harness/planted-debit.ts';
 import { seeded } from '../harness/scheduler.ts';
@@ -80,7 +79,7 @@ test('killed, the real engine loses nothing', async () => {
 });
 
 test('killed, an engine that answers before it commits is found out: what was acknowledged is lost', async (t) => {
-  const imports = [join(import.meta.dirname, '../harness/planted-preload.ts')];
+  const imports = [import.meta.resolve('../harness/planted-preload.ts')];
   const { complaints, acknowledged } = await crash({
     rounds: 4,
     random: seeded(1),

@@ -16,7 +16,7 @@ import type { Script } from '../../src/storage/sql.ts';
 import type { Action } from '../harness/reference-model.ts';
 
 /** The ids behind the places by which actions name things. */
-export type Places = {
+type Places = {
   readonly cards: readonly number[];
   readonly holds: readonly number[];
   readonly transfers: readonly number[];
@@ -30,7 +30,7 @@ export type Done = { readonly card?: Card; readonly hold?: Hold; readonly transf
 /** An id that nothing has. */
 const nobody = 1;
 
-export const holdsClosedAtOnce = 50;
+const holdsClosedAtOnce = 50;
 
 /** The script of an action. `versions` are those that the caller names. */
 export function* perform(desk: Desk, action: Action, versions: readonly number[] | null = null): Script<Done> {

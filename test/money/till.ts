@@ -49,7 +49,7 @@ type Body = {
 };
 
 /** A decimal text with two decimals in minor units. */
-export function minor(text: string): bigint {
+function minor(text: string): bigint {
   return BigInt(text.replace('.', ''));
 }
 

@@ -1,0 +1,214 @@
+/** Stores and the tokens that reach them. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { currencyOf } from '../../src/domain/currency.ts';
+import { Secret } from '../../src/domain/secret.ts';
+import { findOpenDemonstrationStore, identify, noteTokenUses } from '../../src/service/caller.ts';
+import { changeStore, createStore, ensureDemonstrationStore, requireStore } from '../../src/service/store.ts';
+import { createToken, parseToken, revoke, rotateToken, tokenHash } from '../../src/service/token.ts';
+import { all, sql } from '../../src/storage/sql.ts';
+import { findStoreByDomain, hasRealStores, listStores, openProxySecret } from '../../src/storage/store.ts';
+import { findActiveToken, hasRealTokens, listTokens } from '../../src/storage/token.ts';
+import { openMigrated, type StorageFactory } from '../harness/database.ts';
+import { money, newStore, testContext } from '../harness/fixtures.ts';
+import { openStore } from '../harness/open-store.ts';
+
+export function testAccess(factory: StorageFactory): void {
+  test('a store is kept as it was made, and its domain is taken from then on', async () => {
+    await using opened = await openMigrated(factory);
+    const { storage } = opened;
+    const ctx = testContext();
+    const given = newStore({
+      domain: 'tea.example',
+      name: 'Tea 🍵',
+      currency: currencyOf('KWD'),
+      timeZone: 'Asia/Kuwait',
+      issueLimit: money('500.125', 'KWD'),
+      proxySecret: new Secret('hush'),
+      requireSignature: true,
+      customerSearch: true,
+    });
+    const store = await storage.write(() => createStore(ctx, given));
+    const record = await storage.read(() => requireStore('tea.example'));
+    assert.deepEqual(record.store, store);
+    const { proxySecret: _, ...settings } = given;
+    assert.deepEqual(store, { ...settings, id: store.id, demonstration: false });
+    assert.equal(openProxySecret(ctx, record)?.reveal(), 'hush');
+    await assert.rejects(
+      storage.write(() => createStore(ctx, newStore({ domain: 'tea.example' }))),
+      { code: 'invalid-parameter', errors: { domain: ['is taken'] } },
+    );
+    assert.equal((await storage.read(listStores)).length, 1);
+    await assert.rejects(
+      storage.read(() => requireStore('other.example')),
+      { code: 'not-found' },
+    );
+  });
+
+  test('a change of a store touches what it names', async () => {
+    await using opened = await openStore(factory, { proxySecret: new Secret('hush') });
+    const { storage, ctx, store } = opened;
+    const change = (changes: Parameters<typeof changeStore>[2]) =>
+      storage.write(() => changeStore(ctx, store.domain, changes));
+    await change({ timeZone: 'Europe/Zurich', issueLimit: money('100'), requireSignature: true });
+    const record = await storage.read(() => requireStore(store.domain));
+    assert.deepEqual(record.store, {
+      ...store,
+      timeZone: 'Europe/Zurich',
+      issueLimit: money('100'),
+      requireSignature: true,
+    });
+    assert.equal(openProxySecret(ctx, record)?.reveal(), 'hush');
+    await assert.rejects(change({ proxySecret: null }), { code: 'invalid-parameter' });
+    await change({ proxySecret: null, requireSignature: false, issueLimit: null });
+    const bare = await storage.read(() => requireStore(store.domain));
+    assert.equal(bare.sealedSecret, null);
+    assert.equal(bare.store.issueLimit, null);
+    await assert.rejects(change({ requireSignature: true }), { code: 'invalid-parameter' });
+  });
+
+  test("a store's secret is sealed, and opens in its own row only", async () => {
+    await using opened = await openStore(factory, { proxySecret: new Secret('hush hush hush') });
+    const { storage, ctx, store, database } = opened;
+    const given = newStore({ domain: 'other.example', proxySecret: new Secret('another') });
+    await storage.write(() => createStore(ctx, given));
+    const { sealedSecret } = await storage.read(() => requireStore(store.domain));
+    assert.ok(sealedSecret && !Buffer.from(sealedSecret).toString('latin1').includes('hush'));
+    await database.tamper(
+      sql`update stores set proxy_secret = ${sealedSecret} where domain = 'other.example'`,
+    );
+    const moved = await storage.read(() => requireStore('other.example'));
+    assert.throws(() => openProxySecret(ctx, moved));
+  });
+
+  test('the demonstration store is there once, and only for as long as there is no other', async () => {
+    await using opened = await openMigrated(factory);
+    const { storage } = opened;
+    const ctx = testContext();
+    await Promise.all(Array.from({ length: 5 }, () => storage.write(() => ensureDemonstrationStore(ctx))));
+    const demonstration = await storage.read(findOpenDemonstrationStore);
+    assert.equal(demonstration?.domain, 'demo.localhost');
+    assert.equal((await storage.read(listStores)).length, 1);
+    assert.equal(await storage.read(hasRealStores), false);
+    const token = { store: demonstration, name: 'till', scopes: ['read_gift_cards'] as const };
+    await storage.write(() => createToken(ctx, token));
+    assert.equal(await storage.read(hasRealTokens), false);
+
+    await storage.write(() => createStore(ctx, newStore()));
+    assert.equal(await storage.read(hasRealStores), true);
+    assert.equal(await storage.read(findOpenDemonstrationStore), undefined);
+    await storage.write(() => ensureDemonstrationStore(ctx));
+    assert.equal((await storage.read(listStores)).length, 2);
+  });
+
+  test('no demonstration store is made beside a real one', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx } = opened;
+    await storage.write(() => ensureDemonstrationStore(ctx));
+    assert.equal((await storage.read(listStores)).length, 1);
+  });
+
+  test('a token identifies its store until it is revoked, and is stored as a hash only', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { token, secret } = await storage.write(() =>
+      createToken(ctx, { store, name: 'till', scopes: ['read_gift_cards', 'write_gift_cards'] }),
+    );
+    const text = secret.reveal();
+    const rows = await storage.read(() => all(sql<Record<string, unknown>>`select * from access_tokens`));
+    const told = rows.flatMap((row) =>
+      Object.values(row).map((value) =>
+        value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value),
+      ),
+    );
+    assert.ok(told.length > 5 && !told.some((value) => value.includes(text.slice(-20))));
+
+    const presented = parseToken(text);
+    assert.ok(presented);
+    const who = () => storage.read(() => identify({ token: presented, shop: store.domain }));
+    const identity = await who();
+    assert.deepEqual(identity.token?.token, token);
+    assert.deepEqual(identity.token?.record.store, store);
+    assert.deepEqual(identity.shop?.store, store);
+    const forged = parseToken(`${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`);
+    assert.ok(forged);
+    const stranger = await storage.read(() => identify({ token: forged, shop: 'nowhere.example' }));
+    assert.deepEqual(stranger, { token: undefined, shop: undefined });
+    assert.deepEqual(await storage.read(() => identify({ token: null, shop: null })), {
+      token: undefined,
+      shop: undefined,
+    });
+
+    assert.equal(await storage.read(hasRealTokens), true);
+    await storage.write(() => revoke(ctx, store, token.id));
+    assert.equal((await who()).token, undefined);
+    assert.equal(await storage.read(hasRealTokens), false);
+    const [listed] = await storage.read(() => listTokens(store.id));
+    assert.deepEqual(listed, { ...token, revokedAt: ctx.clock.now() });
+    await assert.rejects(
+      storage.write(() => revoke(ctx, store, token.id)),
+      { code: 'not-found' },
+    );
+  });
+
+  test('a rotated token has another secret and id, and everything else of the old one, which works no more', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const old = await storage.write(() =>
+      createToken(ctx, { store, name: 'till', scopes: ['read_gift_cards'] }),
+    );
+    const rotated = await storage.write(() => rotateToken(ctx, store, old.token.id));
+    assert.deepEqual({ ...rotated.token, id: old.token.id }, old.token);
+    assert.notEqual(rotated.token.id, old.token.id);
+    assert.notEqual(rotated.secret.reveal(), old.secret.reveal());
+    const active = (given: typeof old) => storage.read(() => findActiveToken(store.id, tokenHash(given)));
+    assert.equal(await active(old), undefined);
+    assert.deepEqual(await active(rotated), rotated.token);
+    for (const id of [old.token.id, 1]) {
+      await assert.rejects(
+        storage.write(() => rotateToken(ctx, store, id)),
+        { code: 'not-found' },
+      );
+    }
+    assert.equal((await storage.read(() => listTokens(store.id))).length, 2);
+  });
+
+  test('of several rotations of one token at once, one is done', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { token } = await storage.write(() =>
+      createToken(ctx, { store, name: 'till', scopes: ['read_gift_cards'] }),
+    );
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 10 }, () => storage.write(() => rotateToken(ctx, store, token.id))),
+    );
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+    const tokens = await storage.read(() => listTokens(store.id));
+    assert.equal(tokens.length, 2);
+    assert.equal(tokens.filter(({ revokedAt }) => revokedAt === null).length, 1);
+  });
+
+  test('the last use of a token is the latest one that was noted', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { token } = await storage.write(() =>
+      createToken(ctx, { store, name: 'till', scopes: ['read_gift_cards'] }),
+    );
+    const note = async (...instants: number[]) => {
+      const uses = instants.map((usedAt) => ({ storeId: store.id, id: token.id, usedAt }));
+      await storage.write(() => noteTokenUses(uses));
+      return (await storage.read(() => listTokens(store.id)))[0]?.lastUsedAt;
+    };
+    assert.equal(await note(5_000), 5_000);
+    assert.equal(await note(4_000, 7_000, 6_000), 7_000);
+    assert.equal(await note(), 7_000);
+  });
+
+  test('a store is found by its domain in lower case only', async () => {
+    await using opened = await openStore(factory);
+    const { storage, store } = opened;
+    assert.deepEqual((await storage.read(() => findStoreByDomain(store.domain)))?.store, store);
+    assert.equal(await storage.read(() => findStoreByDomain('FLOWERS.example')), undefined);
+  });
+}

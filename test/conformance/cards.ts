@@ -1,0 +1,259 @@
+/** Issuing and retrieving cards. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { systemChance } from '../../src/clock-and-chance.ts';
+import { currencyOf } from '../../src/domain/currency.ts';
+import { Refusals } from '../../src/domain/fault.ts';
+import { issue, refuseIssue, retrieve } from '../../src/service/card.ts';
+import { createStore } from '../../src/service/store.ts';
+import { verify } from '../../src/service/verify.ts';
+import { findCardIdByCode } from '../../src/storage/code.ts';
+import { all, sql } from '../../src/storage/sql.ts';
+import { listTransfers } from '../../src/storage/transfer.ts';
+import { openMigrated, type StorageFactory } from '../harness/database.ts';
+import { code, email, issueCommand, manualClock, money, newStore, testContext } from '../harness/fixtures.ts';
+import { countRows, listEvents, openStore } from '../harness/open-store.ts';
+
+const none = { cards: 0, codes: 0, customers: 0, transfers: 0, events: 0 };
+
+export function testCards(factory: StorageFactory): void {
+  test('an issued card is retrieved as it was issued, with its first transfer and its events', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { card, code: drawn } = await opened.issue({
+      apiClientId: 7,
+      actor: 'api_client:7',
+      value: money('25.50'),
+      expiresOn: '2027-01-31',
+      customer: email('Ann@Example.com'),
+      recipient: email('bea@example.com'),
+      note: 'a note',
+      message: 'Alles Gute 🎂',
+    });
+    assert.deepEqual(await storage.read(() => retrieve(store.id, card.id)), card);
+    assert.deepEqual(
+      { ...card, id: 0, customer: card.customer?.email, recipient: card.recipient?.email },
+      {
+        storeId: store.id,
+        id: 0,
+        version: 1,
+        initialValue: money('25.50'),
+        balance: money('25.50'),
+        lastCharacters: drawn.reveal().slice(-4),
+        customer: 'Ann@Example.com',
+        recipient: 'bea@example.com',
+        note: 'a note',
+        message: 'Alles Gute 🎂',
+        expiresOn: '2027-01-31',
+        disabledAt: null,
+        createdAt: ctx.clock.now(),
+        lineItemId: null,
+        orderId: null,
+        userId: null,
+        apiClientId: 7,
+      },
+    );
+    const transfers = await storage.read(() =>
+      listTransfers(store.id, { after: 0, upTo: Number.MAX_SAFE_INTEGER }),
+    );
+    assert.deepEqual(
+      transfers.map(({ transfer }) => ({ ...transfer, id: 0 })),
+      [
+        {
+          storeId: store.id,
+          cardId: card.id,
+          sequence: 1,
+          id: 0,
+          kind: 'issue',
+          amount: money('25.50'),
+          debit: 'sales',
+          credit: 'card',
+          balanceAfter: money('25.50'),
+          actor: 'api_client:7',
+          reference: null,
+          note: null,
+          reverses: null,
+          createdAt: ctx.clock.now(),
+        },
+      ],
+    );
+    const events = await storage.read(listEvents);
+    assert.deepEqual(
+      events.map(({ type, subject, version }) => [type, subject, version]),
+      [
+        ['customer.created', card.customer?.id, 0],
+        ['customer.created', card.recipient?.id, 0],
+        ['gift_card.created', card.id, 1],
+      ],
+    );
+    assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
+  });
+
+  test('a code stands nowhere in clear, and finds its card however it is spelled', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { card, code: drawn } = await opened.issue({ customer: email('ann@example.com') });
+    const text = drawn.reveal();
+    assert.match(text, /^[0-9a-z]{16}$/);
+    for (const statement of [
+      sql`select * from gift_cards`,
+      sql`select * from gift_card_codes`,
+      sql`select * from transfers`,
+      sql`select * from events`,
+      sql`select * from customers`,
+    ]) {
+      const rows = await storage.read(() => all<unknown>(statement));
+      const told = JSON.stringify(rows, (_key, value: unknown) => {
+        if (typeof value === 'bigint') return String(value);
+        return value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value;
+      });
+      assert.ok(rows.length > 0 && !told.toLowerCase().includes(text), statement.strings.join('?'));
+    }
+    const spelled = `${text.slice(0, 4).toUpperCase()}-${text.slice(4, 9)} ${text.slice(9).toUpperCase()}`;
+    assert.equal(await storage.read(() => findCardIdByCode(ctx, store.id, code(spelled))), card.id);
+    const other = `${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`;
+    assert.equal(await storage.read(() => findCardIdByCode(ctx, store.id, code(other))), undefined);
+  });
+
+  test('a code that the store has used is refused, and nothing of the issue is kept', async () => {
+    await using opened = await openStore(factory);
+    const { storage } = opened;
+    await opened.issue({ code: code('OWN-CODE-1234') });
+    const before = await storage.read(countRows);
+    await assert.rejects(opened.issue({ code: code('owncode1234'), customer: email('new@example.com') }), {
+      code: 'invalid-parameter',
+      errors: { code: ['is taken'] },
+    });
+    assert.deepEqual(await storage.read(countRows), before);
+  });
+
+  test('a refused issue names a taken code along with the rest', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    await opened.issue({ code: code('owncode1234') });
+    const refused = (text: string) => {
+      const refusals = new Refusals();
+      refusals.add('note', 'is too long');
+      return storage.write(() => refuseIssue(ctx, { store, code: code(text), refusals }));
+    };
+    await assert.rejects(refused('owncode1234'), { errors: { note: ['is too long'], code: ['is taken'] } });
+    await assert.rejects(refused('owncode1235'), { errors: { note: ['is too long'] } });
+  });
+
+  test('a random code that is taken is drawn again', async () => {
+    const clock = manualClock();
+    const draws = [1, 1, 1, 2].map((fill) => new Uint8Array(16).fill(fill));
+    let drawn = 0;
+    const bytes = () => {
+      drawn += 1;
+      return draws[drawn - 1] ?? assert.fail('drew too often');
+    };
+    await using opened = await openStore(factory, { ctx: testContext({ clock, chance: { bytes } }) });
+    const { storage } = opened;
+    const first = await opened.issue();
+    const second = await opened.issue({ customer: email('ann@example.com') });
+    assert.equal(drawn, 4, 'twice the same, then another');
+    assert.equal(first.code.reveal(), '1'.repeat(16));
+    assert.equal(second.code.reveal(), '2'.repeat(16));
+    const counts = await storage.read(countRows);
+    assert.deepEqual(counts, { cards: 2, codes: 2, customers: 1, transfers: 2, events: 3 });
+    assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
+  });
+
+  test('an id that is taken is drawn again, whatever it is for', async () => {
+    const clock = manualClock();
+    const chance = systemChance(clock);
+    const fresh = (): number => chance.id();
+    // What is drawn for an issue to nobody: the card's id, the transfer's, the event's.
+    for (const repeated of [0, 1, 2]) {
+      const drawn: number[] = [];
+      let script: number[] = [];
+      const id = (): number => {
+        const next = script.shift() ?? fresh();
+        drawn.push(next);
+        return next;
+      };
+      await using opened = await openStore(factory, { ctx: testContext({ clock, chance: { id } }) });
+      drawn.length = 0;
+      await opened.issue();
+      script = drawn.slice(0, 3).map((earlier, index) => (index === repeated ? earlier : fresh()));
+      drawn.length = 0;
+      await opened.issue();
+      assert.ok(drawn.length > 3, `draw ${repeated} was repeated`);
+      const counts = await opened.storage.read(countRows);
+      assert.deepEqual(counts, { ...none, cards: 2, codes: 2, transfers: 2, events: 2 });
+      assert.deepEqual((await opened.storage.read(() => verify(10))).mismatches, []);
+    }
+  });
+
+  test('an address is one customer, however it is spelled and whoever is meant', async () => {
+    await using opened = await openStore(factory);
+    const { storage } = opened;
+    const spellings = ['Ann@Example.com', 'ann@example.com', ' ANN@EXAMPLE.COM\t'];
+    const cards = await Promise.all([
+      ...spellings.map((text) => opened.issue({ customer: email(text) })),
+      ...spellings.map((text) => opened.issue({ recipient: email(text) })),
+      opened.issue({ customer: email('ann@example.com'), recipient: email('ANN@example.com') }),
+    ]);
+    const people = cards.flatMap(({ card }) => [card.customer, card.recipient]).filter((who) => who !== null);
+    assert.equal(people.length, 8);
+    assert.equal(new Set(people.map((who) => who.id)).size, 1);
+    assert.deepEqual(new Set(people.map((who) => who.email)), new Set(['Ann@Example.com']));
+    assert.deepEqual((await storage.read(countRows)).customers, 1);
+    const created = (await storage.read(listEvents)).filter(({ type }) => type === 'customer.created');
+    assert.equal(created.length, 1);
+  });
+
+  test('an issue that fails late leaves neither customer nor event', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const command = issueCommand(store, { customer: email('ann@example.com') });
+    await assert.rejects(
+      storage.write(function* () {
+        yield* issue(ctx, command);
+        throw new Error('the process has second thoughts');
+      }),
+    );
+    assert.deepEqual(await storage.read(countRows), none);
+  });
+
+  test('amounts of every number of decimals are kept exactly', async () => {
+    await using opened = await openMigrated(factory);
+    const { storage } = opened;
+    const ctx = testContext();
+    const amounts = [
+      ['JPY', '999999999999', 999_999_999_999n],
+      ['USD', '999999999999.99', 99_999_999_999_999n],
+      ['KWD', '0.001', 1n],
+      ['CLF', '999999999999.9999', 9_999_999_999_999_999n],
+    ] as const;
+    for (const [currency, text, minor] of amounts) {
+      const given = newStore({ domain: `${currency.toLowerCase()}.example`, currency: currencyOf(currency) });
+      const store = await storage.write(() => createStore(ctx, given));
+      const value = money(text, currency);
+      const { card } = await storage.write(() => issue(ctx, issueCommand(store, { value })));
+      const read = await storage.read(() => retrieve(store.id, card.id));
+      assert.equal(read.balance.minor, minor);
+      assert.equal(read.initialValue.currency.code, currency);
+    }
+    const { stores, mismatches } = await storage.read(() => verify(10));
+    assert.deepEqual(mismatches, []);
+    assert.deepEqual(
+      new Map(stores.map(({ currency, outstanding }) => [currency, outstanding])),
+      new Map(amounts.map(([currency, , minor]) => [currency, minor])),
+    );
+  });
+
+  test('a card that is not there is not found', async () => {
+    await using opened = await openStore(factory);
+    const { storage, store } = opened;
+    const { card } = await opened.issue();
+    for (const id of [1, card.id + 1, card.id - 1, Number.MAX_SAFE_INTEGER]) {
+      await assert.rejects(
+        storage.read(() => retrieve(store.id, id)),
+        { code: 'not-found' },
+      );
+    }
+  });
+}

@@ -1,0 +1,185 @@
+/** Idempotency records, and the erasing of what has run out. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { Fault } from '../../src/domain/fault.ts';
+import { issue } from '../../src/service/card.ts';
+import { fingerprintsOf, idempotencyPeriodMs, once, type Answer } from '../../src/service/idempotency.ts';
+import { checkSearchBudget, countSearchMiss } from '../../src/service/search-budget.ts';
+import { eraseOutdated } from '../../src/service/upkeep.ts';
+import { all, sql, type Script } from '../../src/storage/sql.ts';
+import type { StorageFactory } from '../harness/database.ts';
+import { email, issueCommand, masterKey, testContext } from '../harness/fixtures.ts';
+import { countRows, openStore, type OpenStore } from '../harness/open-store.ts';
+
+const day = 24 * 60 * 60 * 1_000;
+
+/** The use of a key for the request that the parts make. */
+function useOf({ ctx, store }: OpenStore, key: string, parts: readonly unknown[] = ['a request']) {
+  return { owner: { storeId: store.id, apiClientId: 3, key }, fingerprints: fingerprintsOf(ctx, parts) };
+}
+
+/** Issues a card and answers with its code, as a creation does. */
+function* issueAndAnswer({ ctx, store }: OpenStore): Script<Answer> {
+  const { card, code } = yield* issue(ctx, issueCommand(store, { note: 'ünïcödé 🎁' }));
+  const body = JSON.stringify({ id: card.id, code: code.reveal(), note: card.note });
+  return { status: 201, headers: { etag: `"${card.id}"`, 'x-other': 'ü' }, body };
+}
+
+function issueOnce(opened: OpenStore, key: string, parts?: readonly unknown[]) {
+  return opened.storage.write(() =>
+    once(opened.ctx, useOf(opened, key, parts), () => issueAndAnswer(opened)),
+  );
+}
+
+export function testIdempotency(factory: StorageFactory): void {
+  test('a request is done once, and its answer is had again byte for byte', async () => {
+    await using opened = await openStore(factory);
+    const first = await issueOnce(opened, 'key-1');
+    assert.equal(first.replayed, false);
+    for (let round = 0; round < 3; round += 1) {
+      const { answer, replayed } = await issueOnce(opened, 'key-1');
+      assert.equal(replayed, true);
+      assert.deepEqual(answer, first.answer);
+    }
+    assert.equal((await opened.storage.read(countRows)).cards, 1);
+    assert.equal((await issueOnce(opened, 'key-2')).replayed, false);
+    assert.equal((await opened.storage.read(countRows)).cards, 2);
+  });
+
+  test('however often it is asked for at once, a request is done once', async () => {
+    await using opened = await openStore(factory);
+    const { database, ctx, storage } = opened;
+    const other = database.open();
+    const outcomes = await Promise.all(
+      Array.from({ length: 60 }, (_, index) =>
+        (index % 2 === 0 ? storage : other).write(() =>
+          once(ctx, useOf(opened, 'key'), () => issueAndAnswer(opened)),
+        ),
+      ),
+    );
+    assert.equal(outcomes.filter(({ replayed }) => !replayed).length, 1);
+    assert.equal(new Set(outcomes.map(({ answer }) => answer.body)).size, 1);
+    assert.equal((await storage.read(countRows)).cards, 1);
+  });
+
+  test('another request under the same key is refused and does nothing', async () => {
+    await using opened = await openStore(factory);
+    await issueOnce(opened, 'key', ['a request']);
+    await assert.rejects(issueOnce(opened, 'key', ['another request']), { code: 'idempotency-key-reused' });
+    assert.equal((await issueOnce(opened, 'key', ['a request'])).replayed, true);
+    assert.equal((await opened.storage.read(countRows)).cards, 1);
+  });
+
+  test('of a request that fails nothing is kept, and the key is as new', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx } = opened;
+    await assert.rejects(
+      storage.write(() =>
+        once(ctx, useOf(opened, 'key'), function* () {
+          yield* issueAndAnswer(opened);
+          throw new Fault('invalid-parameter');
+        }),
+      ),
+    );
+    assert.equal((await storage.read(countRows)).cards, 0);
+    assert.equal((await issueOnce(opened, 'key', ['another request'])).replayed, false);
+  });
+
+  test('an answer can be had for a day, whether or not it was erased since', async () => {
+    await using opened = await openStore(factory);
+    const first = await issueOnce(opened, 'key');
+    opened.ctx.clock.advance(idempotencyPeriodMs);
+    assert.deepEqual(await issueOnce(opened, 'key'), { ...first, replayed: true });
+    opened.ctx.clock.advance(1);
+    const second = await issueOnce(opened, 'key', ['another request']);
+    assert.equal(second.replayed, false);
+    assert.notEqual(second.answer.body, first.answer.body);
+    opened.ctx.clock.advance(idempotencyPeriodMs);
+    assert.deepEqual(await issueOnce(opened, 'key', ['another request']), { ...second, replayed: true });
+  });
+
+  test('a kept answer is sealed, and opens in its own row only', async () => {
+    await using opened = await openStore(factory);
+    const { storage, database } = opened;
+    const { answer } = await issueOnce(opened, 'key-1');
+    await issueOnce(opened, 'key-2');
+    const rows = await storage.read(() =>
+      all(sql<{ key: string; answer: Uint8Array; fingerprint: Uint8Array }>`
+        select key, answer, fingerprint from idempotency_records order by key`),
+    );
+    const { code } = JSON.parse(answer.body) as { readonly code: string };
+    for (const row of rows) assert.ok(!Buffer.from(row.answer).toString('latin1').includes(code));
+    const [first] = rows;
+    assert.ok(first);
+    await database.tamper(sql`update idempotency_records set answer = ${first.answer} where key = 'key-2'`);
+    assert.equal((await issueOnce(opened, 'key-1')).answer.body, answer.body);
+    await assert.rejects(
+      issueOnce(opened, 'key-2'),
+      (error) => error instanceof Error && !(error instanceof Fault),
+    );
+    assert.equal((await storage.read(countRows)).cards, 2);
+  });
+
+  test('after a rotation of keys what was kept before is still had, for as long as the old key is held', async () => {
+    const old = masterKey('old', 1);
+    await using opened = await openStore(factory, { ctx: testContext({ masters: [old] }) });
+    const first = await issueOnce(opened, 'key');
+    const rotated = { ...opened, ctx: testContext({ masters: [masterKey('new', 2), old] }) };
+    // The fingerprint is keyed too, so that only the answer's own key decides here.
+    const use = useOf(opened, 'key');
+    const again = await opened.storage.write(() => once(rotated.ctx, use, () => issueAndAnswer(rotated)));
+    assert.deepEqual(again, { ...first, replayed: true });
+    const forgotten = testContext({ masters: [masterKey('new', 2)] });
+    await assert.rejects(
+      opened.storage.write(() => once(forgotten, use, () => issueAndAnswer(opened))),
+      /sealed with the key "old"/,
+    );
+  });
+
+  test('the same request under the same key is known again after a rotation of keys', async () => {
+    const old = masterKey('old', 1);
+    await using opened = await openStore(factory, { ctx: testContext({ masters: [old] }) });
+    const first = await issueOnce(opened, 'key');
+    const rotated = { ...opened, ctx: testContext({ masters: [masterKey('new', 2), old] }) };
+    assert.deepEqual(await issueOnce(rotated, 'key'), { ...first, replayed: true });
+  });
+
+  test('upkeep erases what has run out, so much at a time, and nothing else', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const budget = { missesMax: 100, periodMs: day };
+    const address = email('ann@example.com');
+    const count = () =>
+      storage.read(function* () {
+        const [row] = yield* all(sql<{ records: bigint; misses: bigint }>`
+          select (select count(*) from idempotency_records) as records,
+            (select count(*) from search_misses) as misses`);
+        return [row?.records, row?.misses];
+      });
+    const erase = (limit: number) => storage.write(() => eraseOutdated(ctx, { budget, limit }));
+    for (let round = 0; round < 5; round += 1) {
+      await issueOnce(opened, `old-${round}`);
+      await storage.write(() => countSearchMiss(ctx, budget, { store, address }));
+    }
+    ctx.clock.advance(day / 2);
+    const young = await issueOnce(opened, 'young');
+    await storage.write(() => countSearchMiss(ctx, budget, { store, address }));
+    assert.equal(await erase(10), false);
+    assert.deepEqual(await count(), [6n, 6n], 'nothing has run out yet');
+
+    ctx.clock.advance(day / 2 + 1);
+    assert.equal(await erase(2), true, 'there may be more');
+    assert.deepEqual(await count(), [4n, 4n]);
+    assert.equal(await erase(2), true);
+    assert.equal(await erase(2), false);
+    assert.deepEqual(await count(), [1n, 1n]);
+    assert.deepEqual(await issueOnce(opened, 'young'), { ...young, replayed: true });
+    const one = { missesMax: 1, periodMs: day };
+    await assert.rejects(
+      storage.read(() => checkSearchBudget(ctx, one, { store, address })),
+      { code: 'too-many-misses' },
+    );
+    assert.equal((await storage.read(countRows)).cards, 6, 'cards never run out');
+  });
+}

@@ -1,0 +1,252 @@
+/** What the schema itself refuses, whatever a script asks for: the last line behind the program's own checks. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { Fault } from '../../src/domain/fault.ts';
+import { issue, update } from '../../src/service/card.ts';
+import { createStore } from '../../src/service/store.ts';
+import { verify } from '../../src/service/verify.ts';
+import { all, sql, type Statement } from '../../src/storage/sql.ts';
+import { openMigrated, type StorageFactory } from '../harness/database.ts';
+import { email, issueCommand, money, newStore, testContext, updateCommand } from '../harness/fixtures.ts';
+
+const check = /check constraint/i;
+const foreignKey = /foreign key constraint/i;
+const unique = /unique constraint/i;
+const notNull = /not.null constraint/i;
+
+/** A store with one card that was issued to somebody for 15.00 and then set to 10.00. */
+async function openWithCard(factory: StorageFactory) {
+  const opened = await openMigrated(factory);
+  const { storage } = opened;
+  const ctx = testContext();
+  const store = await storage.write(() => createStore(ctx, newStore()));
+  const issued = await storage.write(() =>
+    issue(ctx, issueCommand(store, { customer: email('ann@example.com'), apiClientId: 9 })),
+  );
+  const changes = { balance: money('10') };
+  const card = await storage.write(() => update(ctx, updateCommand(store, issued.card.id, changes)));
+  return { ...opened, storage, ctx, store, card, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
+}
+
+type Opened = Awaited<ReturnType<typeof openWithCard>>;
+
+/** Asserts that the database refuses the statement for the given reason and that nothing changed. */
+async function assertRefused({ storage }: Opened, statement: Statement, reason: RegExp): Promise<void> {
+  const told = statement.strings.join('?').trim();
+  const before = await storage.read(() => all(sql`select * from gift_cards`));
+  await assert.rejects(
+    storage.write(() => all(statement)),
+    (error) => {
+      assert.ok(error instanceof Error && !(error instanceof Fault), told);
+      assert.match(error.message, reason, told);
+      return true;
+    },
+    told,
+  );
+  assert.deepEqual(await storage.read(() => all(sql`select * from gift_cards`)), before, told);
+  assert.deepEqual((await storage.read(() => verify(10))).mismatches, [], told);
+}
+
+export function testIntegrity(factory: StorageFactory): void {
+  test('a balance is never negative, and a card is issued for more than nothing', async () => {
+    await using opened = await openWithCard(factory);
+    const { card, store } = opened;
+    await assertRefused(opened, sql`update gift_cards set balance = -1 where id = ${card.id}`, check);
+    await assertRefused(
+      opened,
+      sql`update gift_cards set balance = balance - 1001 where id = ${card.id}`,
+      check,
+    );
+    await assertRefused(opened, sql`update gift_cards set version = 0 where id = ${card.id}`, check);
+    for (const initialValue of [0, -1]) {
+      await assertRefused(
+        opened,
+        sql`insert into gift_cards (store_id, id, version, currency, initial_value, balance, last_characters,
+              created_at)
+            values (${store.id}, 5, 1, 'USD', ${initialValue}, 0, 'abcd', 0)`,
+        check,
+      );
+    }
+  });
+
+  test('a transfer moves more than nothing, between the card and one account of the store', async () => {
+    await using opened = await openWithCard(factory);
+    const refused = [
+      { amount: 0 },
+      { amount: -5 },
+      { debit: 'card', credit: 'card' },
+      { debit: 'sales', credit: 'adjustments' },
+      { debit: 'sales', credit: 'sales' },
+      { debit: 'petty cash', credit: 'card' },
+      { debit: 'card', credit: 'CARD' },
+      { kind: 'gift' },
+      { sequence: 0 },
+      { id: 0 },
+      { balanceAfter: -1 },
+      { hash: new Uint8Array(31) },
+      { hash: new Uint8Array(0) },
+    ];
+    for (const values of refused) await assertRefused(opened, transfer(opened, values), check);
+    for (const values of [{ actor: null }, { hash: null }])
+      await assertRefused(opened, transfer(opened, values), notNull);
+    const { storage, card } = opened;
+    await storage.write(() => all(transfer(opened, {})));
+    const { mismatches } = await storage.read(() => verify(10));
+    assert.deepEqual(new Set(mismatches.map(({ cardId }) => cardId)), new Set([card.id, null]));
+  });
+
+  test('a place in the chain, and an id of a transfer, are given once', async () => {
+    await using opened = await openWithCard(factory);
+    const { storage } = opened;
+    await assertRefused(opened, transfer(opened, { sequence: 2 }), unique);
+    const [first] = await storage.read(() => all(sql<{ id: bigint }>`select id from transfers`));
+    assert.ok(first);
+    await assertRefused(opened, transfer(opened, { id: first.id }), unique);
+  });
+
+  test('transfers are never changed and never deleted', async () => {
+    await using opened = await openWithCard(factory);
+    const { card } = opened;
+    const reason = /transfers are append-only/;
+    const changes = [
+      sql`update transfers set amount = 1 where card_id = ${card.id}`,
+      sql`update transfers set note = 'nicer'`,
+      sql`update transfers set hash = hash`,
+      sql`update transfers set sequence = sequence + 10`,
+      sql`delete from transfers where card_id = ${card.id} and sequence = 2`,
+      sql`delete from transfers`,
+    ];
+    for (const statement of changes) await assertRefused(opened, statement, reason);
+  });
+
+  test('events are never changed', async () => {
+    await using opened = await openWithCard(factory);
+    const reason = /events are append-only/;
+    for (const statement of [
+      sql`update events set data = '{}'`,
+      sql`update events set type = 'gift_card.disabled' where subject_id = ${opened.card.id}`,
+    ]) {
+      await assertRefused(opened, statement, reason);
+    }
+  });
+
+  test('cards and the codes they used are never deleted', async () => {
+    await using opened = await openWithCard(factory);
+    await assertRefused(opened, sql`delete from gift_card_codes`, /a used code stays used/);
+    await assertRefused(opened, sql`delete from gift_cards`, /gift cards are never deleted/);
+  });
+
+  test('what a card was issued with never changes', async () => {
+    await using opened = await openWithCard(factory);
+    const { storage, card } = opened;
+    const reason = /what a gift card was issued with does not change/;
+    for (const statement of [
+      sql`update gift_cards set initial_value = 1501 where id = ${card.id}`,
+      sql`update gift_cards set currency = 'EUR' where id = ${card.id}`,
+      sql`update gift_cards set created_at = created_at + 1 where id = ${card.id}`,
+      sql`update gift_cards set api_client_id = 10 where id = ${card.id}`,
+      sql`update gift_cards set api_client_id = null where id = ${card.id}`,
+    ]) {
+      await assertRefused(opened, statement, reason);
+    }
+    const same = sql`update gift_cards set initial_value = 1500, currency = 'USD', note = 'kept' where id = ${card.id}`;
+    await storage.write(() => all(same));
+  });
+
+  test('nothing belongs to a store, a card or a customer that is not there', async () => {
+    await using opened = await openWithCard(factory);
+    const { card, store } = opened;
+    const digest = new Uint8Array(32);
+    const nowhere = 12_345;
+    const orphans = [
+      sql`update gift_cards set customer_id = ${nowhere} where id = ${card.id}`,
+      sql`update gift_cards set recipient_id = ${nowhere} where id = ${card.id}`,
+      sql`delete from customers`,
+      sql`delete from stores where id = ${store.id}`,
+      transfer(opened, { cardId: nowhere }),
+      transfer(opened, { storeId: nowhere }),
+      sql`insert into gift_card_codes (store_id, lookup, digest, card_id)
+          values (${store.id}, 1, ${digest}, ${nowhere})`,
+      sql`insert into customers (store_id, id, email, email_key, created_at)
+          values (${nowhere}, 1, 'a@example.com', 'a@example.com', 0)`,
+      sql`insert into access_tokens (store_id, id, api_client_id, name, hash, scopes, created_at)
+          values (${nowhere}, 1, 1, 'till', ${digest}, '', 0)`,
+      sql`insert into events (store_id, id, type, subject_id, subject_version, created_at, data)
+          values (${nowhere}, 1, 'customer.created', 1, 0, 0, '{}')`,
+      sql`insert into idempotency_records (store_id, api_client_id, key, fingerprint, created_at, answer)
+          values (${nowhere}, 0, 'key', ${digest}, 0, ${digest})`,
+      sql`insert into search_misses (store_id, address_digest, id, missed_at)
+          values (${nowhere}, ${digest}, 1, 0)`,
+    ];
+    for (const statement of orphans) await assertRefused(opened, statement, foreignKey);
+  });
+
+  test('an address is one customer of a store', async () => {
+    await using opened = await openWithCard(factory);
+    const { store } = opened;
+    await assertRefused(
+      opened,
+      sql`insert into customers (store_id, id, email, email_key, created_at)
+          values (${store.id}, 77, 'Ann@Example.com', 'ann@example.com', 0)`,
+      unique,
+    );
+  });
+
+  test('a code is given once, a domain is one store, and a store that demands signatures has a secret', async () => {
+    await using opened = await openWithCard(factory);
+    const { storage, store, card } = opened;
+    const [code] = await storage.read(() => all(sql<{ lookup: bigint }>`select lookup from gift_card_codes`));
+    assert.ok(code);
+    await assertRefused(
+      opened,
+      sql`insert into gift_card_codes (store_id, lookup, digest, card_id)
+          values (${store.id}, ${code.lookup}, ${new Uint8Array(32)}, ${card.id})`,
+      unique,
+    );
+    await assertRefused(
+      opened,
+      sql`insert into stores (id, domain, name, currency, time_zone, require_signature, customer_search,
+            demonstration, created_at, updated_at)
+          values (5, ${store.domain}, 'another', 'USD', 'UTC', 0, 0, 0, 0, 0)`,
+      unique,
+    );
+    await assertRefused(opened, sql`update stores set domain = 'Flowers.example'`, check);
+    await assertRefused(opened, sql`update stores set require_signature = 1`, check);
+    await assertRefused(opened, sql`update stores set issue_limit = 0`, check);
+  });
+}
+
+/** A transfer behind the card's second one, valid but for what is given and for its hash. */
+function transfer(
+  { store, card }: Pick<Opened, 'store' | 'card'>,
+  given: {
+    readonly storeId?: number;
+    readonly cardId?: number;
+    readonly sequence?: number;
+    readonly id?: number | bigint;
+    readonly kind?: string;
+    readonly amount?: number;
+    readonly debit?: string;
+    readonly credit?: string;
+    readonly balanceAfter?: number;
+    readonly actor?: string | null;
+    readonly hash?: Uint8Array | null;
+  },
+): Statement {
+  const {
+    storeId = store.id,
+    cardId = card.id,
+    sequence = 3,
+    id = 1,
+    kind = 'adjustment',
+    amount = 5,
+  } = given;
+  const { debit = 'adjustments', credit = 'card', balanceAfter = 1_005 } = given;
+  const { actor = 'test', hash = new Uint8Array(32) } = given;
+  return sql`
+    insert into transfers (store_id, card_id, sequence, id, kind, amount, currency, debit_account,
+      credit_account, balance_after, actor, created_at, hash)
+    values (${storeId}, ${cardId}, ${sequence}, ${id}, ${kind}, ${amount}, 'USD', ${debit}, ${credit},
+      ${balanceAfter}, ${actor}, 0, ${hash})`;
+}

@@ -1,0 +1,125 @@
+/** Scripts between whose steps another one is done: what they read before no longer holds, and they have to find out. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { issue, retrieve, update } from '../../src/service/card.ts';
+import { fingerprintsOf, once, type Answer } from '../../src/service/idempotency.ts';
+import { createToken, rotateToken } from '../../src/service/token.ts';
+import { verify } from '../../src/service/verify.ts';
+import { findOrInsertCustomer } from '../../src/storage/customer.ts';
+import type { Script } from '../../src/storage/sql.ts';
+import { listTokens } from '../../src/storage/token.ts';
+import type { StorageFactory } from '../harness/database.ts';
+import { code, email, issueCommand, money, updateCommand } from '../harness/fixtures.ts';
+import { interrupted } from '../harness/interleave.ts';
+import { countRows, openStore } from '../harness/open-store.ts';
+
+const ann = email('ann@example.com');
+const none = { cards: 0, codes: 0, customers: 0, transfers: 0, events: 0 };
+
+export function testInterleaving(factory: StorageFactory): void {
+  test('a customer who is made between the look and the making is found', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const find = () => findOrInsertCustomer(ctx, store.id, ann);
+    const found = await storage.write(() => interrupted(find(), { after: 1, by: find }));
+    assert.equal(found.isNew, false);
+    assert.deepEqual(await storage.read(countRows), { ...none, customers: 1 });
+  });
+
+  test('two issues to one new address make one customer, wherever the one comes into the other', async () => {
+    for (let after = 1; after <= 6; after += 1) {
+      await using opened = await openStore(factory);
+      const { storage, ctx, store } = opened;
+      const by = () => issue(ctx, issueCommand(store, { customer: ann }));
+      await storage.write(() => interrupted(by(), { after, by }));
+      const counts = await storage.read(countRows);
+      assert.deepEqual(
+        counts,
+        { cards: 2, codes: 2, customers: 1, transfers: 2, events: 3 },
+        `step ${after}`,
+      );
+      assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
+    }
+  });
+
+  test('of two issues with one own code one is refused, wherever the one comes into the other', async () => {
+    for (let after = 1; after <= 4; after += 1) {
+      await using opened = await openStore(factory);
+      const { storage, ctx, store } = opened;
+      const by = () => issue(ctx, issueCommand(store, { code: code('owncode1234') }));
+      await assert.rejects(
+        storage.write(() => interrupted(by(), { after, by })),
+        { code: 'invalid-parameter', errors: { code: ['is taken'] } },
+      );
+      assert.deepEqual(await storage.read(countRows), none, `step ${after}`);
+    }
+  });
+
+  test('an update whose card changes after it was read is not done over the other', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { card } = await opened.issue();
+    const set = (balance: string) => () =>
+      update(ctx, updateCommand(store, card.id, { balance: money(balance) }));
+    let interruptions = 0;
+    const by = function* (): Script<void> {
+      interruptions += 1;
+      yield* set(`${100 + interruptions}`)();
+    };
+    await assert.rejects(
+      storage.write(() => interrupted(set('1')(), { after: 1, by })),
+      { code: 'overloaded' },
+    );
+    assert.ok(interruptions > 1, 'it was tried again');
+    assert.deepEqual(await storage.read(() => retrieve(store.id, card.id)), card);
+
+    // Interrupted only the first time, it is done the second.
+    let attempts = 0;
+    await storage.write(() => {
+      attempts += 1;
+      return attempts === 1 ? interrupted(set('1')(), { after: 1, by }) : set('1')();
+    });
+    assert.equal(attempts, 2);
+    assert.equal((await storage.read(() => retrieve(store.id, card.id))).balance.minor, 100n);
+    assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
+  });
+
+  test('an idempotency key that is used between the look and the keeping is not used twice', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const use = {
+      owner: { storeId: store.id, apiClientId: 1, key: 'key' },
+      fingerprints: fingerprintsOf(ctx, ['a request']),
+    };
+    const work = function* (): Script<Answer> {
+      yield* issue(ctx, issueCommand(store));
+      return { status: 201, headers: {}, body: '{}' };
+    };
+    const by = () => once(ctx, use, work);
+    for (let after = 1; after <= 4; after += 1) {
+      await assert.rejects(
+        storage.write(() => interrupted(by(), { after, by })),
+        { code: 'overloaded' },
+        `step ${after}`,
+      );
+      assert.deepEqual(await storage.read(countRows), none);
+    }
+    assert.equal((await storage.write(by)).replayed, false);
+    assert.equal((await storage.write(by)).replayed, true);
+    assert.equal((await storage.read(countRows)).cards, 1);
+  });
+
+  test('a token that is rotated while it is being rotated is rotated once', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const given = { store, name: 'till', scopes: ['read_gift_cards'] as const };
+    const { token } = await storage.write(() => createToken(ctx, given));
+    const by = () => rotateToken(ctx, store, token.id);
+    await assert.rejects(
+      storage.write(() => interrupted(by(), { after: 1, by })),
+      { code: 'not-found' },
+    );
+    assert.deepEqual(await storage.read(() => listTokens(store.id)), [token]);
+  });
+}

@@ -1,0 +1,79 @@
+/** A database knows the keys that it was written with. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { issue } from '../../src/service/card.ts';
+import { checkKeys, hasKeys } from '../../src/service/key-check.ts';
+import { findCardIdByCode } from '../../src/storage/code.ts';
+import { listKeyChecks } from '../../src/storage/key-check.ts';
+import { openMigrated, type StorageFactory } from '../harness/database.ts';
+import { code, issueCommand, masterKey, testContext } from '../harness/fixtures.ts';
+import { openStore } from '../harness/open-store.ts';
+
+const old = masterKey('old', 1);
+const young = masterKey('young', 2);
+
+export function testKeys(factory: StorageFactory): void {
+  test('a new database has no keys; the first that are checked are noted', async () => {
+    await using opened = await openMigrated(factory);
+    const { storage } = opened;
+    assert.equal(await storage.read(hasKeys), false);
+    await storage.write(() => checkKeys(testContext({ masters: [old] })));
+    assert.equal(await storage.read(hasKeys), true);
+    await storage.write(() => checkKeys(testContext({ masters: [old] })));
+    assert.equal((await storage.read(listKeyChecks)).length, 1);
+  });
+
+  test('a key in front of the old one is noted, and both are asked for from then on', async () => {
+    await using opened = await openMigrated(factory);
+    const { storage } = opened;
+    await storage.write(() => checkKeys(testContext({ masters: [old] })));
+    await storage.write(() => checkKeys(testContext({ masters: [young, old] })));
+    assert.deepEqual((await storage.read(listKeyChecks)).map(({ keyId }) => keyId).toSorted(), [
+      'old',
+      'young',
+    ]);
+    await storage.write(() => checkKeys(testContext({ masters: [old, young] })));
+    await assert.rejects(
+      storage.write(() => checkKeys(testContext({ masters: [young] }))),
+      /lacks the key "old"/,
+    );
+  });
+
+  test('a missing key, or another under its name, is refused, and nothing is noted', async () => {
+    await using opened = await openMigrated(factory);
+    const { storage } = opened;
+    await storage.write(() => checkKeys(testContext({ masters: [old] })));
+    const wrong = [[young], [masterKey('old', 9)], [young, masterKey('old', 9)]];
+    for (const masters of wrong) {
+      await assert.rejects(
+        storage.write(() => checkKeys(testContext({ masters }))),
+        /key "old"/,
+      );
+    }
+    assert.deepEqual(
+      (await storage.read(listKeyChecks)).map(({ keyId }) => keyId),
+      ['old'],
+    );
+  });
+
+  test('a code that was written under an old key is found, and stays taken, under a new one', async () => {
+    await using opened = await openStore(factory, { ctx: testContext({ masters: [old] }) });
+    const { storage, store, database } = opened;
+    const { card } = await opened.issue({ code: code('aaaaaaaa0001') });
+    const rotated = testContext({ masters: [young, old] });
+    assert.equal(
+      await storage.read(() => findCardIdByCode(rotated, store.id, code('aaaaaaaa0001'))),
+      card.id,
+    );
+    const forgotten = testContext({ masters: [young] });
+    const found = await storage.read(() => findCardIdByCode(forgotten, store.id, code('aaaaaaaa0001')));
+    assert.equal(found, undefined);
+
+    const again = issueCommand(store, { code: code('AAAA AAAA 0001') });
+    await assert.rejects(
+      database.open().write(() => issue(rotated, again)),
+      { code: 'invalid-parameter', errors: { code: ['is taken'] } },
+    );
+  });
+}

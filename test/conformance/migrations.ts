@@ -1,0 +1,132 @@
+/** How an engine brings a schema up to date, and which databases it refuses. */
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import test from 'node:test';
+import { MigrationError, type Migration } from '../../src/storage/migrate.ts';
+import { all, one, run, sql, toNumber, type Script } from '../../src/storage/sql.ts';
+import type { StorageFactory } from '../harness/database.ts';
+
+function migration(version: number, name: string, text: string): Migration {
+  return { version, name, text, checksum: createHash('sha256').update(text).digest('hex') };
+}
+
+/** Each needs the ones before it, so that no other order works. */
+const steps = [
+  migration(
+    1,
+    'first',
+    'create table notes (id bigint primary key, n bigint not null); insert into notes (id, n) values (1, 5);',
+  ),
+  migration(2, 'second', 'insert into notes (id, n) select 2, n * 10 from notes where id = 1;'),
+  migration(7, 'third', 'insert into notes (id, n) select 3, n + 1 from notes where id = 2;'),
+];
+
+function* notes(): Script<readonly number[]> {
+  const rows = yield* all(sql<{ n: bigint }>`select n from notes order by id`);
+  return rows.map(({ n }) => toNumber(n));
+}
+
+export function testMigrations(factory: StorageFactory): void {
+  test('an empty database has no migration', async () => {
+    await using database = await factory.createDatabase();
+    assert.deepEqual(await database.open().applied(), []);
+  });
+
+  test('migrations are applied in their order, and told', async () => {
+    await using database = await factory.createDatabase();
+    const storage = database.open();
+    assert.deepEqual((await storage.migrate(steps)).map(names), ['1 first', '2 second', '7 third']);
+    assert.deepEqual(await storage.read(notes), [5, 50, 51]);
+    assert.deepEqual((await storage.applied()).map(summaryOf), steps.map(summaryOf));
+    assert.deepEqual((await database.open().applied()).map(summaryOf), steps.map(summaryOf));
+  });
+
+  test('migrating again changes nothing, and only what is missing is applied', async () => {
+    await using database = await factory.createDatabase();
+    const storage = database.open();
+    await storage.migrate(steps.slice(0, 1));
+    assert.deepEqual(await storage.read(notes), [5]);
+    assert.deepEqual((await storage.migrate(steps)).map(names), ['2 second', '7 third']);
+    assert.deepEqual(await storage.migrate(steps), []);
+    assert.deepEqual(await database.open().migrate(steps), []);
+    assert.deepEqual(await storage.read(notes), [5, 50, 51]);
+  });
+
+  test('a migration that was changed after it was applied is refused', async () => {
+    await using database = await factory.createDatabase();
+    const storage = database.open();
+    await storage.migrate(steps.slice(0, 2));
+    const [first, second, third] = steps;
+    assert.ok(first && second && third);
+    const changed = migration(1, 'first', `${first.text} -- a comment`);
+    await assert.rejects(storage.migrate([changed, second, third]), MigrationError);
+    assert.deepEqual(await storage.read(notes), [5, 50], 'the third was not applied either');
+    assert.equal((await storage.applied()).length, 2);
+  });
+
+  test('a database that is newer than the program is refused', async () => {
+    await using database = await factory.createDatabase();
+    const storage = database.open();
+    await storage.migrate(steps);
+    await assert.rejects(storage.migrate(steps.slice(0, 2)), MigrationError);
+    await assert.rejects(database.open().migrate([]), MigrationError);
+    assert.equal((await storage.applied()).length, 3);
+  });
+
+  test('a migration that fails leaves the database as it was, and can be put right', async () => {
+    await using database = await factory.createDatabase();
+    const storage = database.open();
+    await storage.migrate(steps.slice(0, 1));
+    const before = await storage.applied();
+    const fails = migration(
+      7,
+      'third',
+      'insert into notes (id, n) values (4, 4); insert into nowhere values (1);',
+    );
+    await assert.rejects(storage.migrate([...steps.slice(0, 2), fails]));
+    assert.deepEqual(await storage.applied(), before);
+    assert.deepEqual(await storage.read(notes), [5]);
+    await storage.migrate(steps);
+    assert.deepEqual(await storage.read(notes), [5, 50, 51]);
+  });
+
+  test('however many engines migrate one new database together, each migration is applied once', async () => {
+    await using database = await factory.createDatabase();
+    const engines = Array.from({ length: 6 }, () => database.open());
+    const applied = await Promise.all(engines.map((engine) => engine.migrate(steps)));
+    assert.deepEqual(applied.flat().map(names).toSorted(), ['1 first', '2 second', '7 third']);
+    for (const engine of engines) assert.deepEqual(await engine.read(notes), [5, 50, 51]);
+  });
+
+  test("the engine's own migrations make a database that takes rows, and can be applied again", async () => {
+    await using database = await factory.createDatabase();
+    const storage = database.open();
+    assert.deepEqual((await storage.migrate(factory.migrations)).map(names), factory.migrations.map(names));
+    assert.ok(factory.migrations.length > 0);
+    assert.deepEqual(await storage.migrate(factory.migrations), []);
+    await storage.write(() => run(sql`update heartbeat set beaten_at = 5`));
+    const { beaten_at: beatenAt } = await storage.read(() =>
+      one(sql<{ beaten_at: bigint }>`select beaten_at from heartbeat`),
+    );
+    assert.equal(beatenAt, 5n);
+  });
+
+  test('scripts run while others migrate, before and after', async () => {
+    await using database = await factory.createDatabase();
+    const storage = database.open();
+    await storage.migrate(steps.slice(0, 1));
+    const reading = Array.from({ length: 20 }, () => storage.read(notes));
+    const [, ...seen] = await Promise.all([database.open().migrate(steps), ...reading]);
+    for (const values of seen) assert.ok([1, 3].includes(values.length), `saw ${values.length} rows`);
+    assert.deepEqual(await storage.read(notes), [5, 50, 51]);
+  });
+}
+
+function names({ version, name }: Pick<Migration, 'version' | 'name'>): string {
+  return `${version} ${name}`;
+}
+
+function summaryOf({ version, name, checksum }: Pick<Migration, 'version' | 'name' | 'checksum'>) {
+  return { version, name, checksum };
+}

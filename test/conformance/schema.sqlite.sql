@@ -1,0 +1,192 @@
+-- Written by test/conformance/sqlite-schema.test.ts. Do not edit.
+
+CREATE TABLE access_tokens (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  -- Stays when the token is rotated.
+  api_client_id integer not null check (api_client_id > 0),
+  name text not null,
+  -- SHA-256 of a token of more than 230 random bits.
+  hash blob not null check (length(hash) = 32),
+  -- Space-separated.
+  scopes text not null,
+  created_at integer not null,
+  last_used_at integer,
+  revoked_at integer,
+  primary key (store_id, id),
+  unique (store_id, hash)
+) strict, without rowid;
+
+CREATE TABLE customers (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  -- As first given.
+  email text not null,
+  -- Lower case and NFC: equal for two spellings of one address.
+  email_key text not null,
+  created_at integer not null,
+  primary key (store_id, id),
+  unique (store_id, email_key)
+) strict, without rowid;
+
+CREATE TABLE events (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  type text not null,
+  subject_id integer not null,
+  -- The version of the card that the event left; 0 where the subject has none.
+  subject_version integer not null,
+  created_at integer not null,
+  -- JSON: the record as it was then, and the names of the fields that changed.
+  data text not null,
+  primary key (store_id, id)
+) strict, without rowid;
+
+CREATE TABLE gift_card_codes (
+  store_id integer not null,
+  lookup integer not null,
+  digest blob not null check (length(digest) = 32),
+  card_id integer not null,
+  primary key (store_id, lookup),
+  foreign key (store_id, card_id) references gift_cards (store_id, id)
+) strict, without rowid;
+
+CREATE TABLE gift_cards (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  version integer not null check (version >= 1),
+  currency text not null check (length(currency) = 3),
+  initial_value integer not null check (initial_value > 0),
+  -- A cache of the ledger: moves only together with a transfer.
+  balance integer not null check (balance >= 0),
+  last_characters text not null check (length(last_characters) = 4),
+  customer_id integer,
+  recipient_id integer,
+  note text,
+  message text,
+  expires_on text check (length(expires_on) = 10),
+  disabled_at integer,
+  created_at integer not null,
+  line_item_id integer,
+  order_id integer,
+  user_id integer,
+  api_client_id integer,
+  primary key (store_id, id),
+  foreign key (store_id, customer_id) references customers (store_id, id),
+  foreign key (store_id, recipient_id) references customers (store_id, id)
+) strict, without rowid;
+
+CREATE TABLE heartbeat (
+  id integer primary key check (id = 1),
+  beaten_at integer not null
+) strict;
+
+CREATE TABLE idempotency_records (
+  store_id integer not null references stores (id),
+  -- 0: development mode, which has no API client.
+  api_client_id integer not null,
+  key text not null check (length(key) between 1 and 255),
+  -- Keyed digest of the request.
+  fingerprint blob not null check (length(fingerprint) = 32),
+  created_at integer not null,
+  -- The sealed answer: it may hold a card's code.
+  answer blob not null,
+  primary key (store_id, api_client_id, key)
+) strict, without rowid;
+
+CREATE TABLE key_checks (
+  key_id text primary key,
+  digest blob not null check (length(digest) = 32),
+  created_at integer not null
+) strict, without rowid;
+
+CREATE TABLE schema_migrations (
+    version bigint primary key,
+    name text not null,
+    checksum text not null,
+    applied_at bigint not null
+  );
+
+CREATE TABLE search_misses (
+  store_id integer not null references stores (id),
+  address_digest blob not null check (length(address_digest) = 32),
+  id integer not null,
+  missed_at integer not null,
+  primary key (store_id, address_digest, id)
+) strict, without rowid;
+
+CREATE TABLE stores (
+  id integer primary key check (id > 0),
+  domain text not null unique check (domain = lower(domain)),
+  name text not null,
+  currency text not null check (length(currency) = 3),
+  time_zone text not null,
+  issue_limit integer check (issue_limit > 0),
+  -- Sealed: the signature of a request has to be computed anew.
+  proxy_secret blob,
+  require_signature integer not null check (require_signature in (0, 1)),
+  customer_search integer not null check (customer_search in (0, 1)),
+  demonstration integer not null check (demonstration in (0, 1)),
+  created_at integer not null,
+  updated_at integer not null,
+  check (require_signature = 0 or proxy_secret is not null)
+) strict;
+
+CREATE TABLE transfers (
+  store_id integer not null,
+  card_id integer not null,
+  sequence integer not null check (sequence >= 1),
+  id integer not null check (id > 0),
+  kind text not null check (kind in ('issue', 'adjustment')),
+  amount integer not null check (amount > 0),
+  currency text not null check (length(currency) = 3),
+  debit_account text not null
+    check (debit_account in ('card', 'sales', 'promotions', 'redemptions', 'adjustments', 'breakage')),
+  credit_account text not null
+    check (credit_account in ('card', 'sales', 'promotions', 'redemptions', 'adjustments', 'breakage')),
+  balance_after integer not null check (balance_after >= 0),
+  actor text not null,
+  reference text,
+  note text,
+  reverses integer,
+  created_at integer not null,
+  -- SHA-256 of the hash before it in the card's chain, and its own content.
+  hash blob not null check (length(hash) = 32),
+  primary key (store_id, card_id, sequence),
+  unique (store_id, id),
+  foreign key (store_id, card_id) references gift_cards (store_id, id),
+  -- Each transfer moves money between the card and one system account.
+  check ((debit_account = 'card') <> (credit_account = 'card'))
+) strict, without rowid;
+
+CREATE INDEX gift_cards_by_customer on gift_cards (store_id, customer_id, last_characters)
+  where customer_id is not null;
+
+CREATE INDEX gift_cards_by_recipient on gift_cards (store_id, recipient_id, last_characters)
+  where recipient_id is not null;
+
+CREATE INDEX idempotency_records_by_age on idempotency_records (created_at);
+
+CREATE INDEX search_misses_by_age on search_misses (missed_at);
+
+CREATE TRIGGER events_are_not_updated before update on events
+begin select raise(abort, 'events are append-only'); end;
+
+CREATE TRIGGER codes_are_not_deleted before delete on gift_card_codes
+begin select raise(abort, 'a used code stays used'); end;
+
+CREATE TRIGGER cards_are_not_deleted before delete on gift_cards
+begin select raise(abort, 'gift cards are never deleted'); end;
+
+CREATE TRIGGER cards_keep_what_was_issued
+before update of store_id, id, currency, initial_value, created_at, api_client_id on gift_cards
+when old.store_id <> new.store_id or old.id <> new.id or old.currency <> new.currency
+  or old.initial_value <> new.initial_value or old.created_at <> new.created_at
+  or old.api_client_id is not new.api_client_id
+begin select raise(abort, 'what a gift card was issued with does not change'); end;
+
+CREATE TRIGGER transfers_are_not_deleted before delete on transfers
+begin select raise(abort, 'transfers are append-only'); end;
+
+CREATE TRIGGER transfers_are_not_updated before update on transfers
+begin select raise(abort, 'transfers are append-only'); end;

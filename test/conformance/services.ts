@@ -1,0 +1,26 @@
+/**
+ * What the services' scripts do on an engine, without HTTP around them: `serviceConformance(name, factory)`. The
+ * scripts are the same on every engine; what is tried here is that their SQL is.
+ */
+
+import { suite } from 'node:test';
+import type { StorageFactory } from '../harness/database.ts';
+import { testAccess } from './access.ts';
+import { testCards } from './cards.ts';
+import { testIdempotency } from './idempotency.ts';
+import { testInterleaving } from './interleaving.ts';
+import { testKeys } from './keys.ts';
+import { testSearch } from './search.ts';
+import { testUpdates } from './updates.ts';
+import { testVerification } from './verification.ts';
+
+export function serviceConformance(name: string, factory: StorageFactory): void {
+  suite(`${name}: issue and retrieve`, () => testCards(factory));
+  suite(`${name}: search and its budget`, () => testSearch(factory));
+  suite(`${name}: update`, () => testUpdates(factory));
+  suite(`${name}: idempotency and upkeep`, () => testIdempotency(factory));
+  suite(`${name}: scripts in the middle of scripts`, () => testInterleaving(factory));
+  suite(`${name}: stores and tokens`, () => testAccess(factory));
+  suite(`${name}: keys`, () => testKeys(factory));
+  suite(`${name}: verify`, () => testVerification(factory));
+}

@@ -1,0 +1,175 @@
+/** What the embedded engine does when the disk fails it: real failures, provoked from outside. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { Fault } from '../../src/domain/fault.ts';
+import { all, sql, type Script } from '../../src/storage/sql.ts';
+import type { Findings } from '../harness/filling-writer.ts';
+import { runProgram, type Result } from '../harness/programs.ts';
+import { createSqliteDatabase, openEngine, sqliteFactory } from '../harness/sqlite.ts';
+import { insertRow, listRows } from '../harness/tally.ts';
+
+const fillingWriter = join(import.meta.dirname, '../harness/filling-writer.ts');
+
+/** Runs the program that writes until it fails, as the last command of a shell script. */
+async function fill(prelude: string, args: readonly string[], shell: readonly string[] = ['sh']) {
+  const [command = 'sh', ...options] = shell;
+  const script = `${prelude} && exec "$0" "$@"`;
+  const program = [process.execPath, fillingWriter, ...args];
+  return findingsOf(await runProgram(command, [...options, '-c', script, ...program]));
+}
+
+function findingsOf({ code, output, errors }: Result): Findings {
+  assert.equal(code, 0, `${output}\n${errors}`);
+  return JSON.parse(output.trim().split('\n').at(-1) ?? '') as Findings;
+}
+
+/** The names of the rows in a file, as an engine finds them that is started anew. */
+async function rowsAfterRestart(file: string): Promise<ReadonlySet<string>> {
+  await using engine = openEngine(file, { create: false });
+  const [integrity] = await engine.read(() => all(sql<{ integrity_check: string }>`pragma integrity_check`));
+  assert.equal(integrity?.integrity_check, 'ok');
+  const names = await engine.read(listRows);
+  return new Set(names.map((name) => name.split(' ', 1)[0] ?? ''));
+}
+
+test('after an I/O error the engine serves nothing more, and everything acknowledged is there at the next start', async () => {
+  await using database = createSqliteDatabase();
+  // No file of this process may grow past this: the write that would fails with EFBIG, an I/O error to SQLite.
+  const findings = await fill('ulimit -f 1000', [database.file]);
+  assert.ok(findings.acknowledged.length > 0);
+  assert.deepEqual(new Set(findings.refused.map(({ code }) => code)), new Set(['unavailable']));
+  assert.equal(findings.refused.length, 20, 'the whole group was refused');
+  assert.equal(findings.failures, 1, 'the observer was told, once');
+  assert.equal(findings.readAfter, 'unavailable');
+  assert.equal(findings.writeAfter, 'unavailable');
+
+  const rows = await rowsAfterRestart(database.file);
+  for (const row of findings.acknowledged) assert.ok(rows.has(row), `${row} was acknowledged and is lost`);
+  const undecided = findings.refused.filter(({ row }) => rows.has(row)).length;
+  assert.ok([0, findings.refused.length].includes(undecided), 'a group is there as a whole or not at all');
+  assert.equal(rows.size, findings.acknowledged.length + undecided);
+});
+
+test('a page that is damaged while the engine runs ends its service', async () => {
+  await using database = createSqliteDatabase();
+  {
+    await using maker = database.open();
+    await maker.migrate(sqliteFactory.migrations);
+    const ids = Array.from({ length: 3_000 }, (_, index) => index + 1);
+    await Promise.all(ids.map((id) => maker.write(() => insertRow(id, `row-${id}`))));
+  }
+  const failures: unknown[] = [];
+  const storage = database.open({
+    observer: { committed() {}, failed: (cause) => failures.push(cause) },
+  });
+  assert.equal(await storage.read(() => countOf(1)), 1);
+  const file = openSync(database.file, 'r+');
+  const pageSize = 4_096;
+  const noise = Buffer.alloc(pageSize, 0xab);
+  for (let at = pageSize * 30; at < statSync(database.file).size; at += pageSize)
+    writeSync(file, noise, 0, pageSize, at);
+  closeSync(file);
+
+  let started = 0;
+  const counted = function* (): Script<readonly string[]> {
+    started += 1;
+    return yield* listRows();
+  };
+  const outcomes = await Promise.allSettled([
+    storage.read(counted),
+    storage.read(counted),
+    storage.write(() => insertRow(9_001, 'never')),
+  ]);
+  for (const outcome of outcomes) assertUnavailable(outcome);
+  assert.equal(failures.length, 1);
+  assert.ok(failures[0] instanceof Error && /malformed/.test(failures[0].message), String(failures[0]));
+
+  started = 0;
+  assertUnavailable(...(await Promise.allSettled([storage.read(counted)])));
+  assertUnavailable(...(await Promise.allSettled([storage.write(counted)])));
+  assert.equal(started, 0, 'nothing is run any more');
+  assert.equal(failures.length, 1);
+  assert.equal(storage.queueDepth, 0);
+});
+
+test('a database that may not grow refuses the group that is too much, keeps serving, and recovers', async () => {
+  await using database = createSqliteDatabase();
+  const failures: unknown[] = [];
+  const storage = database.open({
+    observer: { committed() {}, failed: (cause) => failures.push(cause) },
+  });
+  await storage.migrate(sqliteFactory.migrations);
+  const padding = 'x'.repeat(2_000);
+  const write = (id: number) => storage.write(() => insertRow(id, `row-${id} ${padding}`));
+  // SQLite answers SQLITE_FULL past this number of pages, as it does when the disk is full.
+  await storage.write(() => all(sql`pragma max_page_count = 150`));
+
+  const acknowledged = new Set<string>();
+  let refused: PromiseRejectedResult[] = [];
+  for (let turn = 0; turn < 100 && refused.length === 0; turn += 1) {
+    const ids = Array.from({ length: 20 }, (_, index) => turn * 20 + index + 1);
+    const outcomes = await Promise.allSettled(ids.map((id) => write(id)));
+    refused = outcomes.filter((outcome) => outcome.status === 'rejected');
+    assert.ok([0, 20].includes(refused.length), 'a group is refused as a whole');
+    if (refused.length === 0) for (const id of ids) acknowledged.add(`row-${id}`);
+  }
+  assert.equal(refused.length, 20);
+  for (const outcome of refused) assertUnavailable(outcome);
+  const present = async () => new Set((await storage.read(listRows)).map((name) => name.split(' ', 1)[0]));
+  assert.ok(acknowledged.size > 0);
+  assert.deepEqual(await present(), acknowledged, 'nothing of the refused group was kept');
+  assert.deepEqual(failures, []);
+
+  await storage.write(() => all(sql`pragma max_page_count = 1000000`));
+  await write(9_001);
+  assert.deepEqual(await present(), new Set([...acknowledged, 'row-9001']));
+});
+
+/** How a shell gets a file system of its own to fill, one that vanishes with its last process; undefined if it may not. */
+const ownMounts = [
+  ['unshare', '--mount', 'sh'],
+  ['unshare', '--user', '--map-root-user', '--mount', 'sh'],
+].find(([command = '', ...args]) => {
+  const attempt = spawnSync(command, [...args, '-c', 'mount -t tmpfs -o size=64k none /mnt']);
+  return attempt.status === 0;
+});
+
+if (ownMounts) {
+  test('a full disk refuses the group that is too much; once there is space again the engine goes on', async () => {
+    await using database = createSqliteDatabase();
+    const { folder } = database;
+    const prelude = [
+      `mount -t tmpfs -o size=3m none ${folder}`,
+      `dd if=/dev/zero of=${folder}/ballast bs=1k count=1500 status=none`,
+      `cd ${folder}`,
+    ].join(' && ');
+    const findings = await fill(prelude, [join(folder, 'test.db'), join(folder, 'ballast')], ownMounts);
+    assert.ok(findings.acknowledged.length > 0);
+    assert.deepEqual(new Set(findings.refused.map(({ code }) => code)), new Set(['unavailable']));
+    assert.equal(findings.refused.length, 20);
+    assert.equal(findings.failures, 0, 'a full disk says nothing against the file');
+    assert.equal(findings.readAfter, findings.acknowledged.length - 1, 'reads were answered all the while');
+    assert.equal(findings.writeAfter, 'done');
+  });
+} else {
+  test('a full disk itself could not be tried: this machine lets no test mount a file system', (t) => {
+    t.diagnostic('SQLITE_FULL was provoked by a limit of pages only');
+  });
+}
+
+function assertUnavailable(...outcomes: readonly PromiseSettledResult<unknown>[]): void {
+  for (const outcome of outcomes) {
+    assert.equal(outcome.status, 'rejected');
+    assert.ok(outcome.reason instanceof Fault, String(outcome.reason));
+    assert.equal(outcome.reason.code, 'unavailable');
+    assert.ok((outcome.reason.retryAfterSeconds ?? 0) >= 1);
+  }
+}
+
+function* countOf(id: number): Script<number> {
+  return (yield* all(sql`select 1 from stores where id = ${id}`)).length;
+}

@@ -1,0 +1,295 @@
+/** The embedded engine: the suites that every engine must pass, and what is its own. */
+
+import assert from 'node:assert/strict';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import test, { suite } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Fault } from '../../src/domain/fault.ts';
+import { all, Rerun, sql, type Script } from '../../src/storage/sql.ts';
+import { startProgram } from '../harness/programs.ts';
+import { createSqliteDatabase, openEngine, sqliteFactory, type SqliteSettings } from '../harness/sqlite.ts';
+import { addTo, counterOf, hasRow, insertRow, listRows } from '../harness/tally.ts';
+import { serviceConformance } from './services.ts';
+import { storageConformance } from './storage.ts';
+
+storageConformance('SQLite', sqliteFactory);
+serviceConformance('SQLite', sqliteFactory);
+
+/** A migrated database with an engine that tells the sizes of its commits. */
+async function openCounted(settings: SqliteSettings = {}) {
+  const database = createSqliteDatabase();
+  const sizes: number[] = [];
+  const failures: unknown[] = [];
+  const storage = database.open({
+    observer: {
+      committed: ({ size, seconds }) => {
+        assert.ok(seconds >= 0);
+        sizes.push(size);
+      },
+      failed: (cause) => failures.push(cause),
+    },
+    ...settings,
+  });
+  await storage.migrate(sqliteFactory.migrations);
+  return { database, storage, sizes, failures, [Symbol.asyncDispose]: () => database[Symbol.asyncDispose]() };
+}
+
+suite('SQLite: group commit', () => {
+  test('writes of one turn share a transaction, as many as a group may have', async () => {
+    for (const groupMax of [1, 32, 100, 256]) {
+      await using opened = await openCounted({ groupMax });
+      const { storage, sizes } = opened;
+      const writes = Array.from({ length: 100 }, (_, index) =>
+        storage.write(() => insertRow(index + 1, `row-${index}`)),
+      );
+      await Promise.all(writes);
+      assert.equal(sizes.length, Math.ceil(100 / groupMax), `groups of ${groupMax}: ${sizes.join(', ')}`);
+      assert.ok(Math.max(...sizes) <= groupMax);
+      assert.equal(
+        sizes.reduce((sum, size) => sum + size),
+        100,
+      );
+    }
+  });
+
+  test('a group of scripts that all throw is a group too, and leaves nothing', async () => {
+    await using opened = await openCounted();
+    const { storage } = opened;
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, index) =>
+        storage.write(function* (): Script<void> {
+          yield* insertRow(index + 1, `row-${index}`);
+          throw index % 2 === 0 ? new Fault('not-found') : new Rerun('never');
+        }),
+      ),
+    );
+    assert.deepEqual(new Set(outcomes.map(({ status }) => status)), new Set(['rejected']));
+    assert.deepEqual(await storage.read(listRows), []);
+  });
+
+  test('scripts of one group see what those before them wrote', async () => {
+    await using opened = await openCounted();
+    const { storage, sizes } = opened;
+    await storage.write(() => insertRow(1, 'counter'));
+    const counts = await Promise.all(
+      Array.from({ length: 30 }, () => storage.write(() => addTo('counter', 1))),
+    );
+    assert.deepEqual(
+      counts,
+      Array.from({ length: 30 }, (_, index) => index + 1),
+    );
+    assert.deepEqual(sizes, [1, 30]);
+  });
+
+  test('whoever is answered finds the row in the file at that very moment', async () => {
+    await using opened = await openCounted({ groupMax: 8 });
+    const { database, storage } = opened;
+    const beside = database.connect();
+    const find = beside.prepare('select id from stores where domain = ?');
+    await Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        await storage.write(() => insertRow(index + 1, `row-${index}`));
+        assert.ok(find.get(`row-${index}`), `row ${index}`);
+      }),
+    );
+  });
+
+  test('commits wait for the disk, and readers do not wait for writers', async () => {
+    await using opened = await openCounted();
+    const { storage } = opened;
+    const pragmas = function* () {
+      const [full] = yield* all(sql<{ synchronous: bigint }>`pragma synchronous`);
+      const [mode] = yield* all(sql<{ journal_mode: string }>`pragma journal_mode`);
+      const [keys] = yield* all(sql<{ foreign_keys: bigint }>`pragma foreign_keys`);
+      return [full?.synchronous, mode?.journal_mode, keys?.foreign_keys];
+    };
+    // 2 is FULL: the log is synced with every commit.
+    assert.deepEqual(await storage.write(pragmas), [2n, 'wal', 1n]);
+  });
+});
+
+suite('SQLite: reads beside another connection that writes', () => {
+  test('a commit in the middle of a read is not seen by it, and is seen by the next', async () => {
+    await using opened = await openCounted();
+    const { database, storage } = opened;
+    await storage.write(() => insertRow(1, 'counter'));
+    const beside = database.connect();
+    const seen = await storage.read(function* () {
+      const before = yield* counterOf('counter');
+      beside.exec("update stores set updated_at = 7 where domain = 'counter'");
+      return [before, yield* counterOf('counter')];
+    });
+    assert.deepEqual(seen, [0, 0]);
+    assert.equal(await storage.read(() => counterOf('counter')), 7);
+  });
+
+  test('a write builds on what another connection committed before it began', async () => {
+    await using opened = await openCounted();
+    const { database, storage } = opened;
+    await storage.write(() => insertRow(1, 'counter'));
+    const beside = database.connect();
+    for (let round = 0; round < 20; round += 1) {
+      beside.exec("update stores set updated_at = updated_at + 1 where domain = 'counter'");
+      assert.equal(await storage.write(() => addTo('counter', 1)), 2 * (round + 1));
+    }
+  });
+});
+
+suite('SQLite: another connection holds the write lock', () => {
+  test('writes wait for it and then succeed, and reads are answered meanwhile', async () => {
+    await using opened = await openCounted();
+    const { database, storage } = opened;
+    await storage.write(() => insertRow(1, 'counter'));
+    const holder = database.connect();
+    holder.exec("begin immediate; update stores set updated_at = 100 where domain = 'counter'");
+    let answered = 0;
+    const writes = Array.from({ length: 10 }, async () => {
+      await storage.write(() => addTo('counter', 1));
+      answered += 1;
+    });
+    for (let round = 0; round < 10; round += 1) {
+      const startedAt = performance.now();
+      assert.equal(await storage.read(() => counterOf('counter')), 0, 'what is not committed is not seen');
+      assert.ok(performance.now() - startedAt < 500, 'a read waited for the lock');
+      await wait(10);
+    }
+    assert.equal(answered, 0);
+    assert.equal(storage.queueDepth, 10);
+    holder.exec('commit');
+    await Promise.all(writes);
+    assert.equal(await storage.read(() => counterOf('counter')), 110);
+  });
+
+  test('past the longest wait writes are refused as unavailable, nothing of them is done, and reads go on', async () => {
+    await using opened = await openCounted({ lockWaitMaxMs: 150 });
+    const { database, storage, failures } = opened;
+    await storage.write(() => insertRow(1, 'counter'));
+    const holder = database.connect();
+    holder.exec('begin immediate');
+    let started = 0;
+    const startedAt = performance.now();
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 10 }, () =>
+        storage.write(() => {
+          started += 1;
+          return addTo('counter', 1);
+        }),
+      ),
+    );
+    const waited = performance.now() - startedAt;
+    assert.ok(waited >= 150 && waited < 2_000, `waited ${waited} ms`);
+    for (const outcome of outcomes) {
+      assert.ok(outcome.status === 'rejected' && outcome.reason instanceof Fault);
+      assert.equal(outcome.reason.code, 'unavailable');
+      assert.ok((outcome.reason.retryAfterSeconds ?? 0) >= 1);
+    }
+    assert.equal(started, 0);
+    assert.equal(await storage.read(() => counterOf('counter')), 0);
+    holder.exec('rollback');
+    assert.deepEqual(failures, [], 'a lock is no failure');
+    assert.equal(await storage.write(() => addTo('counter', 1)), 1);
+  });
+
+  test('the lock of a process that is killed is free at once, and its half-done work is gone', async () => {
+    await using opened = await openCounted();
+    const { database, storage } = opened;
+    await storage.write(() => insertRow(1, 'counter'));
+    await using holder = startProgram(process.execPath, ['-e', holdLock, database.file]);
+    await holder.written(/held/);
+    const write = storage.write(() => addTo('counter', 1));
+    await wait(50);
+    assert.equal(storage.queueDepth, 1);
+    holder.kill('SIGKILL');
+    assert.equal(await write, 1);
+    assert.equal(await storage.read(() => hasRow('smuggled')), false);
+  });
+
+  test('disposing an engine waits for the lock no longer than its writes do', async () => {
+    await using opened = await openCounted();
+    const { database } = opened;
+    const holder = database.connect();
+    holder.exec('begin immediate');
+    const storage = database.open({ lockWaitMaxMs: 100 });
+    const refused = assert.rejects(
+      storage.write(() => insertRow(1, 'late')),
+      { code: 'unavailable' },
+    );
+    await storage[Symbol.asyncDispose]();
+    await refused;
+  });
+
+  test('a new database that another process is just making is opened as soon as that one is done', async () => {
+    await using database = createSqliteDatabase();
+    await using maker = startProgram(process.execPath, ['-e', makeSlowly, database.file]);
+    await maker.written(/held/);
+    const storage = database.open();
+    await storage.migrate(sqliteFactory.migrations);
+    assert.deepEqual(await storage.read(listRows), []);
+  });
+});
+
+suite('SQLite: the file', () => {
+  test('a file that is not there is made only where that is allowed', async () => {
+    await using database = createSqliteDatabase();
+    const file = join(database.folder, 'new', 'deeper', 'test.db');
+    assert.throws(() => openEngine(file, { create: false }), /there is no database at/);
+    assert.equal(existsSync(file), false);
+    await openEngine(file, { create: true })[Symbol.asyncDispose]();
+    await openEngine(file, { create: false })[Symbol.asyncDispose]();
+  });
+
+  test('a file that is no database is refused and left as it is', async () => {
+    await using database = createSqliteDatabase();
+    writeFileSync(database.file, 'This is a letter, not a database. '.repeat(100));
+    assert.throws(() => openEngine(database.file), /not a database/);
+  });
+
+  test('a disposed engine leaves one file, with everything in it', async () => {
+    await using opened = await openCounted();
+    const { database, storage } = opened;
+    await storage.write(() => insertRow(1, 'kept'));
+    await storage[Symbol.asyncDispose]();
+    assert.equal(existsSync(`${database.file}-wal`), false);
+    const beside = new DatabaseSync(database.file, { readOnly: true });
+    assert.equal(beside.prepare('select domain from stores').get()?.['domain'], 'kept');
+    beside.close();
+  });
+
+  test('a backup holds everything acknowledged before it, is whole, and never replaces a file', async () => {
+    await using opened = await openCounted();
+    const { database, storage } = opened;
+    for (let id = 1; id <= 50; id += 1) await storage.write(() => insertRow(id, `row-${id}`));
+    const target = join(database.folder, 'backup.db');
+    const meanwhile = Array.from({ length: 50 }, (_, index) =>
+      storage.write(() => insertRow(index + 51, `row-${index + 51}`)),
+    );
+    await Promise.all([storage.backup(target), ...meanwhile]);
+    await assert.rejects(storage.backup(target), /is there already/);
+    await using copy = openEngine(target, { create: false });
+    const rows = await copy.read(listRows);
+    assert.ok(rows.length >= 50 && rows.length <= 100, `${rows.length} rows`);
+    for (let id = 1; id <= 50; id += 1) assert.ok(rows.includes(`row-${id}`));
+    assert.deepEqual(await copy.migrate(sqliteFactory.migrations), []);
+    const [integrity] = await copy.read(() => all(sql<{ integrity_check: string }>`pragma integrity_check`));
+    assert.equal(integrity?.integrity_check, 'ok');
+    assert.equal((await storage.read(listRows)).length, 100);
+  });
+});
+
+/** Takes the write lock of the file in its last argument, changes something, and never commits. */
+const holdLock = `
+  const { DatabaseSync } = require('node:sqlite');
+  const database = new DatabaseSync(process.argv[1], { timeout: 5000 });
+  database.exec("begin immediate; update stores set domain = 'smuggled'");
+  console.log('held');
+  setInterval(() => {}, 1000);`;
+
+/** Holds a new file as its maker does while it switches the journal mode: locked as a whole. */
+const makeSlowly = `
+  const { DatabaseSync } = require('node:sqlite');
+  const database = new DatabaseSync(process.argv[1], { timeout: 5000 });
+  database.exec('begin exclusive');
+  console.log('held');
+  setTimeout(() => database.exec('rollback; pragma journal_mode = wal'), 250);`;

@@ -1,0 +1,154 @@
+/** Two stores in one database: equal ids, codes, addresses and keys are not the same. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { issue, retrieve, search, update } from '../../src/service/card.ts';
+import { fingerprintsOf, once, type Answer } from '../../src/service/idempotency.ts';
+import { createStore } from '../../src/service/store.ts';
+import { createToken, tokenHash } from '../../src/service/token.ts';
+import { verify } from '../../src/service/verify.ts';
+import { findCardIdByCode } from '../../src/storage/code.ts';
+import { findCustomer } from '../../src/storage/customer.ts';
+import { listBalances } from '../../src/storage/ledger.ts';
+import { all, sql, type Script } from '../../src/storage/sql.ts';
+import { findActiveToken, listTokens } from '../../src/storage/token.ts';
+import { openMigrated, type StorageFactory } from '../harness/database.ts';
+import {
+  code,
+  email,
+  issueCommand,
+  money,
+  newStore,
+  testContext,
+  updateCommand,
+} from '../harness/fixtures.ts';
+
+/** Two stores whose rows are drawn with the same ids, in the same order, for the same person and code. */
+async function openTwins(factory: StorageFactory) {
+  const opened = await openMigrated(factory);
+  const { storage } = opened;
+  let nextId = 0;
+  const ctx = testContext({ chance: { id: () => (nextId += 1) } });
+  const left = await storage.write(() => createStore(ctx, newStore({ domain: 'left.example' })));
+  const right = await storage.write(() => createStore(ctx, newStore({ domain: 'right.example' })));
+  const ann = email('ann@example.com');
+  const twins = [];
+  for (const store of [left, right]) {
+    nextId = 100;
+    const command = issueCommand(store, { customer: ann, code: code('twin-code-0001'), note: store.domain });
+    const { card } = await storage.write(() => issue(ctx, command));
+    twins.push({ store, card });
+  }
+  const [one, other] = twins;
+  assert.ok(one && other);
+  return { ...opened, ctx, ann, one, other, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
+}
+
+export function testStoresApart(factory: StorageFactory): void {
+  test('equal ids, codes and addresses of two stores do not collide', async () => {
+    await using opened = await openTwins(factory);
+    const { storage, ctx, ann, one, other } = opened;
+    assert.equal(one.card.id, other.card.id);
+    assert.equal(one.card.customer?.id, other.card.customer?.id);
+    for (const { store, card } of [one, other]) {
+      assert.deepEqual(await storage.read(() => retrieve(store.id, card.id)), card);
+      assert.equal(
+        await storage.read(() => findCardIdByCode(ctx, store.id, code('TWIN CODE 0001'))),
+        card.id,
+      );
+      const found = await storage.read(() =>
+        search(ctx, { store, address: ann, lastCharacters: '0001', onlyCustomerId: null }),
+      );
+      assert.equal(found?.note, store.domain);
+      assert.equal((await storage.read(() => findCustomer(store.id, ann)))?.id, card.customer?.id);
+    }
+    const digests = await storage.read(() =>
+      all(sql<{ digest: Uint8Array }>`select digest from gift_card_codes order by store_id`),
+    );
+    assert.equal(new Set(digests.map(({ digest }) => Buffer.from(digest).toString('hex'))).size, 2);
+  });
+
+  test('a change of one card leaves its twin in the other store as it was', async () => {
+    await using opened = await openTwins(factory);
+    const { storage, ctx, one, other } = opened;
+    const changes = { balance: money('3'), disable: true, note: 'changed', expiresOn: '2030-01-01' };
+    const changed = await storage.write(() => update(ctx, updateCommand(one.store, one.card.id, changes)));
+    assert.deepEqual(await storage.read(() => retrieve(one.store.id, one.card.id)), changed);
+    assert.deepEqual(await storage.read(() => retrieve(other.store.id, other.card.id)), other.card);
+    const balances = await storage.read(() => listBalances(other.store.id, { after: 0, limit: 10 }));
+    assert.deepEqual(
+      balances.map(({ balance }) => balance.minor),
+      [1_500n],
+    );
+    const { stores, mismatches } = await storage.read(() => verify(10));
+    assert.deepEqual(mismatches, []);
+    assert.deepEqual(
+      stores.map(({ store, cards, transfers, outstanding }) => [store, cards, transfers, outstanding]),
+      [
+        ['left.example', 1, 2, 300n],
+        ['right.example', 1, 1, 1_500n],
+      ],
+    );
+  });
+
+  test("another store's card is none", async () => {
+    await using opened = await openTwins(factory);
+    const { storage, ctx, ann, one, other } = opened;
+    const command = issueCommand(one.store, {
+      customer: email('bea@example.com'),
+      code: code('onlyleft1234'),
+    });
+    const { card } = await storage.write(() => issue(ctx, command));
+    const { id: storeId } = other.store;
+    await assert.rejects(
+      storage.read(() => retrieve(storeId, card.id)),
+      { code: 'not-found' },
+    );
+    await assert.rejects(
+      storage.write(() => update(ctx, updateCommand(other.store, card.id, { disable: true }))),
+      { code: 'not-found' },
+    );
+    assert.equal(await storage.read(() => findCardIdByCode(ctx, storeId, code('onlyleft1234'))), undefined);
+    for (const address of [email('bea@example.com'), ann]) {
+      const searched = { store: other.store, address, lastCharacters: '1234', onlyCustomerId: null };
+      assert.equal(await storage.read(() => search(ctx, searched)), undefined);
+    }
+  });
+
+  test('an idempotency key of one store says nothing to the other, nor to another API client', async () => {
+    await using opened = await openTwins(factory);
+    const { storage, ctx, one, other } = opened;
+    const owners = [
+      { storeId: one.store.id, apiClientId: 1, key: 'key' },
+      { storeId: one.store.id, apiClientId: 2, key: 'key' },
+      { storeId: other.store.id, apiClientId: 1, key: 'key' },
+    ];
+    let runs = 0;
+    const fingerprints = fingerprintsOf(ctx, ['the same request']);
+    // oxlint-disable-next-line require-yield -- a script without a statement
+    const script = function* (): Script<Answer> {
+      runs += 1;
+      return { status: 201, headers: {}, body: `answer ${runs}` };
+    };
+    for (const [index, owner] of owners.entries()) {
+      const outcome = await storage.write(() => once(ctx, { owner, fingerprints }, script));
+      assert.deepEqual([outcome.replayed, outcome.answer.body], [false, `answer ${index + 1}`]);
+    }
+    for (const [index, owner] of owners.entries()) {
+      const outcome = await storage.write(() => once(ctx, { owner, fingerprints }, script));
+      assert.deepEqual([outcome.replayed, outcome.answer.body], [true, `answer ${index + 1}`]);
+    }
+    assert.equal(runs, 3);
+  });
+
+  test('a token works for its own store only', async () => {
+    await using opened = await openTwins(factory);
+    const { storage, ctx, one, other } = opened;
+    const given = { store: one.store, name: 'till', scopes: ['read_gift_cards'] as const };
+    const { token, secret } = await storage.write(() => createToken(ctx, given));
+    const hash = tokenHash({ secret });
+    assert.deepEqual(await storage.read(() => findActiveToken(one.store.id, hash)), token);
+    assert.equal(await storage.read(() => findActiveToken(other.store.id, hash)), undefined);
+    assert.deepEqual(await storage.read(() => listTokens(other.store.id)), []);
+  });
+}

@@ -1,0 +1,379 @@
+/** `verify` finds whatever was done to the books behind the program's back, and names the card. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Card } from '../../src/domain/card.ts';
+import { issue, update } from '../../src/service/card.ts';
+import { createStore } from '../../src/service/store.ts';
+import { verify, verifyPage } from '../../src/service/verify.ts';
+import { run, sql, type Statement } from '../../src/storage/sql.ts';
+import { chainHash, listTransfers } from '../../src/storage/transfer.ts';
+import type { StorageFactory } from '../harness/database.ts';
+import { issueCommand, money, newStore, updateCommand } from '../harness/fixtures.ts';
+import { openStore, type OpenStore } from '../harness/open-store.ts';
+
+/** A store with three cards, the middle one of which was issued for 15.00 and then set to 10, 12 and 7. */
+async function openBooks(factory: StorageFactory): Promise<OpenStore & { readonly card: Card }> {
+  const opened = await openStore(factory);
+  const { storage, ctx, store } = opened;
+  await opened.issue();
+  let { card } = await opened.issue();
+  for (const balance of ['10', '12', '7']) {
+    card = await storage.write(() => update(ctx, updateCommand(store, card.id, { balance: money(balance) })));
+  }
+  await opened.issue();
+  return { ...opened, card, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
+}
+
+type Books = Awaited<ReturnType<typeof openBooks>>;
+
+type Tampering = {
+  readonly what: string;
+  readonly statements: (books: Books) => readonly Statement[];
+  /** What is told of the card. */
+  readonly found: RegExp;
+};
+
+const tamperings: readonly Tampering[] = [
+  {
+    what: 'a changed amount',
+    statements: ({ card }) => [
+      sql`update transfers set amount = amount + 1 where card_id = ${card.id} and sequence = 2`,
+    ],
+    found: /the hash of transfer \d+ does not fit its content/,
+  },
+  {
+    what: 'a changed amount with balances made to fit',
+    statements: ({ card }) => [
+      sql`update transfers set amount = amount - 100 where card_id = ${card.id} and sequence = 4`,
+      sql`update transfers set balance_after = balance_after + 100 where card_id = ${card.id} and sequence = 4`,
+      sql`update gift_cards set balance = balance + 100 where id = ${card.id}`,
+    ],
+    found: /the hash of transfer \d+ does not fit its content/,
+  },
+  {
+    what: 'a changed note of a transfer',
+    statements: ({ card }) => [
+      sql`update transfers set note = 'with regards' where card_id = ${card.id} and sequence = 1`,
+    ],
+    found: /the hash of transfer \d+ does not fit its content/,
+  },
+  ...(['actor', 'reference', 'reverses', 'created_at', 'id', 'kind'] as const).map((column) => ({
+    what: `a changed ${column}`,
+    statements: ({ card }: Books) => [changed[column](card.id)],
+    found: /the hash of transfer \d+ does not fit its content/,
+  })),
+  {
+    what: 'accounts turned round',
+    statements: ({ card }) => [
+      sql`update transfers set debit_account = credit_account, credit_account = debit_account
+          where card_id = ${card.id} and sequence = 3`,
+    ],
+    found: /tells another balance than the sum so far/,
+  },
+  {
+    what: 'another account on the other side',
+    statements: ({ card }) => [
+      sql`update transfers set debit_account = 'promotions' where card_id = ${card.id} and sequence = 1`,
+    ],
+    found: /the hash of transfer \d+ does not fit its content/,
+  },
+  {
+    what: 'another currency of a transfer',
+    statements: ({ card }) => [
+      sql`update transfers set currency = 'EUR' where card_id = ${card.id} and sequence = 1`,
+    ],
+    found: /is in another currency/,
+  },
+  {
+    what: 'a changed hash',
+    statements: ({ card }) => [
+      sql`update transfers set hash = ${new Uint8Array(32)} where card_id = ${card.id} and sequence = 4`,
+    ],
+    found: /the hash of transfer \d+ does not fit its content/,
+  },
+  {
+    what: 'a changed balance after a transfer',
+    statements: ({ card }) => [
+      sql`update transfers set balance_after = 1 where card_id = ${card.id} and sequence = 2`,
+    ],
+    found: /tells another balance than the sum so far/,
+  },
+  {
+    what: 'the first transfer deleted',
+    statements: ({ card }) => [sql`delete from transfers where card_id = ${card.id} and sequence = 1`],
+    found: /has the place 2, not 1/,
+  },
+  {
+    what: 'the first transfer deleted and the others moved up',
+    statements: ({ card }) => [
+      sql`delete from transfers where card_id = ${card.id} and sequence = 1`,
+      ...shift(card, [2, 3, 4], -1),
+    ],
+    found: /is an adjustment at place 1/,
+  },
+  {
+    what: 'a transfer in the middle deleted',
+    statements: ({ card }) => [sql`delete from transfers where card_id = ${card.id} and sequence = 2`],
+    found: /has the place 3, not 2/,
+  },
+  {
+    what: 'two transfers in the middle deleted that cancel out, and the last moved up',
+    statements: ({ card }) => [
+      sql`update transfers set amount = 500 where card_id = ${card.id} and sequence = 3`,
+      sql`delete from transfers where card_id = ${card.id} and sequence in (2, 3)`,
+      ...shift(card, [4], -2),
+    ],
+    found: /the hash of transfer \d+ does not fit its content/,
+  },
+  {
+    what: 'the last transfer deleted',
+    statements: ({ card }) => [sql`delete from transfers where card_id = ${card.id} and sequence = 4`],
+    found: /has a balance that is not the sum of its transfers/,
+  },
+  {
+    what: 'all transfers deleted',
+    statements: ({ card }) => [sql`delete from transfers where card_id = ${card.id}`],
+    found: /was not issued for its initial value/,
+  },
+  {
+    what: 'two transfers in another order',
+    statements: ({ card }) => [
+      sql`update transfers set sequence = 99 where card_id = ${card.id} and sequence = 2`,
+      sql`update transfers set sequence = 2 where card_id = ${card.id} and sequence = 3`,
+      sql`update transfers set sequence = 3 where card_id = ${card.id} and sequence = 99`,
+    ],
+    found: /tells another balance than the sum so far/,
+  },
+  {
+    what: 'a changed balance',
+    statements: ({ card }) => [sql`update gift_cards set balance = balance + 1 where id = ${card.id}`],
+    found: /has a balance that is not the sum of its transfers/,
+  },
+  {
+    what: 'a negative balance',
+    statements: ({ card }) => [sql`update gift_cards set balance = -1 where id = ${card.id}`],
+    found: /has a balance that is not the sum of its transfers/,
+  },
+  {
+    what: 'a changed initial value',
+    statements: ({ card }) => [sql`update gift_cards set initial_value = 1501 where id = ${card.id}`],
+    found: /was not issued for its initial value/,
+  },
+  {
+    what: 'a changed currency of a card',
+    statements: ({ card }) => [sql`update gift_cards set currency = 'EUR' where id = ${card.id}`],
+    found: /is in another currency/,
+  },
+  {
+    what: 'a card deleted from under its transfers',
+    statements: ({ card }) => [
+      sql`delete from gift_card_codes where card_id = ${card.id}`,
+      sql`delete from gift_cards where id = ${card.id}`,
+    ],
+    found: /has transfers, but there is no such card/,
+  },
+  {
+    what: 'transfers moved to a card that is not there',
+    statements: ({ card }) => [
+      sql`update transfers set card_id = ${card.id} + 1 where card_id = ${card.id} and sequence = 4`,
+    ],
+    found: /has a balance that is not the sum of its transfers/,
+  },
+];
+
+const changed = {
+  actor: (id: number) => sql`update transfers set actor = 'somebody' where card_id = ${id} and sequence = 1`,
+  reference: (id: number) => sql`update transfers set reference = 'r' where card_id = ${id} and sequence = 2`,
+  reverses: (id: number) => sql`update transfers set reverses = 1 where card_id = ${id} and sequence = 3`,
+  created_at: (id: number) =>
+    sql`update transfers set created_at = created_at - 1 where card_id = ${id} and sequence = 4`,
+  id: (id: number) => sql`update transfers set id = id + 1 where card_id = ${id} and sequence = 4`,
+  kind: (id: number) => sql`update transfers set kind = 'issue' where card_id = ${id} and sequence = 4`,
+};
+
+function shift({ id }: Card, sequences: readonly number[], by: number): Statement[] {
+  return sequences.map(
+    (sequence) =>
+      sql`update transfers set sequence = ${sequence + by} where card_id = ${id} and sequence = ${sequence}`,
+  );
+}
+
+export function testVerification(factory: StorageFactory): void {
+  test('untouched books agree, and their totals are told', async () => {
+    await using books = await openBooks(factory);
+    const { stores, mismatches } = await books.storage.read(() => verify(10));
+    assert.deepEqual(mismatches, []);
+    assert.deepEqual(stores, [
+      {
+        store: 'flowers.example',
+        currency: 'USD',
+        decimals: 2,
+        cards: 3,
+        transfers: 6,
+        outstanding: 3_700n,
+        accounts: { sales: -4_500n, adjustments: 800n },
+      },
+    ]);
+  });
+
+  for (const { what, statements, found } of tamperings) {
+    test(`${what} is found, and the card is named`, async () => {
+      await using books = await openBooks(factory);
+      const { storage, database, card, store } = books;
+      await database.tamper(...statements(books));
+      const { mismatches } = await storage.read(() => verify(1_000));
+      const ofCard = mismatches.filter(({ cardId }) => cardId === card.id);
+      assert.ok(
+        ofCard.some(({ problem }) => found.test(problem)),
+        JSON.stringify(mismatches),
+      );
+      for (const mismatch of mismatches) assert.equal(mismatch.store, store.domain);
+      // Every other card is let alone; what is about no card is about the totals.
+      const others = mismatches.filter(({ cardId }) => cardId !== card.id && cardId !== card.id + 1);
+      assert.ok(
+        others.every(({ cardId }) => cardId === null),
+        JSON.stringify(others),
+      );
+    });
+  }
+
+  test('a value that no program wrote is found too, and hides nothing else', async () => {
+    const values = [
+      (id: number) => sql`update gift_cards set currency = 'ZZZ' where id = ${id}`,
+      (id: number) => sql`update transfers set currency = 'ZZZ' where card_id = ${id} and sequence = 2`,
+      (id: number) =>
+        sql`update transfers set created_at = ${2n ** 62n} where card_id = ${id} and sequence = 2`,
+      (id: number) =>
+        sql`update transfers set reverses = ${2n ** 62n} where card_id = ${id} and sequence = 2`,
+      (id: number) =>
+        sql`update transfers set sequence = ${2n ** 62n} where card_id = ${id} and sequence = 4`,
+    ];
+    for (const statement of values) {
+      await using books = await openBooks(factory);
+      const { storage, database, card } = books;
+      await database.tamper(statement(card.id));
+      const told = statement(card.id).strings.join('?');
+      await assert.doesNotReject(
+        storage.read(() => verify(10)),
+        `verify gives up without naming the card: ${told}`,
+      );
+      const { mismatches } = await storage.read(() => verify(10));
+      assert.ok(
+        mismatches.some(({ cardId }) => cardId === card.id),
+        told,
+      );
+    }
+  });
+
+  test('cards and transfers of a store that is not there are found', async () => {
+    await using books = await openBooks(factory);
+    const { storage, database, store } = books;
+    await database.tamper(sql`delete from stores where id = ${store.id}`);
+    const { mismatches } = await storage.read(() => verify(10));
+    assert.notDeepEqual(mismatches, []);
+  });
+
+  test('a transfer without a card is found wherever its card would have stood', async () => {
+    for (const place of ['before', 'between', 'behind'] as const) {
+      await using books = await openBooks(factory);
+      const { storage, database, card, store } = books;
+      const cardId = { before: 1, between: card.id + 1, behind: Number.MAX_SAFE_INTEGER }[place];
+      await database.tamper(sql`
+        insert into transfers (store_id, card_id, sequence, id, kind, amount, currency, debit_account,
+          credit_account, balance_after, actor, created_at, hash)
+        values (${store.id}, ${cardId}, 1, 1, 'issue', 5, 'USD', 'sales', 'card', 5, 'test', 0,
+          ${new Uint8Array(32)})`);
+      const { mismatches } = await storage.read(() => verify(10));
+      assert.deepEqual(
+        mismatches.map((mismatch) => [mismatch.cardId, mismatch.problem]),
+        [
+          [cardId, 'has transfers, but there is no such card'],
+          [null, 'the totals of the ledger are not the sum of the balances'],
+        ],
+        place,
+      );
+    }
+  });
+
+  test('a card made up with a transfer and a hash that fit each other is the only thing not found', async () => {
+    await using books = await openBooks(factory);
+    const { storage, database, card, store } = books;
+    const [, , third, fourth] = await storage.read(() =>
+      listTransfers(store.id, { after: card.id - 1, upTo: card.id }),
+    );
+    assert.ok(third && fourth);
+    const forged = { ...fourth.transfer, amount: money('4'), balanceAfter: money('8') };
+    await database.tamper(
+      sql`update transfers set amount = 400, balance_after = 800,
+            hash = ${chainHash(third.hash, forged)} where card_id = ${card.id} and sequence = 4`,
+      sql`update gift_cards set balance = 800 where id = ${card.id}`,
+    );
+    assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
+    // In the middle of a chain it takes more: the hashes behind it break.
+    const [first] = await storage.read(() => listTransfers(store.id, { after: card.id - 1, upTo: card.id }));
+    assert.ok(first);
+    await database.tamper(
+      sql`update transfers set note = 'x', hash = ${chainHash(new Uint8Array(32), { ...first.transfer, note: 'x' })}
+          where card_id = ${card.id} and sequence = 1`,
+    );
+    const { mismatches } = await storage.read(() => verify(10));
+    assert.deepEqual([...new Set(mismatches.map(({ cardId }) => cardId))], [card.id]);
+  });
+
+  test('of many mismatches as many are told as were asked for', async () => {
+    await using books = await openBooks(factory);
+    await books.database.tamper(sql`update gift_cards set balance = balance + 1`);
+    assert.equal((await books.storage.read(() => verify(2))).mismatches.length, 2);
+    // One a card, and one of the totals.
+    assert.equal((await books.storage.read(() => verify(100))).mismatches.length, 4);
+  });
+
+  test('more cards than fit a page are verified page by page, and none is left out', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store, database } = opened;
+    const other = await storage.write(() => createStore(ctx, newStore({ domain: 'other.example' })));
+    const cards: Card[] = [];
+    for (const where of [store, other]) {
+      const issued = Array.from({ length: where === store ? 1_003 : 500 }, () =>
+        storage.write(() => issue(ctx, issueCommand(where))),
+      );
+      cards.push(...(await Promise.all(issued)).map(({ card }) => card));
+    }
+    const { stores, mismatches } = await storage.read(() => verify(10));
+    assert.deepEqual(mismatches, []);
+    assert.deepEqual(new Set(stores.map((totals) => totals.cards)), new Set([1_003, 500]));
+
+    let seen = 0;
+    let pages = 0;
+    for (let after: number | undefined = 0; after !== undefined; pages += 1) {
+      const from: number = after;
+      const page = await storage.read(() => verifyPage(store.id, from));
+      seen += page.cards.length;
+      after = page.next;
+    }
+    assert.deepEqual([seen, pages], [1_003, 3]);
+
+    const bent = [0, 499, 500, 999, 1_000, 1_002].flatMap((index) => cards[index] ?? []);
+    await database.tamper(...bent.map(({ id }) => sql`update gift_cards set balance = 1 where id = ${id}`));
+    const found = (await storage.read(() => verify(100))).mismatches.flatMap(({ cardId }) => cardId ?? []);
+    assert.deepEqual(
+      found,
+      bent.map(({ id }) => id),
+    );
+  });
+
+  test('a verification sees one state, whatever is written meanwhile', async () => {
+    await using books = await openBooks(factory);
+    const { storage, database, ctx, store, card } = books;
+    const other = database.open();
+    const writing = Array.from({ length: 40 }, (_, index) =>
+      other.write(() => update(ctx, updateCommand(store, card.id, { balance: money(String(index + 20)) }))),
+    );
+    const verifying = Array.from({ length: 20 }, () => storage.read(() => verify(10)));
+    for (const { mismatches } of await Promise.all(verifying)) assert.deepEqual(mismatches, []);
+    await Promise.all(writing);
+    await storage.write(() => run(sql`update heartbeat set beaten_at = 1`));
+    assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
+  });
+}

@@ -1,0 +1,77 @@
+/** A backup that is taken while the service is being used. */
+
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { seeded } from '../harness/seeded.ts';
+import { command, emptyFolder, openShop, serve } from '../harness/served.ts';
+import { assertHolds, storedCards } from '../harness/stored.ts';
+import { openTills, type KnownCard } from '../harness/till.ts';
+
+const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
+
+test('a backup under load is whole, verifies with the same keys, and holds everything acknowledged before it', async (t) => {
+  t.diagnostic(`seed ${seed} (CRASH_SEED)`);
+  using folder = emptyFolder();
+  const { environment, databaseFile, path } = folder;
+  const token = await openShop(environment, 'flowers.example');
+  const tills = openTills(32, token, seeded(seed));
+  await using service = await serve(environment);
+  let isOver = false;
+  const working = Promise.all(tills.map((till) => till.work(service.url, () => isOver)));
+  const keys = join(path, 'largesse.keys.json');
+
+  for (const name of ['first.db', 'second.db']) {
+    await wait(400);
+    const acknowledged = new Map<number, KnownCard>(tills.flatMap(({ cards }) => [...cards]));
+    const target = join(path, name);
+    const taken = await command(environment, 'backup', target, '--json');
+    assert.equal(taken.code, 0, `${taken.output}\n${taken.errors}`);
+    const copy = { ...environment, DATABASE_URL: `file:${target}`, KEYS_FILE: keys };
+    const verified = await command(copy, 'verify', '--json');
+    assert.equal(verified.code, 0, `${verified.output}\n${verified.errors}`);
+    assert.equal((JSON.parse(verified.output) as { readonly ok: boolean }).ok, true);
+
+    const cards = storedCards(target);
+    assert.ok(acknowledged.size > 100, `only ${acknowledged.size} cards had been acknowledged`);
+    for (const card of acknowledged.values()) {
+      const held = cards.get(card.id);
+      assert.ok(held, `the card ${card.id} was acknowledged before the backup and is not in it`);
+      assert.ok(held.version >= card.version, `the card ${card.id} is older than it was acknowledged`);
+      if (held.version === card.version) assert.deepEqual(held, card);
+    }
+    t.diagnostic(`${name}: ${acknowledged.size} cards acknowledged before, ${cards.size} in it`);
+    const again = await command(environment, 'backup', target);
+    assert.equal(again.code, 1);
+    assert.match(again.errors, /is there already/);
+  }
+
+  isOver = true;
+  assert.deepEqual(
+    (await working).filter((outcome) => outcome !== undefined),
+    [],
+    'a backup refused nobody',
+  );
+  assertHolds(databaseFile, tills);
+  for (const till of tills) till.close();
+});
+
+test('a backup without its keys cannot be opened, and says what is missing', async () => {
+  using folder = emptyFolder();
+  const { environment, path } = folder;
+  await openShop(environment, 'flowers.example');
+  const target = join(path, 'elsewhere', 'copy.db');
+  const early = await command(environment, 'backup', target);
+  assert.equal(early.code, 1, 'a folder that is not there is not made');
+  const copy = join(path, 'copy.db');
+  assert.equal((await command(environment, 'backup', copy)).code, 0);
+  const without = { DATABASE_URL: `file:${copy}`, KEYS_FILE: join(path, 'other.keys.json') };
+  for (const name of ['verify', 'migrate', 'serve']) {
+    const { code, errors } = await command({ ...without, PORT: '0' }, name);
+    assert.equal(code, 1, name);
+    assert.match(errors, /key file .*other\.keys\.json is missing/);
+  }
+  assert.equal(existsSync(join(path, 'other.keys.json')), false, 'no new keys are made for an old database');
+});

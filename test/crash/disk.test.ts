@@ -1,0 +1,44 @@
+/** The disk fails under the service: it stops by itself, and the next start finds everything acknowledged. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { seeded } from '../harness/seeded.ts';
+import { command, emptyFolder, openShop, serve } from '../harness/served.ts';
+import { assertHolds } from '../harness/stored.ts';
+import { openTills } from '../harness/till.ts';
+
+const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
+
+test('after an I/O error the service ends with code 1, and the next one holds everything acknowledged', async (t) => {
+  t.diagnostic(`seed ${seed} (CRASH_SEED)`);
+  using folder = emptyFolder();
+  const { environment, databaseFile } = folder;
+  const token = await openShop(environment, 'flowers.example');
+  const tills = openTills(32, token, seeded(seed));
+  {
+    // No file of the process may grow past this: a write that would fails with EFBIG, an I/O error to SQLite.
+    await using service = await serve(environment, ['sh', '-c', 'ulimit -f 3000 && exec "$0" "$@"']);
+    const outcomes = await Promise.all(tills.map((till) => till.work(service.url, () => false)));
+    assert.deepEqual(await service.ended(), { code: 1, signal: null }, service.errors());
+    assert.match(service.output(), /"level":"fatal".*can no longer be trusted/);
+    const told = outcomes.map((outcome) => outcome?.status);
+    assert.ok(told.includes(503), `who waited was told 503: ${told.join(', ')}`);
+  }
+  const acknowledged = tills.reduce((sum, till) => sum + till.acknowledged, 0);
+  assert.ok(acknowledged > 100, `only ${acknowledged} requests were acknowledged`);
+  await using service = await serve(environment);
+  const done = assertHolds(databaseFile, tills);
+  await Promise.all(
+    tills.map(async (till) => {
+      const { open } = till;
+      if (!open) return;
+      const { replayed } = await till.decide(service.url);
+      assert.equal(replayed, done.has(open));
+    }),
+  );
+  assert.equal(assertHolds(databaseFile, tills).size, 0);
+  const { code, output } = await command(environment, 'verify', '--json');
+  assert.equal(code, 0, output);
+  for (const till of tills) till.close();
+  t.diagnostic(`${acknowledged} requests acknowledged; of those left open ${done.size} had been done`);
+});

@@ -1,0 +1,103 @@
+/** The service is told to stop while it is being used. */
+
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { connect } from 'node:net';
+import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { seeded } from '../harness/seeded.ts';
+import { command, emptyFolder, openShop, serve, type Served } from '../harness/served.ts';
+import { assertHolds } from '../harness/stored.ts';
+import { openTills } from '../harness/till.ts';
+
+const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
+const stopWithinMs = 10_000;
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal} under load ends the service with code 0, and everything that it was asked before is answered`, async (t) => {
+    t.diagnostic(`seed ${seed} (CRASH_SEED)`);
+    using folder = emptyFolder();
+    const { environment, databaseFile } = folder;
+    const token = await openShop(environment, 'flowers.example');
+    const tills = openTills(32, token, seeded(seed));
+    await using service = await serve(environment);
+    const working = tills.map((till) => till.work(service.url, () => false));
+    await wait(600);
+    const stoppedAt = performance.now();
+    service.kill(signal);
+    assert.deepEqual(await service.ended(), { code: 0, signal: null }, service.output().slice(-2_000));
+    const took = performance.now() - stoppedAt;
+    assert.ok(took < stopWithinMs, `it took ${took} ms`);
+
+    const outcomes = await Promise.all(working);
+    for (const outcome of outcomes) {
+      assert.ok(outcome);
+      // Who asked before the signal was answered; who came after it was told 503, or met a closed door.
+      if (outcome.sentAt < stoppedAt) assert.equal(outcome.status, 503, String(outcome.error));
+      else if (outcome.status !== 503)
+        assert.match(String(outcome.error), /ECONNREFUSED|ECONNRESET|socket hang up|EPIPE/);
+    }
+    // Before this test reads the file, which makes a log again.
+    assert.equal(existsSync(`${databaseFile}-wal`), false, 'the log was moved into the file');
+    assert.equal(assertHolds(databaseFile, tills).size, 0, 'what was refused as closing was not done');
+    const acknowledged = tills.reduce((sum, till) => sum + till.acknowledged, 0);
+    assert.ok(acknowledged > 100, `only ${acknowledged} requests were acknowledged`);
+    assert.doesNotMatch(service.output(), /"level":"(?:error|fatal)"/);
+    const { code, output } = await command(environment, 'verify', '--json');
+    assert.equal(code, 0, output);
+    for (const till of tills) till.close();
+    t.diagnostic(`${acknowledged} requests acknowledged, stopped in ${Math.round(took)} ms`);
+  });
+}
+
+test('a request that is half sent when the service is told to stop is answered in full, and readiness is 503', async () => {
+  using folder = emptyFolder();
+  const { environment, databaseFile } = folder;
+  const token = await openShop(environment, 'flowers.example');
+  await using service = await serve(environment);
+  const body = '{"initial_value":"5.00","note":"slow"}';
+  const [head, tail] = [body.slice(0, 10), body.slice(10)];
+  const conversation = await converse(service);
+  conversation.send(
+    `POST /gift_card HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${head}`,
+  );
+  await wait(300);
+  const [alive] = await ask(service, '/readyz');
+  assert.equal(alive, 200);
+  service.kill('SIGTERM');
+  await service.written(/"stopping/);
+  await wait(200);
+  await assert.rejects(ask(service, '/readyz'), 'no new connection is taken');
+  conversation.send(`${tail}GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+  assert.deepEqual(await service.ended(), { code: 0, signal: null });
+  const heard = await conversation.heard;
+  const answers = heard.split(/(?=HTTP\/1\.1 \d{3} )/);
+  assert.equal(answers.length, 2, heard);
+  assert.match(answers[0] ?? '', /^HTTP\/1\.1 201 [\s\S]*"note":"slow"[\s\S]*}}$/);
+  assert.match(answers[1] ?? '', /^HTTP\/1\.1 503 /);
+  assert.equal(existsSync(`${databaseFile}-wal`), false, 'the log was moved into the file');
+  const { code, output } = await command(environment, 'verify', '--json');
+  assert.equal(code, 0, output);
+  assert.equal((JSON.parse(output) as { stores: { cards: number }[] }).stores[0]?.cards, 1);
+});
+
+async function ask({ url }: Served, path: string): Promise<[status: number, text: string]> {
+  const response = await fetch(`${url}${path}`, { headers: { connection: 'close' } });
+  return [response.status, await response.text()];
+}
+
+/** A connection of which every byte is the test's own. */
+async function converse({ url }: Served) {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  let text = '';
+  socket.setEncoding('utf8').on('data', (part: string) => (text += part));
+  const heard = new Promise<string>((resolve, reject) => {
+    socket.once('close', () => resolve(text));
+    socket.once('error', reject);
+  });
+  await new Promise((resolve) => {
+    socket.once('connect', resolve);
+  });
+  return { heard, send: (bytes: string) => void socket.write(bytes) };
+}

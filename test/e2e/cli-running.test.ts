@@ -1,0 +1,204 @@
+/** The command line beside a running service: what it changes holds at once, and what it tells is true. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { request, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import test from 'node:test';
+import { ask, cardOf, makeHome, type GiftCard, type Home, type Served } from './largesse.ts';
+
+const domain = 'flowers.example';
+
+type Token = { readonly id: number; readonly token: string };
+
+async function makeStore(home: Home): Promise<Token> {
+  await home.json('store', 'create', domain, '--currency', 'EUR');
+  return home.json<Token>('token', 'create', '--store', domain);
+}
+
+async function issue({ url }: Served, token: string): Promise<GiftCard> {
+  return cardOf(await ask(`${url}/gift_card`, { token, json: { initial_value: 25 } }), 201);
+}
+
+test('serve writes JSON logs into a pipe and exits with 0 on SIGTERM and on SIGINT', async (t) => {
+  await using home = makeHome();
+  const { token } = await makeStore(home);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    await t.test(signal, async () => {
+      const service = await home.serve();
+      const { code } = await issue(service, token);
+      service.program.kill(signal);
+      assert.deepEqual(await service.program.ended, { code: 0, signal: null });
+      assert.equal(service.program.errors(), '');
+
+      const output = service.program.output();
+      const lines = output.trimEnd().split('\n');
+      const logged = lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+      const messages = logged.map(({ message }) => message);
+      assert.ok(messages.includes('largesse serves'));
+      assert.equal(messages.at(-1), 'stopped');
+      const logLine = logged.find(({ message }) => message === 'request');
+      const { level, method, route, status, store } = logLine ?? {};
+      assert.deepEqual(
+        { level, method, route, status, store },
+        { level: 'info', method: 'POST', route: '/gift_card', status: 201, store: domain },
+      );
+      for (const { time } of logged) assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      assert.ok(!output.includes(String(code)) && !output.includes(token), 'no secret is logged');
+    });
+    assert.deepEqual(readdirSync(home.folder).toSorted(), ['largesse.db', 'largesse.keys.json']);
+  }
+});
+
+test('a request in flight is answered after SIGTERM, however often that is sent', async () => {
+  await using home = makeHome();
+  const { token } = await makeStore(home);
+  const service = await home.serve();
+  const body = '{"initial_value": 25}';
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': body.length,
+    'x-access-token': token,
+  };
+  const upload = request(`${service.url}/gift_card`, { method: 'POST', headers });
+  upload.write(body.slice(0, 5));
+  await loggedAsk(service);
+
+  service.program.kill('SIGTERM');
+  await service.program.written(/"message":"stopping: requests in flight finish"/);
+  // A terminal sends its signal to npm and to the service, and npm hands its own on: there are always two.
+  service.program.kill('SIGTERM');
+  const answered = once(upload, 'response') as Promise<[IncomingMessage]>;
+  upload.end(body.slice(5));
+  const [response] = await answered;
+  response.resume();
+  assert.equal(response.statusCode, 201);
+  assert.deepEqual(await service.program.ended, { code: 0, signal: null });
+  assert.match(service.program.output(), /"message":"stopped"\}\n$/);
+});
+
+/** Makes a request and waits until it is logged: what was sent before it has arrived by then. */
+async function loggedAsk({ url, program }: Served): Promise<void> {
+  await ask(`${url}/healthz`);
+  await program.written(/"route":"\/healthz"/);
+}
+
+test('a token that is made, rotated or revoked is so at once for a running service', async () => {
+  await using home = makeHome();
+  const { token: first } = await makeStore(home);
+  const service = await home.serve();
+  const { id } = await issue(service, first);
+  const statusWith = async (token: string): Promise<number> =>
+    (await ask(`${service.url}/gift_card/${id}`, { token })).status;
+
+  const till = await home.json<Token>('token', 'create', '--store', domain, '--name', 'till');
+  assert.equal(await statusWith(till.token), 200);
+  const rotated = await home.json<Token>('token', 'rotate', '--store', domain, String(till.id));
+  assert.deepEqual([await statusWith(till.token), await statusWith(rotated.token)], [401, 200]);
+  assert.deepEqual(await home.json('token', 'revoke', '--store', domain, String(rotated.id)), {
+    revoked: rotated.id,
+  });
+  assert.deepEqual([await statusWith(rotated.token), await statusWith(first)], [401, 200]);
+
+  const again = await home.run(['token', 'revoke', '--store', domain, String(rotated.id)]);
+  assert.equal(again.code, 1, 'what is revoked already cannot be revoked');
+
+  const reader = await home.json<Token>('token', 'create', '--store', domain, '--scopes', 'read_gift_cards');
+  const refused = await ask(`${service.url}/gift_card`, { token: reader.token, json: { initial_value: 5 } });
+  assert.deepEqual([await statusWith(reader.token), refused.status], [200, 403]);
+});
+
+test('a setting of a store that changes holds at once for a running service', async () => {
+  await using home = makeHome();
+  const { token } = await makeStore(home);
+  const service = await home.serve();
+  await home.json('store', 'update', domain, '--issue-limit', '20');
+  const answer = await ask(`${service.url}/gift_card`, { token, json: { initial_value: 25 } });
+  assert.equal(answer.status, 422);
+  await home.json('store', 'update', domain, '--issue-limit', 'none');
+  await issue(service, token);
+});
+
+type Verification = {
+  readonly ok: boolean;
+  readonly stores: readonly Readonly<Record<string, unknown>>[];
+  readonly mismatches: readonly {
+    readonly store: string;
+    readonly cardId: number;
+    readonly problem: string;
+  }[];
+};
+
+test('verify tells the totals, and names a card whose balance was changed behind the ledger', async () => {
+  await using home = makeHome();
+  const { token } = await makeStore(home);
+  const service = await home.serve();
+  const [card, other] = [await issue(service, token), await issue(service, token)];
+  await ask(`${service.url}/gift_card/${other.id}`, { method: 'PUT', token, json: { balance: '10.00' } });
+
+  const { ok, stores, mismatches } = await home.json<Verification>('verify');
+  assert.deepEqual([ok, mismatches], [true, []]);
+  assert.deepEqual(stores, [
+    {
+      store: domain,
+      cards: 2,
+      transfers: 3,
+      currency: 'EUR',
+      outstanding: '35.00',
+      sales: '-50.00',
+      adjustments: '15.00',
+    },
+  ]);
+  const sound = await home.run(['verify']);
+  assert.equal(sound.code, 0);
+  assert.match(sound.output, /^flowers\.example +2 +3 +35\.00 +EUR\n.* agrees with every balance\.\n$/m);
+
+  const database = new DatabaseSync(home.databaseFile, { timeout: 5_000 });
+  database.exec(`update gift_cards set balance = balance + 100 where id = ${card.id}`);
+  database.close();
+  const found = await home.run(['verify']);
+  assert.equal(found.code, 1);
+  assert.ok(found.output.includes(`${domain}, gift card ${card.id}: has a balance that is not the sum`));
+  assert.ok(!found.output.includes(`gift card ${other.id}`), 'the card that is sound is not named');
+  assert.match(found.output, /THE LEDGER DOES NOT AGREE\.\n$/);
+
+  const asJson = await home.run(['verify', '--json']);
+  assert.equal(asJson.code, 1);
+  const told = JSON.parse(asJson.output) as Verification;
+  assert.equal(told.ok, false);
+  assert.deepEqual(
+    told.mismatches.flatMap(({ store, cardId }) => (cardId === null ? [] : [[store, cardId]])),
+    [[domain, card.id]],
+  );
+});
+
+test('a backup of a running service is whole, and takes the place of nothing', async () => {
+  await using home = makeHome();
+  const { token } = await makeStore(home);
+  const service = await home.serve();
+  await issue(service, token);
+  const copy = join(home.folder, 'copy.db');
+  assert.deepEqual(await home.json('backup', 'copy.db'), { backup: copy });
+  const bytes = readFileSync(copy);
+
+  await issue(service, token);
+  const refused = await home.run(['backup', copy]);
+  assert.deepEqual([refused.code, refused.output], [1, '']);
+  assert.match(refused.errors, /^largesse: \S+copy\.db is there already\n$/);
+  assert.ok(readFileSync(copy).equals(bytes), 'the first backup is as it was');
+
+  const onCopy = { DATABASE_URL: `file:${copy}`, KEYS_FILE: home.keysFile };
+  const verified = await home.run(['verify', '--json'], onCopy);
+  assert.equal(verified.code, 0, verified.errors);
+  assert.equal((JSON.parse(verified.output) as Verification).stores[0]?.['cards'], 1);
+
+  const keyless = await home.run(['verify'], { ...onCopy, KEYS_FILE: join(home.folder, 'none.json') });
+  assert.equal(keyless.code, 1);
+  assert.ok(!existsSync(join(home.folder, 'none.json')), 'no key file is made for a database that has one');
+
+  await service.stop();
+  const restored = await home.serve(onCopy);
+  await issue(restored, token);
+});

@@ -1,0 +1,317 @@
+/** Every command of the command line: its help, its JSON, its exit codes, and how it refuses. */
+
+import assert from 'node:assert/strict';
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { once } from 'node:events';
+import test from 'node:test';
+import type { Result } from '../harness/programs.ts';
+import { makeHome, type Home } from './largesse.ts';
+
+/** Those that print data, and so take `--json`. */
+const telling = [
+  'migrate',
+  'verify',
+  'backup',
+  'store create',
+  'store update',
+  'store show',
+  'store list',
+  'token create',
+  'token rotate',
+  'token revoke',
+  'token list',
+];
+
+const domain = 'flowers.example';
+/** Commands that are started at once, where they do not depend on each other. */
+const concurrency = availableParallelism();
+
+async function homeWithStore(): Promise<Home> {
+  const home = makeHome();
+  await home.json('store', 'create', domain, '--currency', 'EUR');
+  return home;
+}
+
+function assertRefused({ code, output, errors }: Result, expected: number, message: RegExp): void {
+  assert.deepEqual({ code, output }, { code: expected, output: '' }, errors);
+  assert.match(errors, message);
+}
+
+/** One line that says what is wrong, and nothing else: no stack, no help text. */
+function assertOneLine(result: Result, message: RegExp): void {
+  assertRefused(result, 1, message);
+  assert.match(result.errors, /^largesse: [^\n]+\n$/);
+}
+
+/** The commands below a command, as its help lists them, each with its own help. */
+async function readHelp(home: Home, ...path: readonly string[]): Promise<[command: string, help: string][]> {
+  const { code, output, errors } = await home.run([...path, '--help']);
+  assert.deepEqual({ code, errors }, { code: 0, errors: '' });
+  assert.ok(output.startsWith(`Usage: ${['largesse', ...path].join(' ')} `), output);
+  const [, listed] = /^Commands:\n((?: +.*\n)+)/m.exec(output) ?? [];
+  if (listed === undefined) return [[path.join(' '), output]];
+  const names = Array.from(listed.matchAll(/^ {2}([a-z-]+)/gm), ([, name = '']) => name);
+  const below = names.filter((name) => name !== 'help').map((name) => readHelp(home, ...path, name));
+  return (await Promise.all(below)).flat();
+}
+
+test('every command has help, and those that print data take --json', async () => {
+  await using home = makeHome();
+  const helps = new Map(await readHelp(home));
+  assert.deepEqual(new Set(helps.keys()), new Set([...telling, 'serve', 'app-proxy']));
+  for (const [command, help] of helps) {
+    assert.equal(help.includes('--json'), telling.includes(command), command);
+  }
+  const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
+  assert.equal((await home.run(['--version'])).output, `${manifest.version}\n`);
+  assert.deepEqual(readdirSync(home.folder), []);
+});
+
+test('wrong usage is told with exit code 2 and makes nothing', { concurrency }, async (t) => {
+  await using home = makeHome();
+  const create = ['store', 'create', domain, '--currency'];
+  const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = [
+    [['frobnicate'], /^error: unknown command 'frobnicate'$/m],
+    [['store', 'frobnicate'], /^error: unknown command 'frobnicate'$/m],
+    [['verify', '--frobnicate'], /^error: unknown option '--frobnicate'$/m],
+    [['backup'], /^error: missing required argument 'file'$/m],
+    [['store', 'create', domain], /^error: required option '--currency <code>' not specified$/m],
+    [['store', 'create', 'fl owers', '--currency', 'EUR'], /^error: .*'fl owers'.* must be a host name such as/m],
+    [[...create, 'XQZ'], /^error: .*'XQZ'.* ISO 4217 code such as USD\.$/m],
+    [[...create, 'EUR', '--time-zone', 'Mars/Olympus'], /^error: .*'Mars\/Olympus'.* IANA name such as/m],
+    [[...create, 'EUR', '--proxy-secret', 'abc'], /^error: .*--proxy-secret.* at least 4 characters\.$/m],
+    [['token', 'create'], /^error: required option '--store <domain>' not specified$/m],
+    [['token', 'create', '--store', domain, '--scopes', 'all'], /^error: .*'all'.* some of read_gift_cards,/m],
+    [['token', 'revoke', '--store', domain, 'till'], /^error: .*'till'.* the id that token list shows\.$/m],
+    [['app-proxy', '--store', domain, '--prefix', 'apps'], /^error: .*'apps'.* a path such as/m],
+    [['app-proxy', '--store', domain, '--listen', '70000'], /^error: .*'70000'.* takes a port\.$/m],
+    [['app-proxy', '--store', domain, '--to', 'ftp://x'], /^error: .*'ftp:\/\/x'.* an address such as/m],
+    [['app-proxy', '--store', domain, '--customer', '-'], /^error: .*'-'.* a customer's id\.$/m],
+  ]; // prettier-ignore
+  await Promise.all([
+    ...wrong.map(([args, message]) =>
+      t.test(args.join(' '), async () => {
+        const result = await home.run(args);
+        assertRefused(result, 2, message);
+        assert.match(result.errors, /^error: [^\n]+\n\(see --help\)\n$/);
+      }),
+    ),
+    ...[[], ['store'], ['token']].map((args) =>
+      t.test(`"${args.join(' ')}" alone`, async () => {
+        assertRefused(await home.run(args), 2, /^Usage: largesse /);
+      }),
+    ),
+  ]);
+  assert.deepEqual(readdirSync(home.folder), []);
+});
+
+test('what is refused is told in one line, with exit code 1', { concurrency }, async (t) => {
+  await using home = await homeWithStore();
+  const nowhere = ['--store', 'nowhere.example'];
+  const noStore = /there is no store nowhere\.example/;
+  const refused: readonly (readonly [args: readonly string[], message: RegExp])[] = [
+    [['store', 'show', 'nowhere.example'], noStore],
+    [['store', 'update', 'nowhere.example', '--name', 'x'], noStore],
+    [['token', 'create', ...nowhere], noStore],
+    [['token', 'list', ...nowhere], noStore],
+    [['token', 'rotate', ...nowhere, '1'], noStore],
+    [['token', 'revoke', ...nowhere, '1'], noStore],
+    [['app-proxy', ...nowhere, '--listen', '0'], noStore],
+    [['token', 'rotate', '--store', domain, '1'], /not found/],
+    [['token', 'revoke', '--store', domain, '1'], /not found/],
+    [['store', 'create', domain, '--currency', 'USD'], /domain is taken/],
+    [['store', 'create', domain.toUpperCase(), '--currency', 'USD'], /domain is taken/],
+    [['store', 'create', 'a.example', '--currency', 'JPY', '--issue-limit', '10.5'], /--issue-limit .*JPY has no decimals/],
+    [['store', 'update', domain, '--issue-limit', '0'], /--issue-limit must be greater than 0/],
+    [['store', 'update', domain, '--issue-limit', '1e3'], /--issue-limit must be a decimal number/],
+    [['store', 'create', 'a.example', '--currency', 'EUR', '--require-signature'], /--proxy-secret/],
+    [['store', 'update', domain, '--require-signature'], /needs a proxy secret/],
+    [['app-proxy', '--store', domain, '--listen', '0'], /flowers\.example has no proxy secret: largesse store update/],
+    [['backup', home.keysFile], /largesse\.keys\.json is there already/],
+  ]; // prettier-ignore
+  await Promise.all(
+    refused.map(([args, message]) =>
+      t.test(args.join(' '), async () => assertOneLine(await home.run(args), message)),
+    ),
+  );
+  const stores = await home.json<readonly { readonly domain: string }[]>('store', 'list');
+  assert.deepEqual(
+    stores.map((store) => store.domain),
+    [domain],
+  );
+});
+
+/** Every command that needs a database, with arguments that would do if there were one. */
+const anyCalls: readonly (readonly string[])[] = [
+  ['backup', 'copy.db'],
+  ['store', 'update', domain, '--name', 'x'],
+  ['store', 'show', domain],
+  ['store', 'list'],
+  ['token', 'create', '--store', domain],
+  ['token', 'rotate', '--store', domain, '1'],
+  ['token', 'revoke', '--store', domain, '1'],
+  ['token', 'list', '--store', domain],
+  ['verify'],
+  ['app-proxy', '--store', domain],
+];
+
+test('a missing database is told, and not made', { concurrency }, async (t) => {
+  await using home = makeHome();
+  await Promise.all(
+    anyCalls.map((args) =>
+      t.test(args.join(' '), async () => {
+        assertOneLine(await home.run(args), /there is no database at \S+largesse\.db$/m);
+      }),
+    ),
+  );
+  assert.deepEqual(readdirSync(home.folder), []);
+});
+
+test('a key file that is missing, broken or another one is told, and not replaced', async (t) => {
+  await using home = await homeWithStore();
+  const kept = `${home.keysFile}.kept`;
+  copyFileSync(home.keysFile, kept);
+  const { keys } = JSON.parse(readFileSync(kept, 'utf8')) as { readonly keys: readonly { id: string }[] };
+  const id = keys[0]?.id ?? '';
+  const secret = Buffer.alloc(32, 7).toString('base64');
+  const broken: readonly (readonly [what: string, content: string | null, message: RegExp])[] = [
+    ['missing', null, /the key file \S+largesse\.keys\.json is missing, .*: put it back, or set KEYS_FILE$/m],
+    ['cut off', readFileSync(kept, 'utf8').slice(0, 40), /largesse\.keys\.json is no key file/],
+    ['without keys', '{"keys": []}', /largesse\.keys\.json is no key file/],
+    ['with a short secret', `{"keys": [{"id": "${id}", "secret": "AAAA"}]}`, /largesse\.keys\.json is no key file/],
+    ['of another database', `{"keys": [{"id": "other", "secret": "${secret}"}]}`, new RegExp(`lacks the key "${id}"`)],
+    ['with another secret', `{"keys": [{"id": "${id}", "secret": "${secret}"}]}`, new RegExp(`the key "${id}" is not the one`)],
+  ]; // prettier-ignore
+  for (const [what, content, message] of broken) {
+    await t.test(what, async () => {
+      if (content === null) rmSync(home.keysFile);
+      else writeFileSync(home.keysFile, content, { mode: 0o600 });
+      const calls = content === null ? [...anyCalls, ['serve'], ['migrate']] : [['serve'], ['store', 'list']];
+      const results = await Promise.all(calls.map((args) => home.run(args)));
+      for (const result of results) assertOneLine(result, message);
+      if (content === null) assert.ok(!readdirSync(home.folder).includes('largesse.keys.json'));
+    });
+  }
+  copyFileSync(kept, home.keysFile);
+  assert.equal((await home.run(['verify'])).code, 0);
+});
+
+test('serve reports all wrong settings together', async () => {
+  await using home = makeHome();
+  const wrong = {
+    DATABASE_URL: 'mysql://localhost/cards',
+    PORT: '70000',
+    HOST: 'not a host',
+    BASE_PATH: 'apps',
+    LOG_LEVEL: 'loud',
+    RATE_LIMIT: 'some',
+    TRUSTED_PROXIES: '10.0.0.0/8,somewhere',
+    METRICS_TOKEN: 'short',
+  };
+  const result = await home.run(['serve'], wrong);
+  assertRefused(result, 2, /^The configuration is wrong:\n/);
+  const [, ...problems] = result.errors.trimEnd().split('\n');
+  const named = problems.map((problem) => /^ {2}([A-Z_]+)(?:=.*)?: takes .+/.exec(problem)?.[1]);
+  assert.deepEqual(new Set(named), new Set(Object.keys(wrong)));
+  assert.equal(named.length, Object.keys(wrong).length);
+  assert.ok(!result.errors.includes('short'), 'a secret is not repeated');
+  assert.deepEqual(readdirSync(home.folder), []);
+});
+
+test('serve does not start where nobody could use it, or where the port is taken', async (t) => {
+  await using home = makeHome();
+  for (const environment of [{ NODE_ENV: 'production' }, { HOST: '0.0.0.0' }]) {
+    const [[name, value]] = Object.entries(environment) as [[string, string]];
+    await t.test(`${name}=${value} without a store`, async () => {
+      const result = await home.run(['serve'], environment);
+      assertRefused(result, 1, new RegExp(`^largesse: With ${name}=${value} the service needs a store`));
+      assert.match(result.errors, /largesse store create .*\n.*largesse token create/);
+    });
+  }
+  await t.test('the port is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const address = other.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    assertOneLine(await home.run(['serve'], { PORT: String(address.port) }), /EADDRINUSE.*127\.0\.0\.1/);
+    other.close();
+  });
+});
+
+test('stores and tokens are made, changed and listed, as JSON and for people', async () => {
+  await using home = makeHome();
+  const store = {
+    domain,
+    name: 'Flowers',
+    currency: 'EUR',
+    time_zone: 'Europe/Paris',
+    issue_limit: '500.00',
+    proxy_secret: 'set',
+    require_signature: true,
+    customer_search: true,
+    demonstration: false,
+  };
+  const settings = ['--name', 'Flowers', '--time-zone', 'Europe/Paris', '--issue-limit', '500'];
+  const signed = ['--proxy-secret', 'hush-hush', '--require-signature', '--customer-search'];
+  const created = await home.run([
+    'store', 'create', 'Flowers.Example', '--currency', 'eur', ...settings, ...signed, '--json',
+  ]); // prettier-ignore
+  assert.deepEqual(JSON.parse(created.output), store);
+  assert.deepEqual(await home.json('store', 'show', domain), store);
+  assert.deepEqual(await home.json('store', 'update', domain), store);
+
+  const changes = [
+    '--name',
+    'Blumen',
+    '--issue-limit',
+    'none',
+    '--no-require-signature',
+    '--no-customer-search',
+  ];
+  const changed = {
+    ...store,
+    name: 'Blumen',
+    issue_limit: null,
+    require_signature: false,
+    customer_search: false,
+  };
+  assert.deepEqual(await home.json('store', 'update', domain, ...changes), changed);
+  assert.deepEqual(await home.json('store', 'list'), [changed]);
+  assert.match((await home.run(['store', 'list'])).output, /^DOMAIN .*\nflowers\.example +Blumen +EUR .*\n$/);
+
+  const { migrations } = await home.json<{ readonly migrations: readonly unknown[] }>('migrate');
+  assert.ok(migrations.length > 0);
+  assert.equal((await home.json<{ readonly ok: boolean }>('verify')).ok, true);
+  const everything = readFileSync(home.databaseFile).toString('latin1');
+  assert.ok(everything.includes('Blumen') && !everything.includes('hush-hush'), 'the secret is sealed');
+});
+
+test('a token is shown once, and stands neither in a list nor in the database', async () => {
+  await using home = await homeWithStore();
+  type Token = { readonly id: number; readonly token?: string; readonly api_client_id: number };
+  const created = await home.json<Token>('token', 'create', '--store', domain, '--name', 'till');
+  const rotated = await home.json<Token>('token', 'rotate', '--store', domain, String(created.id));
+  const shown = await home.run(['token', 'create', '--store', domain, '--scopes', 'read_gift_cards']);
+  const [printed] = /lgs_\w+/.exec(shown.output) ?? [];
+  assert.match(shown.output, /Keep it now: it is not shown again\.\n$/);
+  assert.equal(rotated.api_client_id, created.api_client_id);
+
+  const tokens = [created.token, rotated.token, printed];
+  for (const token of tokens) assert.match(token ?? '', /^lgs_[0-9a-z]+_[0-9A-Za-z]{40}$/);
+  assert.equal(new Set(tokens).size, tokens.length);
+
+  const list = ['token', 'list', '--store', domain];
+  const listed = await home.json<readonly (Token & { readonly revoked_at: string | null })[]>(...list);
+  assert.deepEqual(
+    listed.map(({ id, token, revoked_at: revokedAt }) => [id, token, revokedAt === null]),
+    [[created.id, undefined, false], [rotated.id, undefined, true], [listed[2]?.id, undefined, true]],
+  ); // prettier-ignore
+  const told = [JSON.stringify(listed), (await home.run(list)).output].join('\n');
+  const stored = readFileSync(home.databaseFile).toString('latin1');
+  for (const token of tokens) {
+    const secret = token?.split('_')[2] ?? '';
+    assert.ok(secret !== '' && !told.includes(secret) && !stored.includes(secret));
+  }
+});

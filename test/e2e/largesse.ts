@@ -1,0 +1,112 @@
+/** The command line as a store owner uses it: through bin/largesse.js, as processes, on a folder of its own. */
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runProgram, startProgram, type Exit, type Program, type Result } from '../harness/programs.ts';
+
+const executable = join(import.meta.dirname, '../../bin/largesse.js');
+
+type Environment = Readonly<Record<string, string>>;
+
+export type Home = AsyncDisposable & {
+  readonly folder: string;
+  readonly databaseFile: string;
+  readonly keysFile: string;
+  /** Runs a command to its end. */
+  run(args: readonly string[], environment?: Environment): Promise<Result>;
+  /** Runs a command that must succeed, with `--json`, and answers what it printed. */
+  json<T>(...args: readonly string[]): Promise<T>;
+  /** Starts a command that goes on until it is told to stop. */
+  start(args: readonly string[], environment?: Environment): Program;
+  /** Starts the service on a free port and waits until it serves. */
+  serve(environment?: Environment): Promise<Served>;
+};
+
+export type Served = {
+  readonly url: string;
+  readonly program: Program;
+  /** Ends it with SIGTERM. */
+  stop(): Promise<Exit>;
+};
+
+/** An empty folder, to which every command is pointed. What is still running is killed with it. */
+export function makeHome(): Home {
+  const folder = mkdtempSync(join(tmpdir(), 'largesse-e2e-'));
+  const databaseFile = join(folder, 'largesse.db');
+  const usual = { DATABASE_URL: `file:${databaseFile}`, PORT: '0', RATE_LIMIT: 'off' };
+  const started: Program[] = [];
+  const home: Home = {
+    folder,
+    databaseFile,
+    keysFile: join(folder, 'largesse.keys.json'),
+    run: (args, environment) =>
+      runProgram(process.execPath, [executable, ...args], {
+        environment: { ...usual, ...environment },
+        folder,
+      }),
+    async json<T>(...args: readonly string[]) {
+      const { code, output, errors } = await home.run([...args, '--json']);
+      assert.deepEqual({ code, errors }, { code: 0, errors: '' }, args.join(' '));
+      return JSON.parse(output) as T;
+    },
+    start(args, environment) {
+      const program = startProgram(process.execPath, [executable, ...args], {
+        environment: { ...usual, ...environment },
+        folder,
+      });
+      started.push(program);
+      return program;
+    },
+    async serve(environment) {
+      const program = home.start(['serve'], environment);
+      const [, url = ''] = await program.written(/"url":"([^"]+)".*"message":"largesse serves"/);
+      return {
+        url,
+        program,
+        stop() {
+          program.kill('SIGTERM');
+          return program.ended;
+        },
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      for (const program of started) await program[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return home;
+}
+
+export type Answer = { readonly status: number; readonly headers: Headers; readonly json: unknown };
+
+/** Sends a request; `json` as a JSON body. */
+export async function ask(
+  url: string,
+  {
+    json,
+    token,
+    ...request
+  }: { readonly method?: string; readonly json?: unknown; readonly token?: string | undefined } = {},
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method: request.method ?? (json === undefined ? 'GET' : 'POST'),
+    headers: {
+      ...(json !== undefined && { 'content-type': 'application/json' }),
+      ...(token !== undefined && { 'x-access-token': token }),
+    },
+    ...(json !== undefined && { body: JSON.stringify(json) }),
+  });
+  const text = await response.text();
+  const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '');
+  return { status: response.status, headers: response.headers, json: isJson ? JSON.parse(text) : text };
+}
+
+export type GiftCard = Readonly<Record<string, unknown>> & { readonly id: number; readonly balance: string };
+
+/** The card in an answer of the given status. */
+export function cardOf({ status, json }: Answer, expected: number): GiftCard {
+  assert.equal(status, expected, JSON.stringify(json));
+  return (json as { readonly gift_card: GiftCard }).gift_card;
+}

@@ -1,0 +1,178 @@
+/**
+ * The README's first screen, followed to the letter in a fresh copy: its marked commands, with the answers that it
+ * prints. Only what differs from run to run may differ: ids, instants, codes.
+ */
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { answersIn, assertAnswer, commandsIn } from './readme.ts';
+
+const root = join(import.meta.dirname, '../..');
+const readmePort = 3000;
+const startWithinMs = 240_000;
+const stopWithinMs = 10_000;
+
+/** The files that a clone would have, as they are in the working tree. */
+function copyTree(target: string): void {
+  let files: readonly string[];
+  try {
+    const listed = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8', stdio: 'pipe' });
+    files = listed.split('\0').filter((file) => file !== '' && existsSync(join(root, file)));
+  } catch {
+    // Not a repository but a copy of one, which has all its files and maybe what npm and the service made.
+    const made = new Set(['node_modules', 'data']);
+    cpSync(root, target, { recursive: true, filter: (path) => !made.has(basename(path)) });
+    return;
+  }
+  for (const file of files) {
+    mkdirSync(dirname(join(target, file)), { recursive: true });
+    cpSync(join(root, file), join(target, file));
+  }
+}
+
+/**
+ * The environment of somebody who opens a terminal: nothing of what npm and the test runner have set, and not the
+ * Node.js that npm puts in front.
+ */
+function environment(): Record<string, string | undefined> {
+  const own =
+    /^(?:HOME|LANG|TMPDIR|(?:npm_config_)?(?:https?_|no_?)?proxy|.*_CA_CERTS|npm_config_(?:registry|cache|userconfig|cafile))$/i;
+  const path = (process.env['PATH'] ?? '').split(':').filter((folder) => !folder.includes('node_modules'));
+  return {
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => own.test(name))),
+    PATH: path.join(':'),
+    npm_config_prefer_offline: 'true',
+  };
+}
+
+/** The README's port if it is free, or else any that is. */
+async function choosePort(): Promise<number> {
+  for (const port of [readmePort, 0]) {
+    const server = createServer().listen(port, '127.0.0.1');
+    const isListening = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    const address = server.address();
+    server.close();
+    if (isListening && typeof address === 'object' && address !== null) return address.port;
+  }
+  assert.fail('there is no free port');
+}
+
+/** Runs bash in a process group of its own, so that everything that it starts can be told to end. */
+function startBash(
+  script: string,
+  { folder, output, port }: { readonly folder: string; readonly output: string; readonly port: number },
+): ChildProcess {
+  const file = openSync(output, 'w');
+  const env = { ...environment(), ...(port !== readmePort && { PORT: String(port) }) };
+  return spawn('bash', ['-c', script], { cwd: folder, detached: true, stdio: ['ignore', file, file], env });
+}
+
+/** Tells the whole group, which does not outlive this process either. */
+function killerOf({ pid }: ChildProcess): (signal: NodeJS.Signals) => void {
+  assert.ok(pid !== undefined);
+  const kill = (signal: NodeJS.Signals): void => {
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      // All have ended.
+    }
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      kill('SIGKILL');
+      process.kill(process.pid, signal);
+    });
+  }
+  return kill;
+}
+
+async function ready(child: ChildProcess, port: number, output: string): Promise<void> {
+  const deadline = performance.now() + startWithinMs;
+  while (performance.now() < deadline && child.exitCode === null) {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    if (answer?.status === 200) return;
+    await wait(100);
+  }
+  assert.fail(`the service did not start:\n${readFileSync(output, 'utf8')}`);
+}
+
+/** Runs the commands in one shell, because later ones use the variables of earlier ones, and answers what each printed. */
+async function callAsWritten(
+  calls: Readonly<Record<string, string>>,
+  { folder, port }: { readonly folder: string; readonly port: number },
+): Promise<ReadonlyMap<string, string>> {
+  const written = Object.entries(calls).map(([name, command]) => `{\n${command}\n} > ${name}.answer`);
+  const script = written.join('\n').replaceAll(`localhost:${readmePort}`, `localhost:${port}`);
+  const output = join(folder, 'told.log');
+  const bash = startBash(`set -euo pipefail\n${script}`, { folder, output, port });
+  const [code] = (await once(bash, 'exit')) as [number | null];
+  assert.equal(code, 0, readFileSync(output, 'utf8'));
+  return new Map(
+    Object.keys(calls).map((name) => [name, readFileSync(join(folder, `${name}.answer`), 'utf8')]),
+  );
+}
+
+const title = 'the README’s commands do what it says, and give the answers that it prints';
+
+test(title, { timeout: 290_000 }, async (t) => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const { start = '', ...calls } = commandsIn(readme);
+  const answers = answersIn(readme);
+  const named = ['create', 'retrieve', 'search', 'update'];
+  const clone = /^git clone \S.* (?<name>\S+)(?: && |\n)cd \k<name>(?: && |\n)/;
+  assert.match(start, clone, 'README.md has no block marked "e2e: start" that clones it');
+  assert.deepEqual(Object.keys(calls), named, 'the marked commands of README.md');
+  assert.deepEqual(Object.keys(answers), named, 'the marked answers of README.md');
+
+  const folder = mkdtempSync(join(tmpdir(), 'largesse-readme-'));
+  const copy = join(folder, 'largesse');
+  const shell = join(folder, 'shell');
+  const log = join(folder, 'start.log');
+  copyTree(copy);
+  mkdirSync(shell);
+  const port = await choosePort();
+  // A shell that heeds the signal only once what it runs has ended: its exit code is then that of npm start.
+  const script = `trap : TERM\n${start.replace(clone, '')}`;
+  const service = startBash(script, { folder: copy, output: log, port });
+  const killAll = killerOf(service);
+  try {
+    await t.test('npm ci && npm start', () => ready(service, port, log));
+
+    const given = await callAsWritten(calls, { folder: shell, port });
+    const known = new Map<string, unknown>();
+    for (const [name, printed] of Object.entries(answers)) {
+      await t.test(name, () => assertAnswer(given.get(name) ?? '', printed, known));
+    }
+
+    await t.test('SIGTERM to all that npm start started ends it cleanly', async () => {
+      const ended = once(service, 'exit', { signal: AbortSignal.timeout(stopWithinMs) });
+      killAll('SIGTERM');
+      assert.deepEqual(await ended, [0, null], readFileSync(log, 'utf8'));
+      assert.match(readFileSync(log, 'utf8'), /"message":"stopped"\}\n$/);
+      const left = readdirSync(join(copy, 'data')).toSorted();
+      assert.deepEqual(left, ['largesse.db', 'largesse.keys.json'], 'its log was moved into the database');
+    });
+  } finally {
+    killAll('SIGKILL');
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+});

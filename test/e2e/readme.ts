@@ -1,0 +1,103 @@
+/**
+ * The marked blocks of a Markdown document: `<!-- e2e: create -->` before a block of commands, `<!-- e2e: answer
+ * create -->` before the answer that they give.
+ */
+
+import assert from 'node:assert/strict';
+
+type Printed = { readonly kind: string; readonly text: string };
+
+const block =
+  /^<!-- e2e: (?<answer>answer )?(?<name>[\w-]+) -->\n+```(?<kind>\w+)\n(?<text>[\s\S]*?)\n```$/gm;
+
+function* blocksIn(
+  document: string,
+): Generator<Printed & { readonly name: string; readonly isAnswer: boolean }> {
+  const marks = document.match(/<!-- e2e:/g) ?? [];
+  let found = 0;
+  for (const { groups } of document.matchAll(block)) {
+    found += 1;
+    const { name = '', kind = '', text = '', answer } = groups ?? {};
+    yield { name, kind, text, isAnswer: answer !== undefined };
+  }
+  assert.equal(found, marks.length, 'a mark without a block after it');
+}
+
+/** The commands by their names, in the document's order. */
+export function commandsIn(document: string): Record<string, string> {
+  const blocks = [...blocksIn(document)].filter(({ isAnswer }) => !isAnswer);
+  for (const { name, kind } of blocks) assert.equal(kind, 'sh', name);
+  return Object.fromEntries(blocks.map(({ name, text }) => [name, text]));
+}
+
+/** The answers by the names of their commands. */
+export function answersIn(document: string): Record<string, Printed> {
+  const blocks = [...blocksIn(document)].filter(({ isAnswer }) => isAnswer);
+  for (const { name, kind } of blocks) assert.ok(kind === 'json' || kind === 'http', name);
+  return Object.fromEntries(blocks.map(({ name, kind, text }) => [name, { kind, text }]));
+}
+
+/** What differs from run to run, by the name of its field or header, and the form that it always has. */
+const varying: readonly (readonly [names: RegExp, form: RegExp])[] = [
+  [/^(?:.+_)?id$/, /^[1-9]\d{9,15}$/],
+  [/_at$/, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/],
+  [/^code$/, /^[0-9a-z]{16}$/],
+  [/^last_characters$/, /^[0-9a-z]{4}$/],
+  [/^(?:request_id|x-request-id)$/, /^[\w-]{36}$/],
+  [/^etag$/, /^"\d+-\d+"$/],
+  [/^location$/, /^\/gift_card\/\d+$/],
+  [/^date$/, /GMT$/],
+  [/^ratelimit$/, /./],
+];
+
+/**
+ * Compares an answer with the one that is printed: the same fields in the same order, of the same types, with the same
+ * values. A value that varies has its form, and where the document prints one value twice, both are the same here:
+ * `known` tells which one stands for which.
+ */
+export function assertAnswer(actual: string, { kind, text }: Printed, known: Map<string, unknown>): void {
+  if (kind === 'json') {
+    assertSame(JSON.parse(actual), JSON.parse(text), { name: '', known });
+    return;
+  }
+  const [given, printed] = [parseHttp(actual), parseHttp(text)];
+  assert.equal(given.status, printed.status);
+  for (const [name, value] of printed.headers) {
+    assertSame(given.headers.get(name), value, { name, known });
+  }
+  if (printed.body !== '') assertSame(JSON.parse(given.body), JSON.parse(printed.body), { name: '', known });
+}
+
+function parseHttp(text: string): { status: string; headers: Map<string, string>; body: string } {
+  const [head = '', ...body] = text.replaceAll('\r\n', '\n').split('\n\n');
+  const [status = '', ...lines] = head.split('\n');
+  const headers = lines.map((line): [string, string] => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+  return { status, headers: new Map(headers), body: body.join('\n\n') };
+}
+
+function assertSame(
+  actual: unknown,
+  printed: unknown,
+  { name, known }: { readonly name: string; readonly known: Map<string, unknown> },
+): void {
+  const [, form] = varying.find(([names]) => names.test(name)) ?? [];
+  if (typeof printed === 'object' && printed !== null) {
+    assert.ok(typeof actual === 'object' && actual !== null, name);
+    assert.deepEqual(Object.keys(actual), Object.keys(printed), name);
+    const given = new Map(Object.entries(actual) as [string, unknown][]);
+    for (const [field, value] of Object.entries(printed)) {
+      assertSame(given.get(field), value, { name: Array.isArray(printed) ? name : field, known });
+    }
+  } else if (form && printed !== null) {
+    assert.equal(typeof actual, typeof printed, name);
+    const stands = JSON.stringify(printed);
+    for (const value of [actual, printed]) assert.match(String(value), form, name);
+    if (!known.has(stands)) known.set(stands, actual);
+    assert.equal(actual, known.get(stands), `${name} stands in several places as ${stands}`);
+  } else {
+    assert.equal(actual, printed, name);
+  }
+}

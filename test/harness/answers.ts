@@ -1,0 +1,214 @@
+/**
+ * What every answer has to look like, whatever was asked: problems and gift cards.
+ *
+ * The tables here are written out from the specification on purpose: taken from the code they
+ * would change along with it.
+ */
+
+import assert from 'node:assert/strict';
+import Type from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { FaultCode } from '../../src/domain/fault.ts';
+import { giftCardSchema, issuedGiftCardSchema, problemSchema } from '../../src/http/schemas.ts';
+import type { TestAnswer } from './service.ts';
+
+export type Problem = {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly errors: string | Readonly<Record<string, readonly string[]>>;
+  readonly request_id: string;
+};
+
+export type GiftCard = {
+  readonly id: number;
+  readonly balance: string;
+  readonly created_at: string;
+  readonly currency: string;
+  readonly initial_value: string;
+  readonly disabled_at: string | null;
+  readonly line_item_id: number | null;
+  readonly api_client_id: number | null;
+  readonly user_id: number | null;
+  readonly customer_id: number | null;
+  readonly customer_email: string | null;
+  readonly recipient_id: number | null;
+  readonly recipient_email: string | null;
+  readonly note: string | null;
+  readonly expires_on: string | null;
+  readonly message: string | null;
+  readonly last_characters: string;
+  readonly order_id: number | null;
+};
+
+export type IssuedGiftCard = GiftCard & { readonly code: string };
+
+/** The fields of a record in the specification's order. */
+export const fieldsInOrder = [
+  'id', 'balance', 'created_at', 'currency', 'initial_value', 'disabled_at', 'line_item_id', 'api_client_id',
+  'user_id', 'customer_id', 'customer_email', 'recipient_id', 'recipient_email', 'note', 'expires_on', 'message',
+  'last_characters', 'order_id',
+] as const satisfies readonly (keyof GiftCard)[]; // prettier-ignore
+
+const statusOf: Readonly<Record<FaultCode, number>> = {
+  'invalid-request': 400,
+  'invalid-body': 400,
+  'invalid-query': 400,
+  'invalid-idempotency-key': 400,
+  unauthenticated: 401,
+  'invalid-signature': 401,
+  'insufficient-scope': 403,
+  'cross-site-request': 403,
+  'not-found': 404,
+  'method-not-allowed': 405,
+  'request-timeout': 408,
+  'idempotency-key-in-use': 409,
+  'precondition-failed': 412,
+  'body-too-large': 413,
+  'unsupported-media-type': 415,
+  'expectation-failed': 417,
+  'invalid-parameter': 422,
+  'idempotency-key-reused': 422,
+  'too-many-requests': 429,
+  'too-many-misses': 429,
+  'headers-too-large': 431,
+  'internal-error': 500,
+  overloaded: 503,
+  unavailable: 503,
+  closing: 503,
+};
+
+const titleOf: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  409: 'Conflict',
+  412: 'Precondition Failed',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  417: 'Expectation Failed',
+  422: 'Unprocessable Content',
+  429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+};
+
+/** Codes of which several messages cannot be meant by the status alone, and which come with Retry-After. */
+const retried: ReadonlySet<FaultCode> = new Set([
+  'idempotency-key-in-use', 'too-many-requests', 'too-many-misses', 'overloaded', 'unavailable', 'closing',
+]); // prettier-ignore
+
+const isProblem = Compile(problemSchema);
+const isGiftCard = Compile(Type.Object({ gift_card: giftCardSchema }, { additionalProperties: false }));
+const isIssued = Compile(Type.Object({ gift_card: issuedGiftCardSchema }, { additionalProperties: false }));
+
+export type ExpectedProblem = {
+  readonly code: FaultCode;
+  /** Field → messages, in full; unless given, `errors` has to be the title. */
+  readonly errors?: Readonly<Record<string, readonly string[]>>;
+  /** Of an answer given once more, whose body tells the first request's id. */
+  readonly replayed?: boolean;
+  readonly basePath?: string;
+};
+
+/** What holds for every answer, refused or not. */
+export function assertEveryAnswer({ headers, text }: TestAnswer): void {
+  const requestId = headers.get('x-request-id');
+  assert.ok(requestId, `an answer without X-Request-Id: ${text}`);
+  assert.match(requestId, /^[A-Za-z0-9._:/+=@-]{1,128}$/);
+  for (const name of headers.keys()) {
+    assert.ok(!name.startsWith('access-control-'), `an answer with the CORS header ${name}`);
+    assert.notEqual(name, 'server');
+    assert.notEqual(name, 'x-powered-by');
+  }
+}
+
+/** Asserts that an answer is the problem it should be, in every detail, and answers it. */
+export function problemOf(
+  answer: TestAnswer,
+  { code, errors, replayed = false, basePath = '' }: ExpectedProblem,
+): Problem {
+  const { status, headers, json, text } = answer;
+  assert.equal(status, statusOf[code], `${code} was expected, not ${status} ${text.slice(0, 500)}`);
+  assertEveryAnswer(answer);
+  assert.match(headers.get('content-type') ?? '', /^application\/problem\+json(?:;|$)/);
+  assert.equal(headers.get('cache-control'), 'no-store');
+  assert.ok(isProblem.Check(json), `not of the documented form: ${text}`);
+  const problem = json as Problem;
+  assert.deepEqual(Object.keys(problem), ['type', 'title', 'status', 'detail', 'errors', 'request_id']);
+  assert.equal(problem.type, `${basePath}/docs/problems/${code}`);
+  assert.equal(problem.status, status);
+  assert.equal(problem.title, titleOf[status]);
+  assert.ok(problem.detail.length > 10);
+  if (!replayed) assert.equal(problem.request_id, headers.get('x-request-id'));
+  assert.deepEqual(problem.errors, errors ?? problem.title, text);
+  assert.equal(headers.get('etag'), null);
+  assert.equal(headers.get('location'), null);
+  assertBelongs(headers, 'www-authenticate', status === 401 || code === 'insufficient-scope');
+  assertBelongs(headers, 'allow', status === 405);
+  assertBelongs(headers, 'retry-after', retried.has(code));
+  if (retried.has(code)) assert.match(headers.get('retry-after') ?? '', /^[1-9][0-9]{0,5}$/);
+  if (status === 401) assert.match(headers.get('www-authenticate') ?? '', /^Bearer realm="/);
+  if (code === 'invalid-signature') assert.match(headers.get('www-authenticate') ?? '', /\bAppProxy\b/);
+  if (code === 'insufficient-scope')
+    assert.match(headers.get('www-authenticate') ?? '', /error="insufficient_scope"/);
+  return problem;
+}
+
+function assertBelongs(headers: Headers, name: string, belongs: boolean): void {
+  assert.equal(headers.get(name) !== null, belongs, `${name}: ${headers.get(name)}`);
+}
+
+/** Asserts that an answer holds one card as it should, without the code, and answers the card. */
+export function giftCardOf(
+  answer: TestAnswer,
+  { status = 200 }: { readonly status?: number } = {},
+): GiftCard {
+  const { gift_card: card } = recordOf(answer, status, isGiftCard.Check(answer.json)) as {
+    readonly gift_card: GiftCard;
+  };
+  assert.deepEqual(Object.keys(card), fieldsInOrder);
+  assertAmounts(card);
+  return card;
+}
+
+/** Asserts that an answer is a creation's, and answers the card with its code. */
+export function issuedGiftCardOf(answer: TestAnswer, { basePath = '' } = {}): IssuedGiftCard {
+  const { gift_card: card } = recordOf(answer, 201, isIssued.Check(answer.json)) as {
+    readonly gift_card: IssuedGiftCard;
+  };
+  assert.deepEqual(Object.keys(card), [...fieldsInOrder, 'code']);
+  assertAmounts(card);
+  assert.equal(card.last_characters, card.code.slice(-4));
+  assert.equal(answer.headers.get('location'), `${basePath}/gift_card/${card.id}`);
+  return card;
+}
+
+function recordOf(answer: TestAnswer, status: number, isOfSchema: boolean): unknown {
+  const { headers, text } = answer;
+  assert.equal(answer.status, status, text);
+  assertEveryAnswer(answer);
+  assert.ok(isOfSchema, `not of the documented form: ${text}`);
+  assert.match(headers.get('content-type') ?? '', /^application\/json(?:; *charset=utf-8)?$/);
+  assert.equal(headers.get('cache-control'), 'no-store');
+  assert.match(headers.get('etag') ?? '', /^"[\x21\x23-\x7e]+"$/);
+  assert.equal(headers.get('www-authenticate'), null);
+  assert.equal(headers.get('retry-after'), null);
+  return answer.json;
+}
+
+const decimals: Readonly<Record<string, number>> = { USD: 2, EUR: 2, JPY: 0, KWD: 3, CLF: 4 };
+
+function assertAmounts({ balance, initial_value, currency, id }: GiftCard): void {
+  const digits = decimals[currency];
+  assert.ok(digits !== undefined, `the decimals of ${currency} are not known here`);
+  const form = digits === 0 ? /^\d{1,12}$/ : new RegExp(`^\\d{1,12}\\.\\d{${digits}}$`);
+  assert.match(balance, form);
+  assert.match(initial_value, form);
+  assert.ok(Number.isSafeInteger(id) && id > 0);
+}

@@ -1,0 +1,19 @@
+/** The books of a service under test, verified beside it. */
+
+import assert from 'node:assert/strict';
+import { readDatabaseConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database.ts';
+import { verify, type StoreTotals } from '../../src/service/verify.ts';
+
+/** Asserts that the ledger agrees with every balance; answers the totals of the store. */
+export async function assertBooksAgree(
+  environment: Readonly<Record<string, string>>,
+  domain: string,
+): Promise<StoreTotals> {
+  await using database = await openDatabase(readDatabaseConfig(environment), { prepare: false });
+  const { stores, mismatches } = await database.storage.read(() => verify(100));
+  assert.deepEqual(mismatches, []);
+  const totals = stores.find(({ store }) => store === domain);
+  assert.ok(totals, `there is no store ${domain}`);
+  return totals;
+}

@@ -1,0 +1,74 @@
+/**
+ * A program that writes to the database file that it is given until the database fails, then looks at what still
+ * works, and prints what it found as JSON. Tests start it where a file or a disk cannot grow.
+ *
+ * `node filling-writer.ts <file> [<ballast>]`: the ballast is a file that is removed after the first failure, so that
+ * there is space again.
+ */
+
+import { rmSync } from 'node:fs';
+import { Fault } from '../../src/domain/fault.ts';
+import type { Script } from '../../src/storage/sql.ts';
+import { openEngine, sqliteFactory } from './sqlite.ts';
+import { insertRow, listRows } from './tally.ts';
+
+export type Findings = {
+  /** Rows whose writer was told that they are there. */
+  readonly acknowledged: readonly string[];
+  /** Rows of the writers that were refused, all of one turn, and what each was told. */
+  readonly refused: readonly { readonly row: string; readonly code: string }[];
+  /** How often the engine said that it cannot be trusted. */
+  readonly failures: number;
+  /** What a read got after the failure: rows, or the code of the refusal. */
+  readonly readAfter: number | string;
+  /** What a write got after the failure, once there was space again. */
+  readonly writeAfter: string;
+};
+
+const [file = '', ballast] = process.argv.slice(2);
+const perTurn = 20;
+const turnsMax = 2_000;
+const padding = 'x'.repeat(2_000);
+let failures = 0;
+
+const engine = openEngine(file, {
+  observer: {
+    committed() {},
+    failed() {
+      failures += 1;
+    },
+  },
+});
+
+function codeOf(error: unknown): string {
+  return error instanceof Fault ? error.code : String(error);
+}
+
+const told = <T>(answer: Promise<T>): Promise<T | string> => answer.catch(codeOf);
+
+const write = (row: string, id: number): Promise<void> =>
+  engine.write(function* (): Script<void> {
+    yield* insertRow(id, `${row} ${padding}`);
+  });
+
+const rowsRead = async (): Promise<number> => (await engine.read(listRows)).length;
+
+await engine.migrate(sqliteFactory.migrations);
+const acknowledged: string[] = [];
+const refused: { row: string; code: string }[] = [];
+for (let turn = 0; turn < turnsMax && refused.length === 0; turn += 1) {
+  const rows = Array.from({ length: perTurn }, (_, index) => turn * perTurn + index + 1);
+  const outcomes = await Promise.allSettled(rows.map((id) => write(`row-${id}`, id)));
+  for (const [index, outcome] of outcomes.entries()) {
+    const row = `row-${rows[index]}`;
+    if (outcome.status === 'fulfilled') acknowledged.push(row);
+    else refused.push({ row, code: codeOf(outcome.reason) });
+  }
+}
+const readAfter = await told(rowsRead());
+if (ballast !== undefined) rmSync(ballast);
+const writeAfter = (await told(write('row-after', 1_000_000))) ?? 'done';
+if (writeAfter === 'done') acknowledged.push('row-after');
+const findings: Findings = { acknowledged, refused, failures, readAfter, writeAfter };
+process.stdout.write(`${JSON.stringify(findings)}\n`);
+await engine[Symbol.asyncDispose]();

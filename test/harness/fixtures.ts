@@ -1,0 +1,120 @@
+/** Contexts, stores and commands for tests that run scripts without the service around them. */
+
+import { systemChance, type Chance, type Clock } from '../../src/clock-and-chance.ts';
+import type { Context } from '../../src/context.ts';
+import type { CardChanges } from '../../src/domain/card.ts';
+import { parseCode } from '../../src/domain/code.ts';
+import { currencyOf } from '../../src/domain/currency.ts';
+import { parseEmail, type EmailAddress } from '../../src/domain/email.ts';
+import { Refusals } from '../../src/domain/fault.ts';
+import { parseAmount, type Money } from '../../src/domain/money.ts';
+import type { Secret } from '../../src/domain/secret.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { keysOf, type MasterKey } from '../../src/keys.ts';
+import type { IssueCommand, UpdateCommand } from '../../src/service/card.ts';
+import type { NewStore } from '../../src/service/store.ts';
+
+export type ManualClock = Clock & { advance(ms: number): void };
+
+/** 2026-03-15T12:00:00Z: a day like any other. */
+const noon = Date.UTC(2026, 2, 15, 12);
+
+/** A clock that stands still until it is moved. */
+export function manualClock(at: number = noon): ManualClock {
+  let now = at;
+  return {
+    now: () => now,
+    advance(ms) {
+      now += ms;
+    },
+  };
+}
+
+/** A master key whose bytes all are `fill`. */
+export function masterKey(id: string, fill: number): MasterKey {
+  return { id, secret: new Uint8Array(32).fill(fill) };
+}
+
+export type TestContext = Context & { readonly clock: ManualClock };
+
+export function testContext({
+  clock = manualClock(),
+  chance = {},
+  masters = [masterKey('test', 7)],
+}: {
+  readonly clock?: ManualClock;
+  /** What is to be drawn otherwise than at random. */
+  readonly chance?: Partial<Chance>;
+  readonly masters?: readonly MasterKey[];
+} = {}): TestContext {
+  return { clock, chance: { ...systemChance(clock), ...chance }, keys: keysOf(masters) };
+}
+
+export function newStore(given: Partial<NewStore> = {}): NewStore {
+  return {
+    domain: 'flowers.example',
+    name: 'Flowers',
+    currency: currencyOf('USD'),
+    timeZone: 'UTC',
+    issueLimit: null,
+    proxySecret: null,
+    requireSignature: false,
+    customerSearch: false,
+    ...given,
+  };
+}
+
+/** The amount that a text tells, zero included. */
+export function money(text: string, currency = 'USD'): Money {
+  const parsed = parseAmount(text, { currency: currencyOf(currency), zeroAllowed: true });
+  if (!parsed.ok) throw new Error(`${text} is no amount of ${currency}: ${parsed.refusal}`);
+  return parsed.value;
+}
+
+export function email(text: string): EmailAddress {
+  const parsed = parseEmail(text);
+  if (!parsed.ok) throw new Error(`${text} is no address: ${parsed.refusal}`);
+  return parsed.value;
+}
+
+export function code(text: string): Secret {
+  const parsed = parseCode(text);
+  if (!parsed.ok) throw new Error(`${text} is no code: ${parsed.refusal}`);
+  return parsed.value;
+}
+
+/** The issue of a card of 15.00 to nobody, but for what is given. */
+export function issueCommand(store: Store, given: Partial<Omit<IssueCommand, 'store'>> = {}): IssueCommand {
+  return {
+    store,
+    apiClientId: null,
+    actor: 'test',
+    value: money('15', store.currency.code),
+    expiresOn: null,
+    customer: null,
+    recipient: null,
+    note: null,
+    message: null,
+    code: null,
+    ...given,
+  };
+}
+
+export function updateCommand(
+  store: Store,
+  cardId: number,
+  changes: CardChanges,
+  given: Partial<Omit<UpdateCommand, 'store' | 'cardId' | 'changes'>> = {},
+): UpdateCommand {
+  return {
+    store,
+    cardId,
+    actor: 'test',
+    changes,
+    claims: new Map(),
+    claimedCode: null,
+    versions: null,
+    refusals: new Refusals(),
+    ...given,
+  };
+}

@@ -1,0 +1,77 @@
+/** A migrated database with one store in it, for tests of scripts. */
+
+import type { Card } from '../../src/domain/card.ts';
+import type { Secret } from '../../src/domain/secret.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { issue, type IssueCommand } from '../../src/service/card.ts';
+import { createStore, type NewStore } from '../../src/service/store.ts';
+import { all, sql, type Script } from '../../src/storage/sql.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { openMigrated, type StorageFactory, type TestDatabase } from './database.ts';
+import { issueCommand, newStore, testContext, type TestContext } from './fixtures.ts';
+
+export type OpenStore = AsyncDisposable & {
+  readonly database: TestDatabase;
+  readonly storage: Storage;
+  readonly ctx: TestContext;
+  readonly store: Store;
+  readonly issue: (
+    given?: Partial<Omit<IssueCommand, 'store'>>,
+  ) => Promise<{ readonly card: Card; readonly code: Secret }>;
+};
+
+export async function openStore(
+  factory: StorageFactory,
+  { ctx = testContext(), ...given }: Partial<NewStore> & { readonly ctx?: TestContext } = {},
+): Promise<OpenStore> {
+  const { database, storage } = await openMigrated(factory);
+  const store = await storage.write(() => createStore(ctx, newStore(given)));
+  return {
+    database,
+    storage,
+    ctx,
+    store,
+    issue: (command) => storage.write(() => issue(ctx, issueCommand(store, command))),
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  };
+}
+
+export type StoredEvent = {
+  readonly type: string;
+  readonly subject: number;
+  readonly version: number;
+  readonly data: Readonly<Record<string, unknown>>;
+};
+
+/** The outbox, in the order in which it was written. */
+export function* listEvents(): Script<readonly StoredEvent[]> {
+  const rows = yield* all(
+    sql<{ type: string; subject_id: bigint; subject_version: bigint; data: string }>`
+      select type, subject_id, subject_version, data from events order by id`,
+  );
+  return rows.map((row) => ({
+    type: row.type,
+    subject: Number(row.subject_id),
+    version: Number(row.subject_version),
+    data: JSON.parse(row.data) as StoredEvent['data'],
+  }));
+}
+
+export type Counts = Readonly<Record<'cards' | 'codes' | 'customers' | 'transfers' | 'events', number>>;
+
+/** How many rows there are of what an issue makes. */
+export function* countRows(): Script<Counts> {
+  const [row] = yield* all(
+    sql<Record<keyof Counts, bigint>>`
+      select (select count(*) from gift_cards) as cards, (select count(*) from gift_card_codes) as codes,
+        (select count(*) from customers) as customers, (select count(*) from transfers) as transfers,
+        (select count(*) from events) as events`,
+  );
+  return {
+    cards: Number(row?.cards),
+    codes: Number(row?.codes),
+    customers: Number(row?.customers),
+    transfers: Number(row?.transfers),
+    events: Number(row?.events),
+  };
+}

@@ -1,0 +1,103 @@
+/** Programs that a test starts beside itself, each killed by its own id at the latest when the test's process ends. */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
+
+const running = new Set<ChildProcess>();
+
+function killAll(): void {
+  for (const child of running) child.kill('SIGKILL');
+}
+process.once('exit', killAll);
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  // Whoever ends a test that takes too long must not leave its programs behind.
+  process.once(signal, () => {
+    killAll();
+    process.kill(process.pid, signal);
+  });
+}
+
+export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
+
+export type Program = AsyncDisposable & {
+  /** All that it wrote so far. */
+  readonly output: () => string;
+  readonly errors: () => string;
+  /** Resolves once it wrote something that fits, on either stream. @throws Error if it ends before. */
+  readonly written: (pattern: RegExp, timeoutMs?: number) => Promise<RegExpExecArray>;
+  /** @throws Error if it has not ended in time. */
+  readonly ended: (timeoutMs?: number) => Promise<Exit>;
+  readonly kill: (signal: NodeJS.Signals) => void;
+};
+
+export type ProgramOptions = {
+  /** The whole environment besides PATH. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly folder?: string;
+};
+
+export function startProgram(
+  command: string,
+  args: readonly string[],
+  { environment = {}, folder }: ProgramOptions = {},
+): Program {
+  const child = spawn(command, args, {
+    env: { PATH: process.env['PATH'], ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(folder !== undefined && { cwd: folder }),
+  });
+  running.add(child);
+  const texts = { output: '', errors: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (texts.output += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (texts.errors += text));
+  const end = once(child, 'close').then(([code, signal]): Exit => {
+    running.delete(child);
+    return { code: code as Exit['code'], signal: signal as Exit['signal'] };
+  });
+  let hasEnded = false;
+  void end.then(() => (hasEnded = true));
+
+  return {
+    output: () => texts.output,
+    errors: () => texts.errors,
+    async ended(timeoutMs = 60_000) {
+      const late = Symbol('late');
+      const over = new AbortController();
+      const exit = await Promise.race([end, wait(timeoutMs, late, { signal: over.signal })]);
+      over.abort();
+      if (exit === late) throw new Error(`did not end in ${timeoutMs} ms: ${command} ${args.join(' ')}`);
+      return exit;
+    },
+    kill: (signal) => void child.kill(signal),
+    async written(pattern, timeoutMs = 20_000) {
+      const deadline = performance.now() + timeoutMs;
+      for (;;) {
+        const found = pattern.exec(texts.output) ?? pattern.exec(texts.errors);
+        if (found) return found;
+        const told = `${command} ${args.join(' ')}\n${texts.output}\n${texts.errors}`;
+        if (hasEnded) throw new Error(`ended without writing ${String(pattern)}: ${told}`);
+        if (performance.now() > deadline)
+          throw new Error(`did not write ${String(pattern)} in time: ${told}`);
+        await wait(5);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      if (!hasEnded) child.kill('SIGKILL');
+      await end;
+    },
+  };
+}
+
+export type Result = Exit & { readonly output: string; readonly errors: string };
+
+/** Runs a program to its end. */
+export async function runProgram(
+  command: string,
+  args: readonly string[],
+  options?: ProgramOptions,
+): Promise<Result> {
+  await using program = startProgram(command, args, options);
+  const exit = await program.ended();
+  return { ...exit, output: program.output(), errors: program.errors() };
+}

@@ -1,0 +1,22 @@
+/** Chance that can be had again: the same seed draws the same numbers. For tests only. */
+
+export type Seeded = {
+  /** A number from 0 up to, not including, 1. */
+  (): number;
+  /** A whole number from `min` to `max`, both included. */
+  readonly between: (min: number, max: number) => number;
+};
+
+/** The generator mulberry32: 32 bits of state, good enough to choose what a test does next. */
+export function seeded(seed: number): Seeded {
+  let state = seed >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return Object.assign(next, {
+    between: (min: number, max: number) => min + Math.floor(next() * (max - min + 1)),
+  });
+}

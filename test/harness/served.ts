@@ -1,0 +1,76 @@
+/** The service as a process of its own, started by its command line. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readDatabaseConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database.ts';
+import { scopes } from '../../src/domain/store.ts';
+import { createStore } from '../../src/service/store.ts';
+import { createToken } from '../../src/service/token.ts';
+import { newStore } from './fixtures.ts';
+import { runProgram, startProgram, type Program, type Result } from './programs.ts';
+
+const commandLine = join(import.meta.dirname, '../../src/cli.ts');
+
+export type Environment = Readonly<Record<string, string>>;
+
+export type Folder = Disposable & {
+  readonly path: string;
+  readonly databaseFile: string;
+  readonly environment: Environment;
+};
+
+/** A folder with nothing in it yet, and the environment of a service whose database is there. */
+export function emptyFolder(): Folder {
+  const path = mkdtempSync(join(tmpdir(), 'largesse-crash-'));
+  const databaseFile = join(path, 'largesse.db');
+  return {
+    path,
+    databaseFile,
+    environment: {
+      DATABASE_URL: `file:${databaseFile}`,
+      PORT: '0',
+      RATE_LIMIT: 'off',
+      LOG_LEVEL: 'info',
+    },
+    [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
+  };
+}
+
+/** Makes a store and answers a token that may do everything. */
+export async function openShop(environment: Environment, domain: string): Promise<string> {
+  await using database = await openDatabase(readDatabaseConfig(environment), { prepare: true });
+  const { ctx, storage } = database;
+  const store = await storage.write(() => createStore(ctx, newStore({ domain })));
+  const { secret } = await storage.write(() => createToken(ctx, { store, name: 'test', scopes }));
+  return secret.reveal();
+}
+
+export type Served = Program & { readonly url: string };
+
+/** A command that is put in front of the service's own, such as a shell that limits it. */
+export type Wrapper = readonly [command: string, ...args: string[]];
+
+export function startServing(environment: Environment, wrapper?: Wrapper): Program {
+  const own = [process.execPath, commandLine, 'serve'] as const;
+  const [file, ...args] = wrapper ? [...wrapper, ...own] : own;
+  return startProgram(file, args, { environment });
+}
+
+/** Starts the service and waits until it serves. */
+export async function serve(environment: Environment, wrapper?: Wrapper): Promise<Served> {
+  const program = startServing(environment, wrapper);
+  try {
+    const [, url = ''] = await program.written(/"url":"([^"]+)".*"largesse serves"/);
+    return { ...program, url };
+  } catch (error) {
+    await program[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** Runs a command of the command line to its end. */
+export function command(environment: Environment, ...args: readonly string[]): Promise<Result> {
+  return runProgram(process.execPath, [commandLine, ...args], { environment });
+}

@@ -1,0 +1,98 @@
+/** SQLite databases for tests: a folder of their own each, and the file itself for what no engine would do to it. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { systemClock } from '../../src/clock-and-chance.ts';
+import { loadMigrations } from '../../src/storage/migrate.ts';
+import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite.ts';
+import type { Statement } from '../../src/storage/sql.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import type { StorageFactory, TestDatabase } from './database.ts';
+
+export type SqliteSettings = Partial<Omit<SqliteOptions, 'file' | 'clock'>>;
+
+export type SqliteTestDatabase = TestDatabase & {
+  readonly folder: string;
+  readonly file: string;
+  open(settings?: SqliteSettings): Storage;
+  /** A plain connection to the file, beside the engines. */
+  connect(): DatabaseSync;
+};
+
+/** Opens an engine as the service would, but for what the test sets. */
+export function openEngine(file: string, settings: SqliteSettings = {}): Storage {
+  return openSqlite({
+    file,
+    create: true,
+    clock: systemClock,
+    observer: { committed() {}, failed() {} },
+    queueMax: 4_096,
+    groupMax: 256,
+    lockWaitMaxMs: 5_000,
+    ...settings,
+  });
+}
+
+export function createSqliteDatabase(parent: string = tmpdir()): SqliteTestDatabase {
+  const folder = mkdtempSync(join(parent, 'largesse-sqlite-'));
+  const file = join(folder, 'test.db');
+  const engines = new Set<Storage>();
+  const connections: DatabaseSync[] = [];
+  const database: SqliteTestDatabase = {
+    folder,
+    file,
+    open(settings) {
+      const engine = openEngine(file, settings);
+      let isOpen = true;
+      const storage: Storage = {
+        ...engine,
+        get queueDepth() {
+          return engine.queueDepth;
+        },
+        async [Symbol.asyncDispose]() {
+          if (!isOpen) return;
+          isOpen = false;
+          engines.delete(storage);
+          await engine[Symbol.asyncDispose]();
+        },
+      };
+      engines.add(storage);
+      return storage;
+    },
+    connect() {
+      const connection = new DatabaseSync(file, { readBigInts: true, timeout: 5_000 });
+      connections.push(connection);
+      return connection;
+    },
+    async tamper(...statements) {
+      const connection = new DatabaseSync(file, { timeout: 5_000, enableForeignKeyConstraints: false });
+      try {
+        tamperWith(connection, statements);
+      } finally {
+        connection.close();
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      for (const connection of connections) if (connection.isOpen) connection.close();
+      for (const engine of engines) await engine[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return database;
+}
+
+function tamperWith(connection: DatabaseSync, statements: readonly Statement[]): void {
+  connection.exec('pragma ignore_check_constraints = on; begin immediate');
+  const triggers = connection.prepare("select name, sql from sqlite_schema where type = 'trigger'").all();
+  for (const { name } of triggers) connection.exec(`drop trigger ${String(name)}`);
+  for (const statement of statements) connection.prepare(statement.text(() => '?')).run(...statement.values);
+  for (const { sql } of triggers) connection.exec(String(sql));
+  connection.exec('commit');
+}
+
+export const sqliteFactory: StorageFactory = {
+  migrations: loadMigrations('sqlite'),
+  createDatabase: async () => createSqliteDatabase(),
+};

@@ -1,0 +1,69 @@
+/** What a database file holds, against what tills were told. */
+
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { afterwards, type KnownCard, type OpenRequest, type Till } from './till.ts';
+
+/** Every card of a file, by id. Amounts have two decimals. */
+export function storedCards(file: string): ReadonlyMap<number, KnownCard> {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
+  try {
+    const rows = database
+      .prepare(
+        `select g.id, g.balance, g.disabled_at, g.note, g.version, count(t.id) as transfers
+         from gift_cards g left join transfers t on t.store_id = g.store_id and t.card_id = g.id
+         group by g.store_id, g.id`,
+      )
+      .all();
+    return new Map(
+      rows.map((row) => {
+        const id = Number(row['id']);
+        const balance = (Number(row['balance']) / 100).toFixed(2);
+        const isDisabled = row['disabled_at'] !== null;
+        const { note, version, transfers } = row;
+        const card = {
+          id,
+          balance,
+          isDisabled,
+          note: String(note),
+          version: Number(version),
+          transfers: Number(transfers),
+        };
+        return [id, card];
+      }),
+    );
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * Asserts that a file holds every known card as it is known, that each open request was done as a whole or not at
+ * all, and that there is nothing else. Answers which open requests were done.
+ */
+export function assertHolds(file: string, tills: readonly Till[]): ReadonlySet<OpenRequest> {
+  const cards = storedCards(file);
+  const rest = new Map(cards);
+  const done = new Set<OpenRequest>();
+  const byNote = new Map([...cards.values()].map((card) => [card.note, card]));
+  for (const { cards: known, open } of tills) {
+    for (const card of known.values()) {
+      const held = rest.get(card.id);
+      assert.ok(held, `the acknowledged card ${card.id} is lost`);
+      rest.delete(card.id);
+      if (open?.before?.id === card.id && held.version !== card.version) {
+        assert.deepEqual(held, afterwards(open, card.id), 'half of an update was done');
+        done.add(open);
+      } else assert.deepEqual(held, card);
+    }
+    if (open && !open.before) {
+      const held = byNote.get(open.key);
+      if (!held) continue;
+      assert.deepEqual(held, afterwards(open, held.id), 'half of a creation was done');
+      rest.delete(held.id);
+      done.add(open);
+    }
+  }
+  assert.deepEqual([...rest.values()], [], 'cards that nobody asked for');
+  return done;
+}

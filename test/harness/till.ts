@@ -1,0 +1,196 @@
+/**
+ * Tills: clients that issue cards and change them, one request after another, and remember what they were told.
+ *
+ * Terms: a card is *known* as the last acknowledged answer told it; a request that was sent and not answered in full
+ * is *open*: whether it was done is unknown until it is sent again with its idempotency key. Each till works on cards
+ * of its own, so that it always knows what its next answer has to be.
+ */
+
+import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
+import type { Seeded } from './seeded.ts';
+
+export type KnownCard = {
+  readonly id: number;
+  readonly balance: string;
+  readonly isDisabled: boolean;
+  readonly note: string;
+  /** As the entity tag tells it: counts the changes, from 1. */
+  readonly version: number;
+  /** Transfers in the ledger, the first one included. */
+  readonly transfers: number;
+};
+
+/** A request that may have been done. */
+export type OpenRequest = {
+  readonly key: string;
+  readonly method: 'POST' | 'PUT';
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** The card as it was known; undefined where the request makes it. */
+  readonly before: KnownCard | undefined;
+  readonly sentAt: number;
+};
+
+export type Answer = { readonly status: number; readonly replayed: boolean; readonly text: string };
+
+export type TillOptions = { readonly name: string; readonly token: string; readonly random: Seeded };
+
+export class Till {
+  readonly cards = new Map<number, KnownCard>();
+  open: OpenRequest | undefined;
+  /** Requests that were answered with success. */
+  acknowledged = 0;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #options: TillOptions;
+  readonly #live: number[] = [];
+  #requests = 0;
+
+  constructor(options: TillOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Works until it is told to stop, or an answer does not come. Answers the statuses of refusals and what became of
+   * connections, and leaves the last request open if it got neither a success nor a refusal that decides.
+   */
+  async work(url: string, isOver: () => boolean): Promise<Outcome | undefined> {
+    assert.equal(this.open, undefined, 'what is open is to be decided first');
+    while (!isOver()) {
+      this.open = this.#next();
+      const outcome = await this.#attempt(url, this.open);
+      if (outcome) return outcome;
+    }
+    return undefined;
+  }
+
+  /** Sends what is open once more and learns what became of it. */
+  async decide(url: string): Promise<Answer> {
+    assert.ok(this.open);
+    const answer = await this.#send(url, this.open);
+    this.#learn(this.open, answer);
+    return answer;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #attempt(url: string, open: OpenRequest): Promise<Outcome | undefined> {
+    let answer;
+    try {
+      answer = await this.#send(url, open);
+    } catch (error) {
+      return { sentAt: open.sentAt, status: undefined, error };
+    }
+    if (answer.status === 503) return { sentAt: open.sentAt, status: 503, error: undefined };
+    assert.equal(answer.replayed, false);
+    this.#learn(open, answer);
+    return undefined;
+  }
+
+  #learn(open: OpenRequest, { status, text }: Answer): void {
+    assert.equal(status, open.before ? 200 : 201, text);
+    const { gift_card: card } = JSON.parse(text) as { readonly gift_card: Told };
+    const known = afterwards(open, card.id);
+    assert.deepEqual(
+      { id: card.id, balance: card.balance, note: card.note, isDisabled: card.disabled_at !== null },
+      { id: known.id, balance: known.balance, note: known.note, isDisabled: known.isDisabled },
+    );
+    this.cards.set(card.id, known);
+    if (!open.before) this.#live.push(card.id);
+    this.open = undefined;
+    this.acknowledged += 1;
+  }
+
+  #next(): OpenRequest {
+    const { name, random } = this.#options;
+    this.#requests += 1;
+    const key = `${name}-${this.#requests}`;
+    const sentAt = performance.now();
+    const known = this.#live.length > 0 && random() < 0.5 ? this.#choose() : undefined;
+    if (!known) {
+      const body = { initial_value: amount(random.between(1, 99_999)), note: key };
+      return { key, method: 'POST', path: '/gift_card', body, before: undefined, sentAt };
+    }
+    // Never what the balance is already: each update is to be one transfer.
+    const cents = Number(known.balance.replace('.', ''));
+    const balance = { balance: amount(cents + random.between(1, 500) - (cents > 500 ? 501 : 0)), note: key };
+    const kind = random.between(1, 10);
+    const disabling = { disable: true, ...(kind === 1 ? balance : {}) };
+    const body = kind <= 2 ? disabling : balance;
+    return { key, method: 'PUT', path: `/gift_card/${known.id}`, body, before: known, sentAt };
+  }
+
+  #choose(): KnownCard | undefined {
+    const place = this.#options.random.between(0, this.#live.length - 1);
+    const known = this.cards.get(this.#live[place] ?? 0);
+    if (known?.isDisabled === false) return known;
+    this.#live.splice(place, 1);
+    return undefined;
+  }
+
+  /** @throws Error if no whole answer comes. */
+  #send(url: string, { key, method, path, body }: OpenRequest): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const payload = JSON.stringify(body);
+      const headers = {
+        authorization: `Bearer ${this.#options.token}`,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(payload),
+        'idempotency-key': key,
+      };
+      const sent = request(`${url}${path}`, { method, headers, agent: this.#agent }, (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (part: string) => (text += part));
+        response.on('error', reject);
+        response.on('end', () => {
+          const replayed = response.headers['idempotent-replayed'] === 'true';
+          resolve({ status: response.statusCode ?? 0, replayed, text });
+        });
+      });
+      sent.on('error', reject);
+      sent.setTimeout(30_000, () => sent.destroy(new Error('no answer in 30 s')));
+      sent.end(payload);
+    });
+  }
+}
+
+/** How a till's work ended: a 503, or no answer. */
+export type Outcome = {
+  readonly sentAt: number;
+  readonly status: 503 | undefined;
+  readonly error: unknown;
+};
+
+type Told = {
+  readonly id: number;
+  readonly balance: string;
+  readonly disabled_at: string | null;
+  readonly note: string;
+};
+
+/** The card once a request is done. Only the answer tells the id of a card that the request makes. */
+export function afterwards({ before, body }: OpenRequest, id: number): KnownCard {
+  const { initial_value: issued, balance, note, disable } = body;
+  if (!before) {
+    assert.ok(typeof issued === 'string' && typeof note === 'string');
+    return { id, balance: issued, isDisabled: false, note, version: 1, transfers: 1 };
+  }
+  return {
+    id: before.id,
+    balance: typeof balance === 'string' ? balance : before.balance,
+    isDisabled: disable === true || before.isDisabled,
+    note: typeof note === 'string' ? note : before.note,
+    version: before.version + 1,
+    transfers: before.transfers + (balance === undefined ? 0 : 1),
+  };
+}
+
+function amount(cents: number): string {
+  return `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
+}
+
+export function openTills(count: number, token: string, random: Seeded, prefix = 'till'): readonly Till[] {
+  return Array.from({ length: count }, (_, index) => new Till({ name: `${prefix}-${index}`, token, random }));
+}

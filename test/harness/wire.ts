@@ -1,0 +1,126 @@
+/** HTTP as bytes: for requests that no client library sends. */
+
+import { connect, type Socket } from 'node:net';
+import type { TestAnswer, TestService } from './service.ts';
+
+export type Wire = AsyncDisposable & {
+  readonly socket: Socket;
+  send(bytes: string | Uint8Array): void;
+  /** All that came so far, as Latin-1. */
+  received(): string;
+  /** Resolves when the service closes the connection, with ms since it was opened. */
+  readonly closed: Promise<number>;
+};
+
+export function openWire(service: Pick<TestService, 'url'>): Wire {
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  const openedAt = performance.now();
+  let text = '';
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString('latin1');
+  });
+  // A reset is a way to close, too; what was received tells the rest.
+  socket.on('error', () => undefined);
+  const closed = new Promise<number>((resolve) => {
+    socket.once('close', () => resolve(performance.now() - openedAt));
+  });
+  return {
+    socket,
+    send: (bytes) => void socket.write(bytes),
+    received: () => text,
+    closed,
+    async [Symbol.asyncDispose]() {
+      socket.destroy();
+      await closed;
+    },
+  };
+}
+
+/** Sends bytes and answers all answers that come back until the service closes the connection. */
+export async function converse(
+  service: Pick<TestService, 'url'>,
+  bytes: string | Uint8Array,
+): Promise<readonly TestAnswer[]> {
+  await using wire = openWire(service);
+  wire.send(bytes);
+  await Promise.race([
+    wire.closed,
+    new Promise((_resolve, reject) => {
+      setTimeout(() => reject(new Error(`the connection stays open: ${wire.received()}`)), 8_000).unref();
+    }),
+  ]);
+  return parseAnswers(wire.received(), Buffer.from(bytes).toString('latin1'));
+}
+
+/** Sends one request in bytes and answers its one answer. */
+export async function exchange(
+  service: Pick<TestService, 'url'>,
+  bytes: string | Uint8Array,
+): Promise<TestAnswer> {
+  const answers = await converse(service, bytes);
+  const [answer] = answers;
+  if (!answer || answers.length > 1) throw new Error(`${answers.length} answers instead of one`);
+  return answer;
+}
+
+/** A request as text: the head gets what HTTP/1.1 demands unless it is there, and closes the connection. */
+export function requestText(
+  line: string,
+  headers: readonly (readonly [string, string])[] = [],
+  body = '',
+): string {
+  const all: (readonly [string, string])[] = [['Host', '127.0.0.1'], ...headers, ['Connection', 'close']];
+  return `${line} HTTP/1.1\r\n${all.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
+}
+
+/** Reads answers one after another; those to HEAD have no body. 1xx answers are left out. */
+export function parseAnswers(received: string, request = ''): readonly TestAnswer[] {
+  const answers: TestAnswer[] = [];
+  const isHead = request.startsWith('HEAD ');
+  let rest = received;
+  while (rest !== '') {
+    const end = rest.indexOf('\r\n\r\n');
+    if (end < 0) throw new Error(`half an answer: ${rest}`);
+    const [statusLine = '', ...lines] = rest.slice(0, end).split('\r\n');
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
+    if (!Number.isInteger(status)) throw new Error(`not an answer: ${statusLine}`);
+    const headers = new Headers(
+      lines.map((line): [string, string] => {
+        const colon = line.indexOf(':');
+        return [line.slice(0, colon), line.slice(colon + 1).trim()];
+      }),
+    );
+    rest = rest.slice(end + 4);
+    if (status < 200) continue;
+    let text = '';
+    if (!isHead && headers.get('transfer-encoding') === 'chunked') [text, rest] = unchunk(rest);
+    else if (!isHead) {
+      const length = Number(headers.get('content-length') ?? 0);
+      [text, rest] = [rest.slice(0, length), rest.slice(length)];
+    }
+    text = Buffer.from(text, 'latin1').toString();
+    answers.push({ status, headers, text, json: parse(text) });
+  }
+  return answers;
+}
+
+function unchunk(encoded: string): [text: string, rest: string] {
+  let [text, rest] = ['', encoded];
+  for (;;) {
+    const end = rest.indexOf('\r\n');
+    const length = Number.parseInt(rest.slice(0, end), 16);
+    if (end < 0 || Number.isNaN(length)) throw new Error(`half a chunk: ${rest}`);
+    text += rest.slice(end + 2, end + 2 + length);
+    rest = rest.slice(end + 2 + length + 2);
+    if (length === 0) return [text, rest];
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

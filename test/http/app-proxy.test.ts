@@ -1,0 +1,485 @@
+/** Requests that carry the storefront's signature: what it proves, and what no forgery or replay gains. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import test, { after } from 'node:test';
+import { createAppProxy } from '../../src/cli/app-proxy.ts';
+import { Secret } from '../../src/domain/secret.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
+import { changeStoreBeside } from '../harness/beside.ts';
+import { proxyPairs, queryOf, sign, signatureOf, type Pair } from '../harness/proxy.ts';
+import { startService, type TestAnswer, type TestRequest } from '../harness/service.ts';
+import { shopOf, unchanged } from '../harness/shop.ts';
+
+const secrets = {
+  'plain.example': 'plain-0123456789abcdef0123456789',
+  'strict.example': 'strict-0123456789abcdef012345678',
+  'open.example': 'open-0123456789abcdef0123456789a',
+  'other.example': 'other-0123456789abcdef0123456789',
+};
+type Domain = keyof typeof secrets;
+
+const service = await startService({
+  stores: [
+    { domain: 'plain.example', proxySecret: secrets['plain.example'] },
+    { domain: 'strict.example', proxySecret: secrets['strict.example'], requireSignature: true },
+    { domain: 'open.example', proxySecret: secrets['open.example'], customerSearch: true },
+    { domain: 'other.example', proxySecret: secrets['other.example'], customerSearch: true },
+    { domain: 'bare.example', customerSearch: true },
+  ],
+});
+after(() => service[Symbol.asyncDispose]());
+const plain = await shopOf(service, 'plain.example');
+const strict = await shopOf(service, 'strict.example');
+const open = await shopOf(service, 'open.example');
+const other = await shopOf(service, 'other.example');
+const bare = await shopOf(service, 'bare.example');
+
+const card = await plain.issue({ email: 'ada@example.com' });
+
+/** Puts the clock at the beginning of a second, so that seconds that a test counts are whole. */
+function alignClock(): number {
+  const now = service.clock.now();
+  service.clock.advance(1_000 - (now % 1_000) + 10);
+  return service.clock.now();
+}
+
+/** What the proxy adds for a store, now. */
+function pairsOf(shop: Domain, { customer = '', now = service.clock.now() } = {}): Pair[] {
+  return proxyPairs({ shop, now, customer });
+}
+
+function signed(
+  shop: Domain,
+  more: readonly Pair[] = [],
+  options: { customer?: string; now?: number } = {},
+): string {
+  return sign(secrets[shop], [...more, ...pairsOf(shop, options)]);
+}
+
+const get = `/gift_card/${card.id}`;
+
+async function refused(path: string, request: TestRequest, code: 'invalid-signature' | 'unauthenticated' = 'invalid-signature') {
+  await unchanged(service, async () => problemOf(await service.request(path, request), { code }));
+} // prettier-ignore
+
+test('a signature that verifies, with a token of its store, is let through on every operation', async () => {
+  const token = plain.token;
+  giftCardOf(await service.request(`${get}?${signed('plain.example')}`, { token }));
+  const search: Pair[] = [['last_characters', card.last_characters], ['email', 'ada@example.com']];
+  const found = giftCardOf(await service.request(`/gift_card?${signed('plain.example', search)}`, { token }));
+  assert.equal(found.id, card.id);
+  const request = { token, method: 'POST', json: { initial_value: 5 } };
+  issuedGiftCardOf(await service.request(`/gift_card?${signed('plain.example')}`, request));
+  giftCardOf(
+    await service.request(`${get}?${signed('plain.example')}`, { token, method: 'PUT', json: { note: 'x' } }),
+  );
+}); // prettier-ignore
+
+test('the order of the parameters, their encoding and the case of the shop do not matter', async (t) => {
+  const token = plain.token;
+  const pairs = pairsOf('plain.example', { customer: '7' });
+  const signature: Pair = ['signature', signatureOf(secrets['plain.example'], pairs)];
+  const queries = {
+    reversed: queryOf([signature, ...pairs.toReversed()]),
+    'slashes unencoded': queryOf([...pairs, signature]).replaceAll('%2F', '/'),
+    'everything encoded': [...pairs, signature]
+      .map(
+        ([name, value]) =>
+          `${name}=${Array.from(Buffer.from(value), (byte) => `%${byte.toString(16)}`).join('')}`,
+      )
+      .join('&'),
+    'capitals in the shop': sign(secrets['plain.example'], [['shop', 'Plain.Example'], ...pairs.slice(1)]),
+    'without a customer and a prefix': sign(
+      secrets['plain.example'],
+      pairs.filter(([name]) => name === 'shop' || name === 'timestamp'),
+    ),
+  };
+  for (const [name, query] of Object.entries(queries)) {
+    await t.test(name, async () => {
+      giftCardOf(await service.request(`${get}?${query}`, { token }));
+    });
+  }
+});
+
+test('a timestamp is at most 90 seconds away, either way', async (t) => {
+  const token = plain.token;
+  for (const [seconds, isGood] of [
+    [0, true], [-89, true], [-90, true], [-91, false], [-3_600, false], [89, true], [90, true], [91, false], [3_600, false],
+  ] as const) {
+    await t.test(`${seconds} s`, async () => {
+      const now = alignClock();
+      const path = `${get}?${signed('plain.example', [], { now: now + seconds * 1_000 })}`;
+      if (isGood) giftCardOf(await service.request(path, { token }));
+      else await refused(path, { token });
+    });
+  }
+  await t.test('a request goes stale as time passes', async () => {
+    const path = `${get}?${signed('plain.example', [], { now: alignClock() })}`;
+    giftCardOf(await service.request(path, { token }));
+    service.clock.advance(90_000);
+    giftCardOf(await service.request(path, { token }));
+    service.clock.advance(1_000);
+    await refused(path, { token });
+  });
+}); // prettier-ignore
+
+test('a signature that does not verify is refused, with a token and without', async (t) => {
+  const good = pairsOf('plain.example', { customer: '7' });
+  const secret = secrets['plain.example'];
+  const signature = signatureOf(secret, good);
+  const withSignature = (value: string, pairs: readonly Pair[] = good): string =>
+    queryOf([...pairs, ['signature', value]]);
+  const without = (name: string): readonly Pair[] => good.filter(([given]) => given !== name);
+  const replaced = (name: string, value: string): Pair[] =>
+    good.map(([given, present]) => [given, given === name ? value : present]);
+  const queries: Readonly<Record<string, string>> = {
+    'another signature': withSignature('0'.repeat(64)),
+    'one digit changed': withSignature(signature.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))),
+    'in capitals': withSignature(signature.toUpperCase()),
+    'cut short': withSignature(signature.slice(0, 63)),
+    'with a digit more': withSignature(`${signature}0`),
+    'with a space': withSignature(`${signature} `),
+    empty: withSignature(''),
+    'in base64': withSignature(Buffer.from(signature, 'hex').toString('base64')),
+    'with another secret': withSignature(signatureOf('another-secret-another-secret-00', good)),
+    'with another store’s secret': withSignature(signatureOf(secrets['other.example'], good)),
+    'with an empty secret': withSignature(signatureOf('', good)),
+    'for another shop, with this one’s secret': sign(secret, replaced('shop', 'other.example')),
+    'for a shop that is not there': sign(secret, replaced('shop', 'nobody.example')),
+    'for a shop without a secret': sign('', replaced('shop', 'bare.example')),
+    'for the shop with a dot': sign(secret, replaced('shop', 'plain.example.')),
+    'for an empty shop': sign(secret, replaced('shop', '')),
+    'without a shop': sign(secret, without('shop')),
+    'without a timestamp': sign(secret, without('timestamp')),
+    'with an empty timestamp': sign(secret, replaced('timestamp', '')),
+    'with a timestamp in ms': sign(secret, replaced('timestamp', String(service.clock.now()))),
+    'with a timestamp of text': sign(secret, replaced('timestamp', 'now')),
+    'with a fraction of a second': sign(secret, replaced('timestamp', `${good[3]?.[1]}.0`)),
+    'with a signed timestamp': sign(secret, replaced('timestamp', `+${good[3]?.[1]}`)),
+    'with a spaced timestamp': sign(secret, replaced('timestamp', ` ${good[3]?.[1]}`)),
+    'with an exponent': sign(secret, replaced('timestamp', '1e9')),
+    'with a customer of text': sign(secret, replaced('logged_in_customer_id', 'ada')),
+    'with a customer of zero': sign(secret, replaced('logged_in_customer_id', '07')),
+    'with a negative customer': sign(secret, replaced('logged_in_customer_id', '-7')),
+    'with a prefix that is no path': sign(secret, replaced('path_prefix', 'apps')),
+    'with a prefix that holds another parameter': sign(secret, replaced('path_prefix', '/apps&shop=plain.example')),
+    'the shop changed afterwards': queryOf([...replaced('shop', 'other.example'), ['signature', signature]]),
+    'the time changed afterwards': queryOf([...replaced('timestamp', String(Number(good[3]?.[1]) + 1)), ['signature', signature]]),
+    'the customer changed afterwards': queryOf([...replaced('logged_in_customer_id', '8'), ['signature', signature]]),
+    'the customer added afterwards': queryOf([['logged_in_customer_id', '7'], ...without('logged_in_customer_id'), ['signature', signatureOf(secret, without('logged_in_customer_id'))]].map(([name = '', value = '']): Pair => [name, value])).replace('logged_in_customer_id=7', 'logged_in_customer_id=77'),
+    'the customer taken away': withSignature(signature, without('logged_in_customer_id')),
+    'the prefix taken away': withSignature(signature, without('path_prefix')),
+  };
+  for (const [name, query] of Object.entries(queries)) {
+    await t.test(name, async () => {
+      await refused(`${get}?${query}`, { token: plain.token });
+      await refused(`${get}?${query}`, {});
+      await refused(`/gift_card?${query}`, { token: plain.token, method: 'POST', json: { initial_value: 5 } });
+    });
+  }
+}); // prettier-ignore
+
+test('unknown and repeated parameters are a 400, signed or not', async (t) => {
+  const secret = secrets['plain.example'];
+  const pairs = pairsOf('plain.example');
+  const queries: readonly (readonly [name: string, query: string, errors: Record<string, string[]>])[] = [
+    ['a signed unknown one', sign(secret, [...pairs, ['extra', '1']]), { extra: ['is not a known parameter'] }],
+    ['an unsigned unknown one', `${sign(secret, pairs)}&extra=1`, { extra: ['is not a known parameter'] }],
+    ['a signed list', sign(secret, [...pairs, ['logged_in_customer_id', '9']]), { logged_in_customer_id: ['is given twice'] }],
+    ['two shops', `shop=other.example&${sign(secret, pairs)}`, { shop: ['is given twice'] }],
+    ['two shops, the second one afterwards', `${sign(secret, pairs)}&shop=other.example`, { shop: ['is given twice'] }],
+    ['two timestamps', `${sign(secret, pairs)}&timestamp=1`, { timestamp: ['is given twice'] }],
+    ['two signatures', `${sign(secret, pairs)}&signature=${'0'.repeat(64)}`, { signature: ['is given twice'] }],
+    ['the old hmac', `${sign(secret, pairs)}&hmac=1`, { hmac: ['is not a known parameter'] }],
+  ];
+  for (const [name, query, errors] of queries) {
+    await t.test(name, () =>
+      plain.refuses(`GET ${get as `/${string}`}?${query}`, {}, { code: 'invalid-query', errors }),
+    );
+  }
+}); // prettier-ignore
+
+test('a signature of one store and a token of another are refused', async () => {
+  const query = signed('plain.example');
+  await refused(`${get}?${query}`, { token: other.token });
+  await refused(`/gift_card?${query}`, { token: other.token, method: 'POST', json: { initial_value: 5 } });
+  await refused(`${get}?${signed('other.example')}`, { token: plain.token });
+  const mine = await other.issue();
+  await refused(`/gift_card/${mine.id}?${query}`, { token: other.token });
+});
+
+test('a signature does not make up for a token that does not work', async () => {
+  const query = signed('plain.example');
+  await refused(`${get}?${query}`, {}, 'unauthenticated');
+  await refused(`${get}?${query}`, { token: 'nonsense' }, 'unauthenticated');
+  await refused(`${get}?${query}`, { token: `lgs_1_${'x'.repeat(40)}` }, 'unauthenticated');
+  const scoped = await shopOf(service, 'plain.example', { scopes: ['read_gift_cards'] });
+  await scoped.refuses(
+    `POST /gift_card?${query}`,
+    { json: { initial_value: 5 } },
+    { code: 'insufficient-scope' },
+  );
+});
+
+test('a store may demand the signature on every request', async () => {
+  const token = strict.token;
+  const wanted = `/gift_card?${signed('strict.example')}`;
+  const issued = issuedGiftCardOf(
+    await service.request(wanted, { token, method: 'POST', json: { initial_value: 5 } }),
+  );
+  const path = `/gift_card/${issued.id}`;
+  giftCardOf(await service.request(`${path}?${signed('strict.example')}`, { token }));
+  const unsigned = queryOf(pairsOf('strict.example'));
+  for (const query of ['', '?shop=strict.example', `?${unsigned}`]) {
+    await refused(`${path}${query}`, { token });
+    await refused(`${path}${query}`, { token, method: 'PUT', json: { balance: 0 } });
+    await refused(`/gift_card${query}`, { token, method: 'POST', json: { initial_value: 5 } });
+  }
+  await refused(`${path}?${signed('plain.example')}`, { token });
+  await refused(`${path}?${signed('strict.example')}`, {}, 'unauthenticated');
+  await refused(path, {}, 'unauthenticated');
+});
+
+test('a store’s new secret holds at once, and its old one no more', async () => {
+  const token = other.token;
+  const mine = await other.issue();
+  const path = `/gift_card/${mine.id}`;
+  giftCardOf(await service.request(`${path}?${signed('other.example')}`, { token }));
+  await changeStoreBeside(service, 'other.example', { proxySecret: 'renewed-0123456789abcdef01234567' });
+  await refused(`${path}?${signed('other.example')}`, { token });
+  const renewed = sign('renewed-0123456789abcdef01234567', pairsOf('other.example'));
+  giftCardOf(await service.request(`${path}?${renewed}`, { token }));
+  await changeStoreBeside(service, 'other.example', { proxySecret: secrets['other.example'] });
+});
+
+test('a store without a secret takes no signature', async () => {
+  const { id } = await bare.issue({ email: 'ada@example.com' });
+  for (const secret of ['', 'null', 'undefined', 'plain-0123456789abcdef0123456789']) {
+    const pairs = proxyPairs({ shop: 'bare.example', now: service.clock.now(), customer: '7' });
+    await refused(`/gift_card/${id}?${sign(secret, pairs)}`, { token: bare.token });
+    await refused(`/gift_card/${id}?${sign(secret, pairs)}`, {});
+  }
+});
+
+const ada = await open.issue({ email: 'ada@example.com', recipient_email: 'grace@example.com' });
+const searchOf = (email: string, last = ada.last_characters): Pair[] => [
+  ['last_characters', last],
+  ['email', email],
+];
+
+function asCustomer(customer: number | null, search: readonly Pair[]): Promise<TestAnswer> {
+  const options = { customer: customer === null ? '' : String(customer) };
+  return service.request(`/gift_card?${signed('open.example', search, options)}`);
+}
+
+test('where a store allows it, a signed-in customer finds cards of their own, as customer or recipient', async () => {
+  for (const [customer, email] of [
+    [ada.customer_id, 'ada@example.com'],
+    [ada.customer_id, ' ADA@example.com'],
+    [ada.recipient_id, 'grace@example.com'],
+  ] as const) {
+    const answer = await unchanged(service, () => asCustomer(customer, searchOf(email)));
+    assert.equal(giftCardOf(answer).id, ada.id);
+    assert.ok(!answer.text.includes(ada.code));
+  }
+  const head = await service.request(
+    `/gift_card?${signed('open.example', searchOf('ada@example.com'), { customer: String(ada.customer_id) })}`,
+    { method: 'HEAD' },
+  );
+  assert.equal(head.status, 200);
+});
+
+test('a customer does not find the cards of others: the same bytes as for none', async () => {
+  const ask = async (customer: number | null, search: readonly Pair[]): Promise<TestAnswer> => {
+    const query = signed('open.example', search, { customer: String(customer) });
+    return service.request(`/gift_card?${query}`, { headers: { 'x-request-id': 'the-same' } });
+  };
+  await unchanged(service, async () => {
+    const nobody = await ask(ada.customer_id, searchOf('nobody@example.com'));
+    problemOf(nobody, { code: 'not-found' });
+    for (const [customer, email] of [
+      [ada.customer_id, 'grace@example.com'],
+      [ada.recipient_id, 'ada@example.com'],
+      [7, 'ada@example.com'],
+    ] as const) {
+      const answer = await ask(customer, searchOf(email));
+      assert.equal(answer.text, nobody.text);
+    }
+  });
+});
+
+test('without a customer signed in the search needs a token', async () => {
+  const search = searchOf('ada@example.com');
+  await unchanged(service, async () =>
+    problemOf(await asCustomer(null, search), { code: 'unauthenticated' }),
+  );
+  const pairs = [...search, ...pairsOf('open.example')].filter(([name]) => name !== 'logged_in_customer_id');
+  await refused(`/gift_card?${sign(secrets['open.example'], pairs)}`, {}, 'unauthenticated');
+});
+
+test('where a store does not allow it, no customer may search', async () => {
+  const search: Pair[] = [['last_characters', card.last_characters], ['email', 'ada@example.com']];
+  const query = signed('plain.example', search, { customer: String(card.customer_id) });
+  await refused(`/gift_card?${query}`, {}, 'unauthenticated');
+  await changeStoreBeside(service, 'plain.example', { customerSearch: true });
+  assert.equal(giftCardOf(await service.request(`/gift_card?${query}`)).id, card.id);
+  await changeStoreBeside(service, 'plain.example', { customerSearch: false });
+  await refused(`/gift_card?${query}`, {}, 'unauthenticated');
+}); // prettier-ignore
+
+test('a customer may do nothing but search', async () => {
+  const query = signed('open.example', [], { customer: String(ada.customer_id) });
+  await refused(`/gift_card/${ada.id}?${query}`, {}, 'unauthenticated');
+  await refused(`/gift_card/${ada.id}?${query}`, { method: 'PUT', json: { balance: 0 } }, 'unauthenticated');
+  await refused(`/gift_card?${query}`, { method: 'POST', json: { initial_value: 5 } }, 'unauthenticated');
+  const head = await service.request(`/gift_card/${ada.id}?${query}`, { method: 'HEAD' });
+  assert.equal(head.status, 401);
+});
+
+test('a signed search that was overheard gains nothing but itself', async () => {
+  const query = signed('open.example', searchOf('ada@example.com'), { customer: String(ada.customer_id) });
+  assert.equal(giftCardOf(await service.request(`/gift_card?${query}`)).id, ada.id);
+  const unknown = ['is not a known parameter'];
+  const errors = { last_characters: unknown, email: unknown };
+  const parts = new URLSearchParams(query);
+  parts.delete('last_characters');
+  parts.delete('email');
+  for (const [method, path, json] of [
+    ['POST', '/gift_card', { initial_value: 500 }],
+    ['PUT', `/gift_card/${ada.id}`, { balance: 500 }],
+    ['GET', `/gift_card/${ada.id}`, undefined],
+  ] as const) {
+    await unchanged(service, async () => {
+      problemOf(await service.request(`${path}?${query}`, { method, json }), {
+        code: 'invalid-query',
+        errors,
+      });
+      problemOf(await service.request(`${path}?${parts.toString()}`, { method, json }), {
+        code: 'invalid-signature',
+      });
+    });
+  }
+  const changed = new URLSearchParams(query);
+  changed.set('email', 'grace@example.com');
+  await refused(`/gift_card?${changed.toString()}`, {});
+  changed.set('email', 'ada@example.com');
+  changed.set('logged_in_customer_id', String(ada.recipient_id));
+  await refused(`/gift_card?${changed.toString()}`, {});
+});
+
+test('a parameter’s end cannot be moved, although the signed text does not mark it', async (t) => {
+  const now = service.clock.now();
+  const secret = secrets['open.example'];
+  const [, , prefix, time] = pairsOf('open.example', { now });
+  assert.ok(prefix && time);
+  const victim = String(ada.customer_id);
+  const last = ada.last_characters;
+  /** What a storefront would sign for an attacker, and how the attacker would read it out again. */
+  const attacks: Readonly<Record<string, { readonly signed: readonly Pair[]; readonly sent: readonly Pair[]; readonly isMisread?: true }>> = {
+    'the customer cut out of the characters': {
+      signed: [['email', 'ada@example.com'], ['last_characters', `${last}logged_in_customer_id=${victim}`], ['logged_in_customer_id', ''], prefix, ['shop', 'open.example'], time],
+      sent: [['email', 'ada@example.com'], ['last_characters', last], ['logged_in_customer_id', `${victim}logged_in_customer_id=`], prefix, ['shop', 'open.example'], time],
+    },
+    'the characters moved into the address': {
+      isMisread: true,
+      signed: [['email', 'ada@example.com'], ['last_characters', last], ['logged_in_customer_id', victim], prefix, ['shop', 'open.example'], time],
+      sent: [['email', `ada@example.comlast_characters=${last}`], ['logged_in_customer_id', victim], prefix, ['shop', 'open.example'], time],
+    },
+    'the characters cut out of the address': {
+      signed: [['email', `ada@example.comlast_characters=${last}logged_in_customer_id=${victim}path_prefix=/apps`], ['logged_in_customer_id', ''], prefix, ['shop', 'open.example'], time],
+      sent: [['email', 'ada@example.com'], ['last_characters', last], ['logged_in_customer_id', victim], ['path_prefix', `/appslogged_in_customer_id=path_prefix=${prefix[1]}`], ['shop', 'open.example'], time],
+    },
+    'the prefix moved into the customer': {
+      signed: [['email', 'ada@example.com'], ['last_characters', last], ['logged_in_customer_id', victim], prefix, ['shop', 'open.example'], time],
+      sent: [['email', 'ada@example.com'], ['last_characters', last], ['logged_in_customer_id', `${victim}path_prefix=${prefix[1]}`], ['shop', 'open.example'], time],
+    },
+    'the shop moved into the prefix': {
+      signed: [['email', 'ada@example.com'], ['last_characters', last], ['logged_in_customer_id', victim], prefix, ['shop', 'open.example'], time],
+      sent: [['email', 'ada@example.com'], ['last_characters', last], ['logged_in_customer_id', victim], ['path_prefix', `${prefix[1]}shop=open.example`], time],
+    },
+    'the time moved into the shop': {
+      signed: [['email', 'ada@example.com'], ['last_characters', last], ['logged_in_customer_id', victim], prefix, ['shop', 'open.example'], time],
+      sent: [['email', 'ada@example.com'], ['last_characters', last], ['logged_in_customer_id', victim], prefix, ['shop', `open.exampletimestamp=${time[1]}`]],
+    },
+    'the shop and time moved into the customer': {
+      signed: [['email', 'ada@example.com'], ['last_characters', last], ['logged_in_customer_id', victim], prefix, ['shop', 'open.example'], time],
+      sent: [['email', 'ada@example.com'], ['last_characters', last], ['logged_in_customer_id', `${victim}path_prefix=${prefix[1]}shop=open.exampletimestamp=${time[1]}`]],
+    },
+    'the digits of the time moved': {
+      signed: [['email', 'ada@example.com'], ['last_characters', last], ['logged_in_customer_id', victim], prefix, ['shop', 'open.example'], time],
+      sent: [['email', 'ada@example.com'], ['last_characters', last], ['logged_in_customer_id', victim], prefix, ['shop', 'open.example'], ['timestamp', `${time[1]}0`]],
+    },
+  };
+  const textOf = (pairs: readonly Pair[]): string =>
+    pairs.toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([name, value]) => `${name}=${value}`).join('');
+  for (const [name, attack] of Object.entries(attacks)) {
+    await t.test(name, async () => {
+      if (!name.startsWith('the digits')) assert.equal(textOf(attack.sent), textOf(attack.signed), 'the attack is none');
+      const query = queryOf([...attack.sent, ['signature', signatureOf(secret, attack.signed)]]);
+      for (const request of [{}, { token: open.token }]) {
+        const answer = await unchanged(service, () => service.request(`/gift_card?${query}`, request));
+        // What the operation's own parameters took in leaves the proxy's as they were: there the address is none.
+        if (!attack.isMisread) problemOf(answer, { code: 'invalid-signature' });
+        else assert.equal(answer.status, 422);
+      }
+    });
+  }
+}); // prettier-ignore
+
+test('of several values of one name the service takes none, joined or not', async () => {
+  const secret = secrets['open.example'];
+  const pairs = [...searchOf('ada@example.com'), ...pairsOf('open.example', { customer: '1,2' })];
+  await refused(`/gift_card?${sign(secret, pairs)}`, {});
+});
+
+test('a customer’s search is limited by misses as any other', async () => {
+  const stranger = await open.issue({ email: 'stranger@example.com' });
+  const search = searchOf('stranger@example.com', 'none');
+  for (let miss = 0; miss < 10; miss += 1) {
+    problemOf(await asCustomer(stranger.customer_id, search), { code: 'not-found' });
+  }
+  problemOf(await asCustomer(stranger.customer_id, search), { code: 'too-many-misses' });
+  await open.refuses(`GET /gift_card?${queryOf(search)}`, {}, { code: 'too-many-misses' });
+});
+
+test('a signature without a token is refused in development mode, too', async () => {
+  await using demonstration = await startService();
+  const query = sign('any-secret', proxyPairs({ shop: 'demo.localhost', now: demonstration.clock.now() }));
+  problemOf(await demonstration.request(`/gift_card/1?${query}`), { code: 'invalid-signature' });
+});
+
+test('the whole way through the app proxy that the command line plays', async () => {
+  const proxy = createAppProxy({
+    shop: 'strict.example',
+    secret: new Secret(secrets['strict.example']),
+    prefix: '/apps/gift-cards',
+    to: new URL(service.url),
+    customerId: null,
+    clock: service.clock,
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  try {
+    const address = proxy.address();
+    assert.ok(typeof address === 'object' && address);
+    const base = `http://127.0.0.1:${address.port}/apps/gift-cards`;
+    const headers = { 'x-gcf-access-token': strict.token, 'content-type': 'application/json' };
+    const created = await fetch(`${base}/gift_card?shop=forged.example&timestamp=1`, {
+      method: 'POST',
+      headers,
+      body: '{"initial_value":5,"email":"ada@example.com"}',
+    });
+    assert.equal(created.status, 201);
+    const { gift_card: issued } = (await created.json()) as { gift_card: { id: number; last_characters: string } };
+    const read = await fetch(`${base}/gift_card/${issued.id}`, { headers });
+    assert.equal(read.status, 200);
+    const found = await fetch(`${base}/gift_card?last_characters=${issued.last_characters}&email=ada%40example.com`, { headers });
+    assert.equal(found.status, 200);
+    const without = await fetch(`${base}/gift_card/${issued.id}`);
+    assert.equal(without.status, 401);
+  } finally {
+    proxy.closeAllConnections();
+    proxy.close();
+  }
+}); // prettier-ignore

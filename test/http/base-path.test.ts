@@ -1,0 +1,147 @@
+/** `BASE_PATH`: a store that moves from an existing proxy keeps its clients' paths. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { assertEveryAnswer, giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
+import { startService, type TestAnswer, type TestRequest } from '../harness/service.ts';
+import { shopOf, unchanged } from '../harness/shop.ts';
+
+const basePath = '/apps/gcf/api';
+const service = await startService({
+  stores: [{ domain: 'flowers.example' }],
+  environment: { BASE_PATH: basePath },
+});
+after(() => service[Symbol.asyncDispose]());
+const shop = await shopOf(service, 'flowers.example', { basePath });
+const { origin } = new URL(service.url);
+
+/** Asks at the root, beside the base path. */
+async function atRoot(path: string, { method = 'GET', token, json }: TestRequest = {}): Promise<TestAnswer> {
+  const response = await fetch(`${origin}${path}`, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(json !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(json !== undefined && { body: JSON.stringify(json) }),
+  });
+  const text = await response.text();
+  const isJson = /json/.test(response.headers.get('content-type') ?? '');
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson ? (JSON.parse(text) as unknown) : undefined,
+  };
+}
+
+test('the base path is part of the address that the service tells', () => {
+  assert.ok(service.url.endsWith(basePath));
+});
+
+test('the four operations are served below it', async () => {
+  const { card, answer } = await shop.issues(
+    { json: { initial_value: 5, email: 'ada@example.com' }, headers: { 'idempotency-key': 'moved' } },
+    { events: ['customer.created', 'gift_card.created'] },
+  );
+  assert.equal(answer.headers.get('location'), `${basePath}/gift_card/${card.id}`);
+  await shop.accepts(`GET /gift_card/${card.id}`);
+  await shop.accepts(`GET /gift_card?last_characters=${card.last_characters}&email=ada@example.com`);
+  await shop.accepts(
+    `PUT /gift_card/${card.id}`,
+    { json: { balance: 1 } },
+    { events: ['gift_card.updated balance'] },
+  );
+  const location = await atRoot(answer.headers.get('location') ?? '', { token: shop.token });
+  assert.equal(giftCardOf(location).id, card.id);
+});
+
+test('and nowhere else', async (t) => {
+  const { id } = await shop.issue();
+  for (const prefix of [
+    '',
+    '/apps/gcf',
+    '/apps',
+    '/apps/gcf/api/apps/gcf/api',
+    '/APPS/gcf/api',
+    '/apps/gcf/apix',
+  ]) {
+    for (const [method, path, json] of [
+      ['GET', `/gift_card/${id}`, undefined],
+      ['GET', '/gift_card?last_characters=abcd&email=ada@example.com', undefined],
+      ['POST', '/gift_card', { initial_value: 5 }],
+      ['PUT', `/gift_card/${id}`, { balance: 0 }],
+      ['DELETE', '/gift_card', undefined],
+      ['OPTIONS', '/gift_card', undefined],
+    ] as const) {
+      await t.test(`${method} ${prefix}${path.slice(0, 11)}`, async () => {
+        await unchanged(service, async () =>
+          problemOf(await atRoot(`${prefix}${path}`, { method, json, token: shop.token }), {
+            code: 'not-found',
+            basePath,
+          }),
+        );
+      });
+    }
+  }
+  await t.test('the base path itself', async () => {
+    for (const path of [basePath, `${basePath}/`]) {
+      problemOf(await atRoot(path, { token: shop.token }), { code: 'not-found', basePath });
+    }
+  });
+});
+
+test('other methods, OPTIONS and problems know the base path', async () => {
+  const { id } = await shop.issue();
+  const deletion = await shop.ask(`DELETE /gift_card/${id}`);
+  problemOf(deletion, { code: 'method-not-allowed', basePath });
+  assert.equal(deletion.headers.get('allow'), 'GET, HEAD, OPTIONS, PUT');
+  const options = await shop.ask('OPTIONS /gift_card');
+  assert.equal(options.status, 204);
+  assert.equal(options.headers.get('allow'), 'GET, HEAD, OPTIONS, POST');
+  const missing = problemOf(await shop.ask('GET /gift_card/1'), { code: 'not-found', basePath });
+  const explained = await atRoot(missing.type);
+  assert.equal(explained.status, 302);
+  const target = new URL(explained.headers.get('location') ?? '', `${origin}${missing.type}`);
+  assert.equal(`${target.pathname}${target.hash}`, `${basePath}/docs#problem-not-found`);
+  assert.equal((await atRoot(target.pathname)).status, 200);
+});
+
+test('the service’s pages stand at the root and below the base path', async (t) => {
+  for (const page of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/reference.css', '/docs/problems/not-found']) {
+    for (const prefix of ['', basePath]) {
+      await t.test(`${prefix}${page}`, async () => {
+        const answer = await atRoot(`${prefix}${page}`);
+        assert.equal(answer.status, page.startsWith('/docs/problems') ? 302 : 200);
+        assertEveryAnswer(answer);
+        problemOf(await atRoot(`${prefix}${page}`, { method: 'POST' }), { code: 'method-not-allowed', basePath });
+      });
+    }
+    await t.test(`not /apps${page}`, async () => {
+      problemOf(await atRoot(`/apps${page}`), { code: 'not-found', basePath });
+    });
+  }
+}); // prettier-ignore
+
+test('the description names the base path as its server', async () => {
+  const { json } = await atRoot('/openapi.json');
+  const { servers, paths } = json as { servers: { url: string }[]; paths: object };
+  assert.equal(servers[0]?.url, basePath);
+  assert.ok('/gift_card' in paths);
+});
+
+test('an idempotency key stands for the path without the query', async () => {
+  const request = { json: { initial_value: 5 }, headers: { 'idempotency-key': 'based' } };
+  const first = await shop.ask('POST /gift_card', request);
+  issuedGiftCardOf(first, { basePath });
+  const again = await shop.ask('POST /gift_card?shop=flowers.example', request);
+  assert.equal(again.text, first.text);
+});
+
+test('development mode, too, is served below the base path only', async () => {
+  await using demonstration = await startService({ environment: { BASE_PATH: `${basePath}/` } });
+  const created = await demonstration.request('/gift_card', { method: 'POST', json: { initial_value: 5 } });
+  const { id } = issuedGiftCardOf(created, { basePath });
+  assert.equal((await fetch(`${new URL(demonstration.url).origin}/gift_card/${id}`)).status, 404);
+});

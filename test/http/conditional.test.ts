@@ -1,0 +1,163 @@
+/** ETag, If-None-Match and If-Match. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { assertEveryAnswer, giftCardOf } from '../harness/answers.ts';
+import { startService } from '../harness/service.ts';
+import { shopOf, unchanged } from '../harness/shop.ts';
+
+const service = await startService({ stores: [{ domain: 'flowers.example' }] });
+after(() => service[Symbol.asyncDispose]());
+const shop = await shopOf(service, 'flowers.example');
+
+const put = (id: number) => `PUT /gift_card/${id}` as const;
+const get = (id: number) => `GET /gift_card/${id}` as const;
+
+async function issueWithTag(): Promise<{ readonly id: number; readonly tag: string; readonly last: string }> {
+  const { card, answer } = await shop.issues(
+    { json: { initial_value: 10, email: 'ada@example.com' } },
+    { events: first ? ['customer.created', 'gift_card.created'] : ['gift_card.created'] },
+  );
+  first = false;
+  const tag = answer.headers.get('etag');
+  assert.ok(tag);
+  return { id: card.id, tag, last: card.last_characters };
+}
+let first = true;
+
+test('the tag is the same on every answer with a card, and changes with every change of it', async () => {
+  const { id, tag, last } = await issueWithTag();
+  const seen = new Set([tag]);
+  const search = `GET /gift_card?last_characters=${last}&email=ada@example.com` as const;
+  const changes = [{ balance: 5 }, { note: 'x' }, { note: 'y' }, { expires_on: '2999-01-01' }, { balance: 10 }, { expires_on: null }, { note: null }, { disable: true }, { note: 'z' }];
+  for (const json of changes) {
+    const { headers } = await shop.ask(put(id), { json });
+    const changed = headers.get('etag') ?? '';
+    assert.ok(!seen.has(changed), `${JSON.stringify(json)} leaves ${changed}`);
+    seen.add(changed);
+    for (const line of [get(id), search]) assert.equal((await shop.ask(line)).headers.get('etag'), changed);
+    assert.equal((await shop.ask(put(id), { json: {} })).headers.get('etag'), changed);
+  }
+  assert.equal(seen.size, changes.length + 1);
+}); // prettier-ignore
+
+test('no two cards share a tag', async () => {
+  const tags = new Set<string>();
+  for (let count = 0; count < 5; count += 1) tags.add((await issueWithTag()).tag);
+  assert.equal(tags.size, 5);
+});
+
+test('If-None-Match that names the card as it is gets a 304 without a body', async (t) => {
+  const { id, tag, last } = await issueWithTag();
+  const search = `GET /gift_card?last_characters=${last}&email=ada@example.com` as const;
+  for (const line of [get(id), search, `HEAD /gift_card/${id}` as const]) {
+    for (const given of [tag, `W/${tag}`, '*', `"other", ${tag}`, `"a,b",W/"c" , ${tag}`, ` ${tag} `]) {
+      await t.test(`${line.slice(0, 20)} ${given}`, async () => {
+        const answer = await unchanged(service, () =>
+          shop.ask(line, { headers: { 'if-none-match': given } }),
+        );
+        assert.equal(answer.status, 304);
+        assert.equal(answer.text, '');
+        assert.equal(answer.headers.get('etag'), tag);
+        assert.equal(answer.headers.get('cache-control'), 'no-store');
+        assertEveryAnswer(answer);
+      });
+    }
+  }
+  for (const given of [
+    '"other"',
+    '',
+    'nonsense',
+    tag.slice(1, -1),
+    `"x${tag.slice(1)}`,
+    tag.replace('-1"', '-2"'),
+    '"*"',
+  ]) {
+    await t.test(`not ${given}`, async () => {
+      giftCardOf(await shop.ask(get(id), { headers: { 'if-none-match': given } }));
+    });
+  }
+  await t.test('not once the card has changed', async () => {
+    await shop.ask(put(id), { json: { note: 'changed' } });
+    giftCardOf(await shop.ask(get(id), { headers: { 'if-none-match': tag } }));
+  });
+  await t.test('a card that is not there is still a 404', () =>
+    shop.refuses(get(1), { headers: { 'if-none-match': '*' } }, { code: 'not-found' }),
+  );
+});
+
+test('a 304 says nothing of a content that it does not have', async () => {
+  const { id, tag } = await issueWithTag();
+  const { headers } = await shop.ask(get(id), { headers: { 'if-none-match': tag } });
+  assert.equal(headers.get('content-type'), null);
+  assert.equal(headers.get('content-length'), null);
+});
+
+test('If-Match that names the card as it is lets an update through', async (t) => {
+  const { id, tag } = await issueWithTag();
+  let present = tag;
+  for (const form of ['same', '*', 'listed', 'spaced']) {
+    await t.test(form, async () => {
+      const given =
+        { same: present, '*': '*', listed: `"x", ${present}`, spaced: ` ${present} ` }[form] ?? '';
+      const { answer } = await shop.accepts(
+        put(id),
+        { json: { note: form }, headers: { 'if-match': given } },
+        { events: ['gift_card.updated note'] },
+      );
+      present = answer.headers.get('etag') ?? '';
+    });
+  }
+});
+
+test('If-Match that names another version is a 412, whatever the update would have been', async (t) => {
+  const { id, tag } = await issueWithTag();
+  const { id: other, tag: others } = await issueWithTag();
+  await shop.ask(put(other), { json: { note: 'as often changed' } });
+  await shop.accepts(put(id), { json: { note: 'changed' } }, { events: ['gift_card.updated note'] });
+  const present = tag.replace('-1"', '-2"');
+  const stale = [
+    tag,
+    others,
+    others.replace('-1"', '-2"'),
+    '"x"',
+    '',
+    'nonsense',
+    `W/${present}`,
+    present.slice(1, -1),
+    '"*"',
+    tag.replace('-1"', '-3"'),
+  ];
+  for (const given of stale) {
+    await t.test(given, async () => {
+      for (const json of [{ balance: 1 }, { disable: true }, {}, { note: 'changed' }]) {
+        await shop.refuses(
+          put(id),
+          { json, headers: { 'if-match': given } },
+          { code: 'precondition-failed' },
+        );
+      }
+    });
+  }
+  await t.test('the present one still goes through', async () => {
+    await shop.accepts(
+      put(id),
+      { json: { balance: 1 }, headers: { 'if-match': present } },
+      { events: ['gift_card.updated balance'] },
+    );
+  });
+});
+
+test('of two updates with the same tag one goes through', async () => {
+  const { id, tag } = await issueWithTag();
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      shop.ask(put(id), { json: { balance: index }, headers: { 'if-match': tag } }),
+    ),
+  );
+  assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+  assert.equal(answers.filter(({ status }) => status === 412).length, 7);
+});
+
+test('If-Match on a card that is not there is a 404', () =>
+  shop.refuses(put(1), { json: {}, headers: { 'if-match': '*' } }, { code: 'not-found' }));

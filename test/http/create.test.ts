@@ -1,0 +1,705 @@
+/** `POST /gift_card`: every parameter, taken and refused. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import fc from 'fast-check';
+import { currencyOf } from '../../src/domain/currency.ts';
+import { countTransfers, eventsAfter, form, shopOf } from '../harness/shop.ts';
+import { startService } from '../harness/service.ts';
+
+const service = await startService({
+  stores: [
+    { domain: 'usd.example' },
+    { domain: 'jpy.example', currency: 'JPY' },
+    { domain: 'kwd.example', currency: 'KWD' },
+    { domain: 'clf.example', currency: 'CLF' },
+    {
+      domain: 'limited.example',
+      currency: 'EUR',
+      issueLimit: { minor: 50_000n, currency: currencyOf('EUR') },
+    },
+    { domain: 'kiritimati.example', timeZone: 'Pacific/Kiritimati' },
+    { domain: 'pago-pago.example', timeZone: 'Pacific/Pago_Pago' },
+  ],
+});
+after(() => service[Symbol.asyncDispose]());
+const shop = await shopOf(service, 'usd.example');
+const yen = await shopOf(service, 'jpy.example');
+const dinar = await shopOf(service, 'kwd.example');
+const unidad = await shopOf(service, 'clf.example');
+const limited = await shopOf(service, 'limited.example');
+
+const post = 'POST /gift_card';
+const day = (instant: number, timeZone = 'UTC'): string =>
+  Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(timeZone).toPlainDate().toString();
+const days = (count: number): string => day(service.clock.now() + count * 86_400_000);
+
+let made = 0;
+const newAddress = (): string => `customer-${(made += 1)}@example.com`;
+
+test('initial_value is the only mandatory parameter; every other field of the record is null', async () => {
+  const before = Math.floor(service.clock.now() / 1_000) * 1_000;
+  const { card, answer } = await shop.issues({ json: { initial_value: 25 } });
+  const apiClient = service.query('select api_client_id from access_tokens where store_id = (select id from stores where domain = ?)', 'usd.example'); // prettier-ignore
+  const { id, created_at, last_characters, code, ...rest } = card;
+  assert.deepEqual(rest, {
+    balance: '25.00',
+    currency: 'USD',
+    initial_value: '25.00',
+    disabled_at: null,
+    line_item_id: null,
+    api_client_id: apiClient[0]?.['api_client_id'],
+    user_id: null,
+    customer_id: null,
+    customer_email: null,
+    recipient_id: null,
+    recipient_email: null,
+    note: null,
+    expires_on: null,
+    message: null,
+    order_id: null,
+  });
+  assert.ok(id < 2 ** 53);
+  assert.equal(last_characters, code.slice(-4));
+  assert.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  assert.ok(Date.parse(created_at) >= before && Date.parse(created_at) <= service.clock.now());
+  assert.match(answer.text, /^\{"gift_card":\{"id":\d+,"balance":"25\.00",.*"code":"[0-9a-z]{16}"\}\}$/);
+});
+
+test('a creation stores everything it was given and answers it as a retrieval does', async () => {
+  const { card, answer } = await shop.issues(
+    {
+      json: {
+        initial_value: '15.5',
+        expires_on: days(30),
+        email: 'Ada@Example.com',
+        recipient_email: 'grace@example.com',
+        note: 'Sold at the counter\n\tby ☃',
+        message: 'Happy birthday! 🎁',
+      },
+    },
+    { events: ['customer.created', 'customer.created', 'gift_card.created'] },
+  );
+  assert.equal(card.initial_value, '15.50');
+  assert.equal(card.balance, '15.50');
+  assert.equal(card.expires_on, days(30));
+  assert.equal(card.customer_email, 'Ada@Example.com');
+  assert.equal(card.recipient_email, 'grace@example.com');
+  assert.notEqual(card.customer_id, card.recipient_id);
+  assert.equal(card.note, 'Sold at the counter\n\tby ☃');
+  assert.equal(card.message, 'Happy birthday! 🎁');
+  const { code: _, ...record } = card;
+  const { card: read, answer: reading } = await shop.accepts(`GET /gift_card/${card.id}`);
+  assert.deepEqual(read, record);
+  assert.equal(reading.headers.get('etag'), answer.headers.get('etag'));
+});
+
+test('without initial_value a creation is refused', async (t) => {
+  for (const json of [{}, { note: 'x' }, { initial_value: null }, { gift_card: {} }]) {
+    await t.test(JSON.stringify(json), () =>
+      shop.refuses(post, { json }, { code: 'invalid-parameter', errors: { initial_value: ['is required'] } }),
+    );
+  }
+  await t.test('no body at all', () =>
+    shop.refuses(post, {}, { code: 'invalid-parameter', errors: { initial_value: ['is required'] } }),
+  );
+  await t.test('an empty value in a form is null', () =>
+    shop.refuses(post, form({ initial_value: '' }), {
+      code: 'invalid-parameter',
+      errors: { initial_value: ['is required'] },
+    }),
+  );
+});
+
+test('initial_value takes JSON numbers by their value and plain decimal strings', async (t) => {
+  const taken: readonly (readonly [json: string, decimal: string])[] = [
+    ['25', '25.00'],
+    ['25.0', '25.00'],
+    ['25.000', '25.00'],
+    ['0.1', '0.10'],
+    ['0.01', '0.01'],
+    ['4.05', '4.05'],
+    ['1e2', '100.00'],
+    ['2.5e1', '25.00'],
+    ['1E+2', '100.00'],
+    ['150e-1', '15.00'],
+    ['8.10', '8.10'],
+    ['1.15', '1.15'],
+    ['999999999999', '999999999999.00'],
+    ['999999999999.99', '999999999999.99'],
+    ['"15"', '15.00'],
+    ['"15.0"', '15.00'],
+    ['"15.00"', '15.00'],
+    ['"4.0"', '4.00'],
+    ['"0.01"', '0.01'],
+    ['"999999999999.99"', '999999999999.99'],
+  ];
+  for (const [json, decimal] of taken) {
+    await t.test(`${json} is ${decimal}`, async () => {
+      const { card } = await shop.issues({
+        body: `{"initial_value":${json}}`,
+        headers: { 'content-type': 'application/json' },
+      });
+      assert.equal(card.initial_value, decimal);
+      assert.equal(card.balance, decimal);
+    });
+  }
+});
+
+const notPositive = 'must be greater than 0';
+const notDecimal = 'must be a decimal number such as "15.00"';
+const tooManyDecimals = 'must have at most 2 decimals, as USD has';
+const tooLong = 'must have at most 12 digits before the point';
+const inexact = 'is a number that cannot be held exactly; send it as a string';
+
+test('initial_value refuses everything else, and nothing is ever rounded', async (t) => {
+  const refused: readonly (readonly [json: string, message: string])[] = [
+    ['0', notPositive],
+    ['-0', notPositive],
+    ['0.00', notPositive],
+    ['-5', notPositive],
+    ['-0.01', notPositive],
+    ['"0"', notPositive],
+    ['"0.00"', notPositive],
+    ['4.005', tooManyDecimals],
+    ['0.001', tooManyDecimals],
+    ['1e-7', tooManyDecimals],
+    ['1.005', tooManyDecimals],
+    ['"4.005"', tooManyDecimals],
+    ['"4.000"', tooManyDecimals],
+    ['1000000000000', tooLong],
+    ['1e12', tooLong],
+    ['1e21', tooLong],
+    ['"1000000000000"', tooLong],
+    ['"1000000000000.00"', tooLong],
+    ['9007199254740993', inexact],
+    ['25.000000000000001', inexact],
+    ['1e400', inexact],
+    ['0.1000000000000000055511151231257827', inexact],
+    ['"1e3"', notDecimal],
+    ['"+5"', notDecimal],
+    ['"-5"', notDecimal],
+    ['" 5"', notDecimal],
+    ['"5 "', notDecimal],
+    ['"1,00"', notDecimal],
+    ['"1 000"', notDecimal],
+    ['"0x10"', notDecimal],
+    ['"NaN"', notDecimal],
+    ['"Infinity"', notDecimal],
+    ['".5"', notDecimal],
+    ['"5."', notDecimal],
+    ['"05"', notDecimal],
+    ['"00"', notDecimal],
+    ['"5.0.0"', notDecimal],
+    ['"5\\n"', notDecimal],
+    ['"٥"', notDecimal],
+    ['"５"', notDecimal],
+    ['"$5"', notDecimal],
+    ['""', notDecimal],
+    ['true', notDecimal],
+    ['[25]', notDecimal],
+    ['{"amount": 25}', notDecimal],
+  ];
+  for (const [json, message] of refused) {
+    await t.test(json, () =>
+      shop.refuses(
+        post,
+        { body: `{"initial_value":${json}}`, headers: { 'content-type': 'application/json' } },
+        { code: 'invalid-parameter', errors: { initial_value: [message] } },
+      ),
+    );
+  }
+});
+
+test('any amount of the currency comes back as it was sent, as a number and as a string', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.bigInt({ min: 1n, max: 10n ** 14n - 1n }), fc.boolean(), async (minor, quoted) => {
+      const text = `${minor / 100n}.${String(minor % 100n).padStart(2, '0')}`;
+      const { card } = await shop.issues({
+        body: `{"initial_value":${quoted ? `"${text}"` : text}}`,
+        headers: { 'content-type': 'application/json' },
+      });
+      assert.equal(card.initial_value, text);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('amounts have exactly the decimals of the store’s currency', async (t) => {
+  const taken = [
+    { of: yen, sent: 15, decimal: '15', currency: 'JPY' },
+    { of: yen, sent: '15', decimal: '15', currency: 'JPY' },
+    { of: yen, sent: '999999999999', decimal: '999999999999', currency: 'JPY' },
+    { of: dinar, sent: 15, decimal: '15.000', currency: 'KWD' },
+    { of: dinar, sent: '0.001', decimal: '0.001', currency: 'KWD' },
+    { of: dinar, sent: 999_999_999_999.999, decimal: '999999999999.999', currency: 'KWD' },
+    { of: unidad, sent: '15', decimal: '15.0000', currency: 'CLF' },
+    { of: unidad, sent: 0.0001, decimal: '0.0001', currency: 'CLF' },
+    { of: unidad, sent: '999999999999.9999', decimal: '999999999999.9999', currency: 'CLF' },
+  ];
+  for (const { of, sent, decimal, currency } of taken) {
+    await t.test(`${JSON.stringify(sent)} in ${currency}`, async () => {
+      const { card } = await of.issues({ json: { initial_value: sent } });
+      assert.equal(card.initial_value, decimal);
+      assert.equal(card.balance, decimal);
+      assert.equal(card.currency, currency);
+      assert.equal((await of.read(card.id)).balance, decimal);
+    });
+  }
+  const refused = [
+    { of: yen, sent: '15.0', message: 'must be a whole number: JPY has no decimals' },
+    { of: yen, sent: 15.5, message: 'must be a whole number: JPY has no decimals' },
+    { of: dinar, sent: '0.0001', message: 'must have at most 3 decimals, as KWD has' },
+    { of: unidad, sent: '0.00001', message: 'must have at most 4 decimals, as CLF has' },
+  ];
+  for (const { of, sent, message } of refused) {
+    await t.test(`${JSON.stringify(sent)} is refused of ${of.domain}`, () =>
+      of.refuses(
+        post,
+        { json: { initial_value: sent } },
+        { code: 'invalid-parameter', errors: { initial_value: [message] } },
+      ),
+    );
+  }
+});
+
+test('a store’s own issue limit is the most that a card may be worth', async () => {
+  const { card } = await limited.issues({ json: { initial_value: '500.00' } });
+  assert.equal(card.initial_value, '500.00');
+  for (const initial_value of ['500.01', 1_000_000]) {
+    await limited.refuses(
+      post,
+      { json: { initial_value } },
+      {
+        code: 'invalid-parameter',
+        errors: { initial_value: ["must be at most 500.00, the store's limit"] },
+      },
+    );
+  }
+});
+
+test('currency is the store’s own; null and the store’s currency may be sent along', async () => {
+  for (const currency of [null, 'USD']) {
+    const { card } = await shop.issues({ json: { initial_value: 5, currency } });
+    assert.equal(card.currency, 'USD');
+  }
+  for (const currency of ['EUR', 'usd', '', 840, ['USD']]) {
+    await shop.refuses(
+      post,
+      { json: { initial_value: 5, currency } },
+      { code: 'invalid-parameter', errors: { currency: ['must be USD, the store’s currency'] } },
+    );
+  }
+});
+
+test('expires_on is today or later in the store’s time zone, or null', async (t) => {
+  for (const expires_on of [days(0), days(1), '9999-12-31', '2028-02-29', null]) {
+    await t.test(`${expires_on} is taken`, async () => {
+      const { card } = await shop.issues({ json: { initial_value: 5, expires_on } });
+      assert.equal(card.expires_on, expires_on);
+    });
+  }
+  const dateForm = 'must be a date in the form YYYY-MM-DD';
+  const refused: readonly (readonly [unknown, string])[] = [
+    [days(-1), 'must be today or later'],
+    ['2020-01-01', 'must be today or later'],
+    ['2031-02-29', 'must be a day that exists'],
+    ['2031-02-30', 'must be a day that exists'],
+    ['2031-13-01', 'must be a day that exists'],
+    ['2031-00-10', 'must be a day that exists'],
+    ['2031-01-00', 'must be a day that exists'],
+    ['2031-1-1', dateForm],
+    ['31-01-01', dateForm],
+    ['20310101', dateForm],
+    ['2031-01-01T00:00:00Z', dateForm],
+    ['2031-01-01 ', dateForm],
+    ['+002031-01-01', dateForm],
+    ['2031/01/01', dateForm],
+    ['tomorrow', dateForm],
+    ['', dateForm],
+    [20310101, dateForm],
+    [true, dateForm],
+    [['2031-01-01'], dateForm],
+    [{ date: '2031-01-01' }, dateForm],
+  ];
+  for (const [expires_on, message] of refused) {
+    await t.test(`${JSON.stringify(expires_on)} is refused`, () =>
+      shop.refuses(
+        post,
+        { json: { initial_value: 5, expires_on } },
+        { code: 'invalid-parameter', errors: { expires_on: [message] } },
+      ),
+    );
+  }
+  await t.test('an empty value in a form is null', async () => {
+    const { card } = await shop.issues(form({ initial_value: '5', expires_on: '' }));
+    assert.equal(card.expires_on, null);
+  });
+});
+
+test('a store’s day is its time zone’s: at UTC+14 it begins 25 hours before it does at UTC-11', async () => {
+  const east = await shopOf(service, 'kiritimati.example');
+  const west = await shopOf(service, 'pago-pago.example');
+  const now = service.clock.now();
+  const [eastToday, westToday] = [day(now, 'Pacific/Kiritimati'), day(now, 'Pacific/Pago_Pago')];
+  assert.ok(westToday < eastToday);
+  assert.equal((await east.issue({ expires_on: eastToday })).expires_on, eastToday);
+  assert.equal((await west.issue({ expires_on: westToday })).expires_on, westToday);
+  const past = { code: 'invalid-parameter', errors: { expires_on: ['must be today or later'] } } as const;
+  await east.refuses(post, { json: { initial_value: 5, expires_on: westToday } }, past);
+  const dayBefore = (text: string): string => Temporal.PlainDate.from(text).subtract({ days: 1 }).toString();
+  await west.refuses(post, { json: { initial_value: 5, expires_on: dayBefore(westToday) } }, past);
+});
+
+test('email and recipient_email become customers, once each, whatever their spelling', async (t) => {
+  const address = newAddress();
+  const first = await shop.issues(
+    { json: { initial_value: 5, email: address } },
+    { events: ['customer.created', 'gift_card.created'] },
+  );
+  assert.equal(first.card.customer_email, address);
+  assert.equal(first.card.recipient_id, null);
+  assert.equal(first.card.recipient_email, null);
+
+  await t.test('the same address is the same customer, as stored, and no event says otherwise', async () => {
+    const { card } = await shop.issues({
+      json: { initial_value: 5, email: ` ${address.toUpperCase()}\t`, recipient_email: address },
+    });
+    assert.equal(card.customer_id, first.card.customer_id);
+    assert.equal(card.recipient_id, first.card.customer_id);
+    assert.equal(card.customer_email, address);
+    assert.equal(card.recipient_email, address);
+  });
+  await t.test('one new address as both is one customer', async () => {
+    const both = newAddress();
+    const { card } = await shop.issues(
+      { json: { initial_value: 5, email: both, recipient_email: both.toUpperCase() } },
+      { events: ['customer.created', 'gift_card.created'] },
+    );
+    assert.equal(card.customer_id, card.recipient_id);
+    assert.equal(card.recipient_email, both);
+  });
+  await t.test('surrounding space is no part of an address', async () => {
+    const spaced = newAddress();
+    const { card } = await shop.issues(
+      { json: { initial_value: 5, recipient_email: `  ${spaced} ` } },
+      { events: ['customer.created', 'gift_card.created'] },
+    );
+    assert.equal(card.recipient_email, spaced);
+    assert.equal(card.customer_id, null);
+  });
+  await t.test('another store’s customer is another customer', async () => {
+    const { card } = await yen.issues(
+      { json: { initial_value: 5, email: address } },
+      { events: ['customer.created', 'gift_card.created'] },
+    );
+    assert.notEqual(card.customer_id, first.card.customer_id);
+  });
+  await t.test('null is none', async () => {
+    const { card } = await shop.issues({ json: { initial_value: 5, email: null, recipient_email: null } });
+    assert.deepEqual([card.customer_id, card.recipient_id], [null, null]);
+  });
+  await t.test('a refused creation makes no customer', async () => {
+    const never = newAddress();
+    const errors = { initial_value: [notPositive] };
+    await shop.refuses(
+      post,
+      { json: { initial_value: 0, email: never } },
+      { code: 'invalid-parameter', errors },
+    );
+    assert.deepEqual(service.query('select id from customers where email = ?', never), []);
+  });
+});
+
+test('however many requests race, one address becomes one customer', async () => {
+  const address = newAddress();
+  const cards = await Promise.all(
+    Array.from({ length: 24 }, (_, index) => {
+      const spelled = index % 2 === 0 ? address : address.toUpperCase();
+      return shop.issue(index % 3 === 0 ? { recipient_email: spelled } : { email: spelled });
+    }),
+  );
+  assert.equal(new Set(cards.map((card) => card.customer_id ?? card.recipient_id)).size, 1);
+  const customers = service.query('select id from customers where email_key = ?', address);
+  assert.equal(customers.length, 1);
+  const told = service.query(
+    "select id from events where type = 'customer.created' and subject_id = ?",
+    Number(customers[0]?.['id']),
+  );
+  assert.equal(told.length, 1);
+});
+
+test('an address is one valid address of at most 254 characters', async (t) => {
+  const labels = (length: number): string => `${'a'.repeat(60)}.`.repeat(5).slice(0, length - 4);
+  const longest = `${'x'.repeat(64)}@${labels(254 - 65)}.com`;
+  assert.equal(longest.length, 254);
+  for (const email of [longest, 'a+b@example.com', "o'neil@example.co.uk", 'jürgen@example.com']) {
+    await t.test(`${email.slice(0, 30)} is taken`, async () => {
+      const { card } = await shop.issues(
+        { json: { initial_value: 5, email } },
+        { events: ['customer.created', 'gift_card.created'] },
+      );
+      assert.equal(card.customer_email, email);
+    });
+  }
+  const invalid = 'must be one valid e-mail address';
+  const refused: readonly (readonly [unknown, string])[] = [
+    ['', invalid],
+    ['ada', invalid],
+    ['@example.com', invalid],
+    ['ada@', invalid],
+    ['ada@example', invalid],
+    ['ada@@example.com', invalid],
+    ['ada@example.com, grace@example.com', invalid],
+    ['ada@example.com;grace@example.com', invalid],
+    ['Ada <ada@example.com>', invalid],
+    ['ada@exa mple.com', invalid],
+    ['ada@example.com\nbcc: x@example.com', invalid],
+    ['ada\u0000@example.com', invalid],
+    ['\ud800@example.com', invalid],
+    [`x${longest}`, 'must have at most 254 characters'],
+    [5, 'must be an e-mail address'],
+    [true, 'must be an e-mail address'],
+    [['ada@example.com'], 'must be an e-mail address'],
+    [{ address: 'ada@example.com' }, 'must be an e-mail address'],
+  ];
+  for (const name of ['email', 'recipient_email']) {
+    for (const [value, message] of refused) {
+      await t.test(`${name} ${JSON.stringify(value).slice(0, 40)} is refused`, () =>
+        shop.refuses(
+          post,
+          { json: { initial_value: 5, [name]: value } },
+          { code: 'invalid-parameter', errors: { [name]: [message] } },
+        ),
+      );
+    }
+  }
+});
+
+test('note and message take up to 5,000 characters of valid Unicode', async (t) => {
+  for (const name of ['note', 'message'] as const) {
+    for (const value of ['x'.repeat(5_000), '🎁'.repeat(5_000), 'a\nb\tc', '\u00a0\u200d\u202e', ' x ']) {
+      await t.test(`${name} ${JSON.stringify(value.slice(0, 10))} (${value.length}) is kept`, async () => {
+        const { card } = await shop.issues({ json: { initial_value: 5, [name]: value } });
+        assert.equal(card[name], value);
+        assert.equal((await shop.read(card.id))[name], value);
+      });
+    }
+    for (const value of ['', null]) {
+      await t.test(`${name} ${JSON.stringify(value)} is none`, async () => {
+        const { card } = await shop.issues({ json: { initial_value: 5, [name]: value } });
+        assert.equal(card[name], null);
+      });
+    }
+    const control = 'must not contain control characters other than newline and tab';
+    const refused: readonly (readonly [string, string])[] = [
+      [JSON.stringify('x'.repeat(5_001)), 'must have at most 5,000 characters'],
+      [JSON.stringify('🎁'.repeat(5_001)), 'must have at most 5,000 characters'],
+      ['"a\\u0000b"', control],
+      ['"a\\rb"', control],
+      ['"a\\u001bb"', control],
+      ['"a\\u007fb"', control],
+      ['"a\\u0085b"', control],
+      ['"\\ud83c"', 'must be valid Unicode'],
+      ['5', 'must be a string'],
+      ['true', 'must be a string'],
+      ['["x"]', 'must be a string'],
+      ['{"text":"x"}', 'must be a string'],
+    ];
+    for (const [json, message] of refused) {
+      await t.test(`${name} ${json.slice(0, 20)} is refused`, () =>
+        shop.refuses(
+          post,
+          {
+            body: `{"initial_value":5,"${name}":${json}}`,
+            headers: { 'content-type': 'application/json' },
+          },
+          { code: 'invalid-parameter', errors: { [name]: [message] } },
+        ),
+      );
+    }
+  }
+});
+
+test('without a code a random one of 16 is drawn, without look-alikes and never the same', async () => {
+  const codes = new Set<string>();
+  const symbols = new Set<string>();
+  for (let count = 0; count < 60; count += 1) {
+    const { code } = await shop.issue(count === 0 ? { code: null } : {});
+    assert.match(code, /^[0-9a-z]{16}$/);
+    codes.add(code);
+    for (const symbol of code) symbols.add(symbol);
+  }
+  assert.equal(codes.size, 60);
+  for (const lookAlike of ['i', 'l', 'o', 'u']) assert.ok(!symbols.has(lookAlike), lookAlike);
+  assert.ok(symbols.size > 28, `only ${symbols.size} symbols are drawn`);
+});
+
+test('a chosen code has 8 to 20 letters or digits; spaces, hyphens and case do not count', async (t) => {
+  const taken: readonly (readonly [string, string])[] = [
+    ['SPRING-2031 0001', 'spring20310001'],
+    ['abcd1234', 'abcd1234'],
+    ['  -A-b-C-d 9999 0001- ', 'abcd99990001'],
+    ['OIL-ULO-01', 'oilulo01'],
+    ['12345678901234567890', '12345678901234567890'],
+  ];
+  for (const [code, canonical] of taken) {
+    await t.test(`${code} is taken`, async () => {
+      const { card } = await shop.issues({ json: { initial_value: 5, code } });
+      assert.equal(card.code, canonical);
+      assert.equal(card.last_characters, canonical.slice(-4));
+    });
+  }
+  const length = 'must have 8 to 20 letters or digits';
+  const letters = 'must consist of the letters A to Z and digits';
+  const refused: readonly (readonly [unknown, string])[] = [
+    ['abc4567', length],
+    ['a-b-c-4-5-6-7', length],
+    ['123456789012345678901', length],
+    ['', length],
+    [' - ', length],
+    ['abcd_1234', letters],
+    ['abcdé234', letters],
+    ['abcd123\u212a', letters],
+    ['abcd\t1234', letters],
+    ['abcd１２３４', letters],
+    [12_345_678, 'must be a string of 8 to 20 letters or digits'],
+    [true, 'must be a string of 8 to 20 letters or digits'],
+    [['abcd1234'], 'must be a string of 8 to 20 letters or digits'],
+  ];
+  for (const [code, message] of refused) {
+    await t.test(`${JSON.stringify(code)} is refused`, () =>
+      shop.refuses(
+        post,
+        { json: { initial_value: 5, code } },
+        { code: 'invalid-parameter', errors: { code: [message] } },
+      ),
+    );
+  }
+});
+
+test('a code that the store has ever used is taken; another store may use it', async () => {
+  const taken = { code: 'invalid-parameter', errors: { code: ['is taken'] } } as const;
+  const { id } = await shop.issue({ code: 'Once-Only-1' });
+  for (const code of ['onceonly1', 'ONCE ONLY 1']) {
+    await shop.refuses(post, { json: { initial_value: 5, code } }, taken);
+  }
+  await shop.accepts(
+    `PUT /gift_card/${id}`,
+    { json: { disable: true } },
+    { events: ['gift_card.disabled disabled_at'] },
+  );
+  await shop.refuses(post, { json: { initial_value: 5, code: 'onceonly1' } }, taken);
+  const drawn = await shop.issue();
+  await shop.refuses(post, { json: { initial_value: 5, code: drawn.code.toUpperCase() } }, taken);
+  const { card } = await yen.issues({ json: { initial_value: 5, code: 'onceonly1' } });
+  assert.equal(card.code, 'onceonly1');
+  const never = newAddress();
+  await shop.refuses(post, { json: { initial_value: 5, code: 'onceonly1', email: never } }, taken);
+  assert.deepEqual(service.query('select id from customers where email = ?', never), []);
+});
+
+test('an unknown parameter is refused by its name, and nothing of the rest is applied', async (t) => {
+  const names = ['expires_at', 'Initial_value', 'initialValue', 'disable', 'value', '__proto__', 'constructor', 'toString', '']; // prettier-ignore
+  for (const name of names) {
+    await t.test(JSON.stringify(name), () =>
+      shop.refuses(
+        post,
+        {
+          body: `{"initial_value":5,"email":"nobody@example.com",${JSON.stringify(name)}:null}`,
+          headers: { 'content-type': 'application/json' },
+        },
+        {
+          code: 'invalid-parameter',
+          errors: Object.fromEntries([[name, ['is not a known parameter']]]),
+        },
+      ),
+    );
+  }
+  assert.deepEqual(service.query("select id from customers where email = 'nobody@example.com'"), []);
+});
+
+test('a field of the record that a creation cannot set may be null and nothing else', async (t) => {
+  const fields = [
+    'id', 'balance', 'created_at', 'disabled_at', 'line_item_id', 'api_client_id', 'user_id', 'customer_id',
+    'customer_email', 'recipient_id', 'last_characters', 'order_id',
+  ]; // prettier-ignore
+  await t.test('all of them null', async () => {
+    await shop.issues({
+      json: { initial_value: 5, ...Object.fromEntries(fields.map((field) => [field, null])) },
+    });
+  });
+  for (const field of fields) {
+    for (const value of [1, '1', false]) {
+      await t.test(`${field}: ${JSON.stringify(value)}`, () =>
+        shop.refuses(
+          post,
+          { json: { initial_value: 5, [field]: value } },
+          { code: 'invalid-parameter', errors: { [field]: ['cannot be set'] } },
+        ),
+      );
+    }
+  }
+});
+
+test('all refusals of a creation come together, a taken code among them', async () => {
+  const { code } = await shop.issue();
+  await shop.refuses(
+    post,
+    {
+      json: {
+        initial_value: '1e3',
+        expires_on: '2020-01-01',
+        email: 'ada',
+        recipient_email: 5,
+        note: 5,
+        message: 'a\u0000',
+        code,
+        currency: 'EUR',
+        id: 7,
+        expires_at: '2031-01-01',
+      },
+    },
+    {
+      code: 'invalid-parameter',
+      errors: {
+        initial_value: [notDecimal],
+        expires_on: ['must be today or later'],
+        email: ['must be one valid e-mail address'],
+        recipient_email: ['must be an e-mail address'],
+        note: ['must be a string'],
+        message: ['must not contain control characters other than newline and tab'],
+        currency: ['must be USD, the store’s currency'],
+        id: ['cannot be set'],
+        expires_at: ['is not a known parameter'],
+        code: ['is taken'],
+      },
+    },
+  );
+});
+
+test('a creation is one ledger entry, from sales to the card, by the API client', async () => {
+  const card = await shop.issue({ initial_value: '12.34' });
+  const rows = service.query('select * from transfers where card_id = ?', card.id);
+  assert.equal(countTransfers(service, card.id), 1);
+  const { kind, amount, debit_account, credit_account, actor, currency } = rows[0] ?? {};
+  assert.deepEqual(
+    { kind, amount, debit_account, credit_account, actor, currency },
+    {
+      kind: 'issue',
+      amount: 1234,
+      debit_account: 'sales',
+      credit_account: 'card',
+      actor: `api_client:${card.api_client_id}`,
+      currency: 'USD',
+    },
+  );
+});
+
+test('no event of the store ever tells a code', async () => {
+  const { code } = await shop.issue({ code: 'NEVER-TOLD-777' });
+  const told = service.query('select data from events').map(({ data }) => String(data));
+  assert.ok(told.length > 50);
+  assert.ok(told.every((data) => !data.includes(code) && !data.includes('"code"')));
+  assert.ok(eventsAfter(service, 0).includes('gift_card.created'));
+});

@@ -1,0 +1,291 @@
+/** Development mode: open to this machine while there is no real store, and to nobody and nothing else. */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { after } from 'node:test';
+import { readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/log.ts';
+import { start, StartError } from '../../src/main.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
+import { createStoreBeside } from '../harness/beside.ts';
+import { startService, type TestAnswer } from '../harness/service.ts';
+import { countEvents, unchanged } from '../harness/shop.ts';
+import { exchange, requestText } from '../harness/wire.ts';
+
+const service = await startService();
+after(() => service[Symbol.asyncDispose]());
+const { port } = new URL(service.url);
+
+const created = await service.request('/gift_card', { method: 'POST', json: { initial_value: 25, email: 'ada@example.com' } }); // prettier-ignore
+const card = issuedGiftCardOf(created);
+
+/** The same request with headers that fetch would not send. */
+function ask(headers: Readonly<Record<string, string>>, method = 'POST'): Promise<TestAnswer> {
+  const body = method === 'POST' ? '{"initial_value":5}' : '';
+  const { host = `127.0.0.1:${port}`, ...others } = headers;
+  const fields: [string, string][] = [['Host', host], ...Object.entries(others), ['Connection', 'close']];
+  if (method === 'POST')
+    fields.push(['Content-Type', 'application/json'], ['Content-Length', String(body.length)]);
+  const path = method === 'POST' ? '/gift_card' : `/gift_card/${card.id}`;
+  return exchange(
+    service,
+    `${method} ${path} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
+  );
+}
+
+test('without configuration the first request needs no credential, on all four operations', async () => {
+  assert.equal(card.currency, 'USD');
+  assert.equal(card.api_client_id, null);
+  const { code: _, ...record } = card;
+  assert.deepEqual(giftCardOf(await service.request(`/gift_card/${card.id}`)), record);
+  const query = `last_characters=${card.last_characters}&email=ada@example.com`;
+  assert.deepEqual(giftCardOf(await service.request(`/gift_card?${query}`)), record);
+  const before = countEvents(service);
+  const json = { balance: 10, note: 'Paid 15' };
+  const changed = giftCardOf(await service.request(`/gift_card/${card.id}`, { method: 'PUT', json }));
+  assert.equal(changed.balance, '10.00');
+  assert.equal(countEvents(service), before + 1);
+  const actors = service.query('select actor from transfers where card_id = ?', card.id);
+  assert.ok(actors.every(({ actor }) => actor === 'development'));
+});
+
+test('it says so loudly, and names one demonstration store', () => {
+  const warning = service
+    .log()
+    .split('\n')
+    .find((line) => line.includes('DEVELOPMENT MODE'));
+  assert.ok(warning?.includes('"level":40'));
+  assert.equal(service.query('select id from stores').length, 1);
+  assert.deepEqual(
+    service.query('select demonstration from stores').map((row) => row['demonstration']),
+    [1],
+  );
+});
+
+test('an idempotency key works there, too', async () => {
+  const request = { method: 'POST', json: { initial_value: 5 }, headers: { 'idempotency-key': 'demo' } };
+  const first = await service.request('/gift_card', request);
+  const again = await service.request('/gift_card', request);
+  issuedGiftCardOf(first);
+  assert.equal(again.text, first.text);
+  assert.equal(again.headers.get('idempotent-replayed'), 'true');
+});
+
+test('a wrong token is refused although none would be let in', async () => {
+  await unchanged(service, async () => {
+    for (const headers of [{ authorization: 'Bearer nonsense' }, { 'x-access-token': 'nonsense' }]) {
+      problemOf(await ask(headers), { code: 'unauthenticated' });
+      problemOf(await ask(headers, 'GET'), { code: 'unauthenticated' });
+    }
+  });
+});
+
+test('Host has to name this machine', async (t) => {
+  for (const host of [
+    `127.0.0.1:${port}`,
+    '127.0.0.1',
+    `localhost:${port}`,
+    'LOCALHOST',
+    `[::1]:${port}`,
+    '127.1.2.3',
+  ]) {
+    await t.test(host, async () => {
+      issuedGiftCardOf(await ask({ host }));
+    });
+  }
+  const others = [
+    'evil.example', `evil.example:${port}`, 'localhost.evil.example', '127.0.0.1.evil.example', 'evil.example:127.0.0.1',
+    'evil-localhost', '0.0.0.0', `192.168.0.1:${port}`, '[::]', '[::2]', '', 'demo.localhost', '127.0.0.1:80:80', '128.0.0.1',
+    'localhost:999999', '127.0.0.1@evil.example', '2130706433', '0x7f000001', '127.0.0.256',
+  ]; // prettier-ignore
+  for (const host of others) {
+    await t.test(`not ${host}`, async () => {
+      await unchanged(service, async () => {
+        problemOf(await ask({ host }), { code: 'cross-site-request' });
+        problemOf(await ask({ host }, 'GET'), { code: 'cross-site-request' });
+      });
+    });
+  }
+});
+
+test('a page of another site cannot make a browser send requests here', async (t) => {
+  const own = `http://127.0.0.1:${port}`;
+  for (const headers of [
+    { origin: own },
+    { origin: own, 'sec-fetch-site': 'same-origin' },
+    { 'sec-fetch-site': 'none' },
+    { origin: `http://localhost:${port}`, host: `localhost:${port}` },
+  ]) {
+    await t.test(JSON.stringify(headers), async () => {
+      issuedGiftCardOf(await ask(headers));
+    });
+  }
+  const others: readonly Readonly<Record<string, string>>[] = [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: '' },
+    { origin: `https://127.0.0.1:${port}` },
+    { origin: 'http://127.0.0.1' },
+    { origin: `http://localhost:${port}` },
+    { origin: `${own}.evil.example` },
+    { origin: 'http://127.0.0.1:1' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': '' },
+    { origin: own, 'sec-fetch-site': 'cross-site' },
+    { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' },
+  ];
+  for (const headers of others) {
+    await t.test(`not ${JSON.stringify(headers)}`, async () => {
+      await unchanged(service, async () => {
+        problemOf(await ask(headers), { code: 'cross-site-request' });
+        problemOf(await ask(headers, 'GET'), { code: 'cross-site-request' });
+      });
+    });
+  }
+});
+
+test('what a proxy hands on comes from somewhere else', async (t) => {
+  for (const headers of [
+    { 'x-forwarded-for': '127.0.0.1' },
+    { 'x-forwarded-for': '' },
+    { 'x-forwarded-host': 'localhost' },
+    { forwarded: 'for=127.0.0.1' },
+    { via: '1.1 proxy' },
+    { 'x-real-ip': '127.0.0.1' },
+  ]) {
+    await t.test(JSON.stringify(headers), async () => {
+      await unchanged(service, async () => {
+        problemOf(await ask(headers), { code: 'cross-site-request' });
+        problemOf(await ask(headers, 'GET'), { code: 'cross-site-request' });
+      });
+    });
+  }
+});
+
+test('an absolute-form target is judged by what it names', async () => {
+  const text = requestText(`GET http://evil.example/gift_card/${card.id}`);
+  const answer = await exchange(service, text);
+  assert.notEqual(answer.status, 500);
+  problemOf(answer, { code: 'cross-site-request' });
+});
+
+test('a rate limit holds there, too', async () => {
+  await using limited = await startService({ environment: { RATE_LIMIT: '0.01/2' } });
+  for (const status of [404, 404, 429]) assert.equal((await limited.request('/gift_card/1')).status, status);
+});
+
+test('a real store closes the door while the service runs, and for good', async () => {
+  const fresh = await startService();
+  try {
+    const { id } = issuedGiftCardOf(
+      await fresh.request('/gift_card', { method: 'POST', json: { initial_value: 5 } }),
+    );
+    await createStoreBeside(fresh, 'flowers.example');
+    await unchanged(fresh, async () => {
+      problemOf(await fresh.request(`/gift_card/${id}`), { code: 'unauthenticated' });
+      const creation = { method: 'POST', json: { initial_value: 5 } };
+      problemOf(await fresh.request('/gift_card', creation), { code: 'unauthenticated' });
+    });
+    // With a token the real store is served, and the demonstration store's card is none of its.
+    const token = await fresh.token('flowers.example');
+    problemOf(await fresh.request(`/gift_card/${id}`, { token }), { code: 'not-found' });
+    issuedGiftCardOf(
+      await fresh.request('/gift_card', { token, method: 'POST', json: { initial_value: 5 } }),
+    );
+
+    const config = readConfig({ ...fresh.environment, LOG_LEVEL: 'silent' });
+    await using again = await start(config, { clock: fresh.clock, log: createLog(config) });
+    assert.equal((await fetch(`${again.url}/gift_card/${id}`)).status, 401);
+  } finally {
+    await fresh[Symbol.asyncDispose]();
+  }
+});
+
+test('with a real store nobody is let in without a credential, whatever DATABASE_URL and PORT are', async () => {
+  await using real = await startService({ stores: [{ domain: 'flowers.example' }] });
+  problemOf(await real.request('/gift_card/1'), { code: 'unauthenticated' });
+  assert.ok(!real.log().includes('DEVELOPMENT MODE'));
+  assert.deepEqual(real.query('select id from stores where demonstration = 1'), []);
+});
+
+async function refusesToStart(environment: Readonly<Record<string, string>>): Promise<string> {
+  const config = readConfig({ LOG_LEVEL: 'silent', PORT: '0', ...environment });
+  let message = '';
+  await assert.rejects(
+    async () => {
+      await using _started = await start(config, { clock: service.clock, log: createLog(config) });
+    },
+    (error: unknown) => {
+      assert.ok(error instanceof StartError);
+      message = error.message;
+      return true;
+    },
+  );
+  return message;
+}
+
+test('on another address, or in production, it does not start without real stores and tokens', async (t) => {
+  const hosts = [{ HOST: '0.0.0.0' }, { HOST: '::' }, { HOST: '192.0.2.1' }, { NODE_ENV: 'production' }, { NODE_ENV: 'production', HOST: '0.0.0.0' }]; // prettier-ignore
+  for (const environment of hosts) {
+    await t.test(`${JSON.stringify(environment)}: no store`, async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'largesse-start-'));
+      try {
+        const message = await refusesToStart({ DATABASE_URL: `file:${folder}/x.db`, ...environment });
+        assert.match(message, /store create/);
+        assert.match(message, /token create/);
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    });
+    await t.test(`${JSON.stringify(environment)}: the demonstration store only`, async () => {
+      await unchanged(service, () => refusesToStart({ ...service.environment, ...environment }));
+    });
+  }
+  await using real = await startService({ stores: [{ domain: 'flowers.example' }] });
+  for (const environment of hosts) {
+    await t.test(`${JSON.stringify(environment)}: a store without a token`, async () => {
+      await unchanged(real, () => refusesToStart({ ...real.environment, ...environment }));
+    });
+  }
+  const token = await real.token('flowers.example');
+  for (const environment of [{ HOST: '0.0.0.0' }, { NODE_ENV: 'production' }]) {
+    await t.test(
+      `${JSON.stringify(environment)}: with a store and a token it starts, and lets nobody in without`,
+      async () => {
+        const config = readConfig({ ...real.environment, LOG_LEVEL: 'silent', ...environment });
+        await using started = await start(config, { clock: real.clock, log: createLog(config) });
+        const base = started.url.replace('0.0.0.0', '127.0.0.1');
+        assert.equal((await fetch(`${base}/gift_card/1`)).status, 401);
+        assert.equal(
+          (await fetch(`${base}/gift_card/1`, { headers: { 'x-access-token': token } })).status,
+          404,
+        );
+      },
+    );
+  }
+});
+
+test('the command line tells it and exits with 1', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'largesse-serve-'));
+  try {
+    const child = spawn(process.execPath, ['src/cli.ts', 'serve'], {
+      env: { PATH: process.env['PATH'], DATABASE_URL: `file:${folder}/x.db`, PORT: '0', HOST: '0.0.0.0' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let told = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      told += chunk.toString();
+    });
+    const [exitCode] = await new Promise<readonly [number | null]>((resolve) => {
+      child.once('close', (code: number | null) => resolve([code]));
+    });
+    assert.equal(exitCode, 1, told);
+    assert.match(told, /needs a store and an access token/);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,321 @@
+/** Every refusal's body, methods and paths that are not there, HEAD and OPTIONS, and what is not the client's fault. */
+
+import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
+import test, { after } from 'node:test';
+import { readConfig } from '../../src/config.ts';
+import { start } from '../../src/main.ts';
+import { systemClock } from '../../src/clock-and-chance.ts';
+import { assertEveryAnswer, giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
+import { createStoreBeside, holdWriteLock, meddle } from '../harness/beside.ts';
+import { startService, type TestAnswer } from '../harness/service.ts';
+import { countEvents, shopOf, unchanged } from '../harness/shop.ts';
+import { exchange, openWire, parseAnswers, requestText } from '../harness/wire.ts';
+import { createLog } from '../../src/log.ts';
+
+const service = await startService({ stores: [{ domain: 'flowers.example' }] });
+after(() => service[Symbol.asyncDispose]());
+const shop = await shopOf(service, 'flowers.example');
+const { id, last_characters } = await shop.issue({ email: 'ada@example.com' });
+const bearer = ['Authorization', `Bearer ${shop.token}`] as const;
+
+const collection = { path: '/gift_card', allow: 'GET, HEAD, OPTIONS, POST' };
+const card = { path: `/gift_card/${id}`, allow: 'GET, HEAD, OPTIONS, PUT' };
+const pages = [
+  '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/reference.css', '/docs/problems/not-found',
+].map((path) => ({ path, allow: 'GET, HEAD, OPTIONS' })); // prettier-ignore
+
+test('a refusal is told in one body with its request’s id, in the fields’ order', async () => {
+  const answer = await shop.ask('GET /gift_card/1', { headers: { 'x-request-id': 'mine-7' } });
+  problemOf(answer, { code: 'not-found' });
+  const { detail, ...rest } = answer.json as Record<string, unknown>;
+  assert.equal(typeof detail, 'string');
+  assert.deepEqual(rest, {
+    type: '/docs/problems/not-found',
+    title: 'Not Found',
+    status: 404,
+    errors: 'Not Found',
+    request_id: 'mine-7',
+  });
+});
+
+test('a sane request id of the client is kept, another is replaced', async (t) => {
+  for (const sane of [
+    'a',
+    'req-1',
+    'f47ac10b-58cc-4372-a567-0e02b2c3d479',
+    'a:b/c+d=e@f_g.h',
+    'x'.repeat(128),
+  ]) {
+    await t.test(sane.slice(0, 40), async () => {
+      const headers = { 'x-request-id': sane };
+      for (const path of [card.path, '/gift_card/1', '/healthz', '/nowhere']) {
+        assert.equal(
+          (await shop.ask(`GET ${path as `/${string}`}`, { headers })).headers.get('x-request-id'),
+          sane,
+        );
+      }
+    });
+  }
+  for (const insane of [
+    '',
+    'x'.repeat(129),
+    'two words',
+    '<script>',
+    'a"b',
+    'a\\b',
+    'é',
+    '{}',
+    'a,b',
+    'a;b',
+    '%0a',
+  ]) {
+    await t.test(`not ${insane.slice(0, 40)}`, async () => {
+      const { headers } = await shop.ask(`GET ${card.path as `/${string}`}`, {
+        headers: { 'x-request-id': insane },
+      });
+      assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
+    });
+  }
+  await t.test('no two requests get the same one', async () => {
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, async () => (await service.request('/healthz')).headers.get('x-request-id')),
+    );
+    assert.equal(new Set(ids).size, 20);
+  });
+});
+
+test('a path that is not known is a 404 whatever the method', async (t) => {
+  const paths = [
+    '/', '/gift_cards', '/gift_card.json', '/Gift_Card', `/gift_card/${id}/`, `/gift_card/${id}/balance`, '//gift_card',
+    `//gift_card/${id}`, '/admin', '/api/gift_card', '/docs/', '/docs/nowhere', '/docs/problems/Not%20Found', '/docs/problems/', '/docs/problems/a/b',
+    '/healthz/', '/.env', '/apps/gcf/api/gift_card', '/gift_card;x', '/constructor', '/__proto__',
+  ]; // prettier-ignore
+  for (const path of paths) {
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
+      // A problem's page is known by its form only.
+      if (path === '/docs/problems/Not%20Found' && method !== 'GET') continue;
+      await t.test(`${method} ${path}`, async () => {
+        await unchanged(service, async () =>
+          problemOf(await service.request(path, { method }), { code: 'not-found' }),
+        );
+      });
+    }
+  }
+  await t.test('HEAD', async () => {
+    const answer = await service.request('/nowhere', { method: 'HEAD' });
+    assert.equal(answer.status, 404);
+    assert.equal(answer.text, '');
+  });
+});
+
+const otherMethods = [
+  'DELETE', 'PATCH', 'TRACE', 'PROPFIND', 'PROPPATCH', 'MKCOL', 'COPY', 'MOVE', 'LOCK', 'UNLOCK', 'SEARCH', 'REPORT',
+  'MKCALENDAR', 'ACL', 'BIND', 'CHECKOUT', 'LINK', 'M-SEARCH', 'MERGE', 'NOTIFY', 'PURGE', 'REBIND', 'SUBSCRIBE',
+  'UNBIND', 'UNLINK', 'UNSUBSCRIBE', 'SOURCE',
+]; // prettier-ignore
+
+test('a known path with another method is a 405 that tells which it takes', async (t) => {
+  const cases = [
+    ...otherMethods.flatMap((method) =>
+      [collection, card].map(({ path, allow }) => ({ method, path, allow })),
+    ),
+    { method: 'PUT', ...collection },
+    { method: 'POST', ...card },
+    ...pages.flatMap(({ path, allow }) =>
+      ['POST', 'PUT', 'DELETE', 'PATCH'].map((method) => ({ method, path, allow })),
+    ),
+    { method: 'DELETE', path: '/gift_card/abc', allow: card.allow },
+    { method: 'DELETE', path: '/gift_card?page=1', allow: collection.allow },
+  ];
+  for (const { method, path, allow } of cases) {
+    await t.test(`${method} ${path}`, async () => {
+      await unchanged(service, async () => {
+        for (const headers of [[], [bearer]]) {
+          const answer = await exchange(service, requestText(`${method} ${path}`, headers));
+          problemOf(answer, { code: 'method-not-allowed' });
+          assert.equal(answer.headers.get('allow'), allow);
+        }
+      });
+    });
+  }
+});
+
+test('the method QUERY, too, is a 405 on a known path', async () => {
+  const answer = await exchange(service, requestText('QUERY /gift_card', [bearer]));
+  problemOf(answer, { code: 'method-not-allowed' });
+});
+
+test('an absolute-form target is answered as its path, with another method, too', async () => {
+  const { port } = new URL(service.url);
+  const target = `http://127.0.0.1:${port}${card.path}`;
+  giftCardOf(await exchange(service, requestText(`GET ${target}`, [bearer])));
+  const answer = await exchange(service, requestText(`DELETE ${target}`, [bearer]));
+  problemOf(answer, { code: 'method-not-allowed' });
+  assert.equal(answer.headers.get('allow'), card.allow);
+});
+
+test('OPTIONS answers 204 with Allow and nothing about other origins', async (t) => {
+  for (const { path, allow } of [collection, card, ...pages]) {
+    await t.test(path, async () => {
+      const answer = await unchanged(service, () =>
+        service.request(path, {
+          method: 'OPTIONS',
+          headers: { origin: 'https://elsewhere.example', 'access-control-request-method': 'POST' },
+        }),
+      );
+      assert.equal(answer.status, 204);
+      assert.equal(answer.text, '');
+      assert.equal(answer.headers.get('allow'), allow);
+      assertEveryAnswer(answer);
+    });
+  }
+});
+
+test('HEAD answers as GET does, without the body', async (t) => {
+  const search = `/gift_card?last_characters=${last_characters}&email=ada@example.com`;
+  const paths = [
+    card.path, search, '/gift_card', '/gift_card/1', '/gift_card?page=1', ...pages.map(({ path }) => path), '/nowhere',
+  ]; // prettier-ignore
+  for (const path of paths) {
+    await t.test(path, async () => {
+      const headers = [bearer, ['X-Request-Id', 'one']] as const;
+      const got = await exchange(service, requestText(`GET ${path}`, headers));
+      const head = await exchange(service, requestText(`HEAD ${path}`, headers));
+      assert.equal(head.status, got.status);
+      assert.equal(head.text, '');
+      const told = (answer: TestAnswer): readonly unknown[] =>
+        [...answer.headers].filter(
+          ([name]) => name !== 'date' && !(path === '/metrics' && name === 'content-length'),
+        );
+      assert.deepEqual(told(head), told(got));
+      assertEveryAnswer(head);
+    });
+  }
+  await t.test('without a credential', async () => {
+    const head = await service.request(card.path, { method: 'HEAD' });
+    assert.equal(head.status, 401);
+    assert.ok(head.headers.get('www-authenticate'));
+  });
+});
+
+test('no answer tells a browser of another origin anything', async () => {
+  const headers = { origin: 'https://elsewhere.example' };
+  for (const path of [card.path, '/gift_card/1', '/healthz', '/docs', '/openapi.json']) {
+    assertEveryAnswer(await shop.ask(`GET ${path as `/${string}`}`, { headers }));
+  }
+  assertEveryAnswer(await shop.ask('POST /gift_card', { json: { initial_value: 5 }, headers }));
+});
+
+test('everything with card data says no-store, and nothing but a creation tells a code', async () => {
+  const { code, id: issued } = await shop.issue({ email: 'no-store@example.com' });
+  const answers = [
+    await shop.ask(`GET /gift_card/${issued}`),
+    await shop.ask(`GET /gift_card?last_characters=${code.slice(-4)}&email=no-store@example.com`),
+    await shop.ask(`PUT /gift_card/${issued}`, { json: { note: 'x', code } }),
+    await shop.ask(`PUT /gift_card/${issued}`, { json: {} }),
+    await shop.ask(`PUT /gift_card/${issued}`, { json: { code: 'zzzzzzzzzzzz', balance: -1 } }),
+    await shop.ask('POST /gift_card', { json: { initial_value: 5, code } }),
+  ];
+  for (const { headers, text } of answers) {
+    assert.equal(headers.get('cache-control'), 'no-store');
+    assert.ok(!text.includes(code) && !text.includes('"code":"'));
+  }
+});
+
+test('a fault here is a 500 that tells nothing of its cause, and the log tells it under the same id', async () => {
+  await using broken = await startService({ stores: [{ domain: 'flowers.example' }] });
+  const client = await shopOf(broken, 'flowers.example');
+  const { id: issued } = await client.issue({ email: 'ada@example.com' });
+  meddle(broken, 'alter table customers rename to lost_customers');
+  const requests = [
+    ['GET', `/gift_card/${issued}`],
+    ['GET', '/gift_card?last_characters=abcd&email=ada@example.com'],
+    ['POST', '/gift_card', { initial_value: 5, email: 'new@example.com' }],
+    ['PUT', `/gift_card/${issued}`, { balance: 5 }],
+  ] as const;
+  for (const [index, [method, path, json]] of requests.entries()) {
+    const requestId = `broken-${index}`;
+    const before = countEvents(broken);
+    const answer = await client.ask(`${method} ${path}`, { json, headers: { 'x-request-id': requestId } });
+    problemOf(answer, { code: 'internal-error' });
+    for (const word of [
+      'customers',
+      'sqlite',
+      'SQL',
+      'table',
+      'node:',
+      '.ts',
+      'Error:',
+      'stack',
+      broken.folder,
+    ]) {
+      assert.ok(!answer.text.includes(word), `${word} in ${answer.text}`);
+    }
+    assert.equal(countEvents(broken), before);
+    const lines = broken
+      .log()
+      .split('\n')
+      .filter((line) => line.includes(`"${requestId}"`));
+    assert.ok(
+      lines.some((line) => line.includes('no such table') && line.includes('"level":50')),
+      lines.join('\n'),
+    );
+  }
+  meddle(broken, 'alter table lost_customers rename to customers');
+  assert.equal((await client.read(issued)).balance, '25.00');
+});
+
+test('while another process holds the database writes end in a 503, and reads go on', async () => {
+  await using held = await startService({ stores: [{ domain: 'flowers.example' }] });
+  const client = await shopOf(held, 'flowers.example');
+  const { id: issued } = await client.issue();
+  const lock = holdWriteLock(held);
+  try {
+    const write = client.ask('POST /gift_card', { json: { initial_value: 5 } });
+    const update = client.ask(`PUT /gift_card/${issued}`, { json: { balance: 5 } });
+    assert.equal((await client.read(issued)).balance, '25.00');
+    await unchanged(held, async () => {
+      for (const answer of [await write, await update]) {
+        problemOf(answer, { code: 'unavailable' });
+        assert.ok(!/busy|locked|sqlite/i.test(answer.text));
+      }
+    });
+    problemOf(await held.request('/readyz'), { code: 'unavailable' });
+  } finally {
+    lock[Symbol.dispose]();
+  }
+  await client.issues({ json: { initial_value: 5 } });
+  await wait(1_050);
+  assert.equal((await held.request('/readyz')).status, 200);
+});
+
+test('a service that is closing finishes what is in flight and refuses what comes after it with a 503', async () => {
+  await using prepared = await startService({ stores: [{ domain: 'flowers.example' }] });
+  const token = await prepared.token('flowers.example');
+  const config = readConfig({ ...prepared.environment, LOG_LEVEL: 'silent' });
+  const second = await start(config, { clock: systemClock, log: createLog(config) });
+  const lock = holdWriteLock(prepared);
+  await using wire = openWire({ url: second.url });
+  const body = '{"initial_value":5}';
+  const head = `Host: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
+  wire.send(`POST /gift_card HTTP/1.1\r\n${head}Content-Length: ${body.length}\r\n\r\n${body}`);
+  await wait(100);
+  const stopped = second[Symbol.asyncDispose]();
+  wire.send(`POST /gift_card HTTP/1.1\r\n${head}Content-Length: ${body.length}\r\n\r\n${body}`);
+  await wait(100);
+  lock[Symbol.dispose]();
+  await stopped;
+  await wire.closed;
+  const [first, next, ...more] = parseAnswers(wire.received());
+  assert.ok(first && next && more.length === 0, wire.received());
+  issuedGiftCardOf(first);
+  problemOf(next, { code: 'closing' });
+  assert.equal(prepared.query('select id from gift_cards').length, 1);
+});
+
+test('a store that is made while the service runs is served at once', async () => {
+  await createStoreBeside(service, 'new.example');
+  const fresh = await shopOf(service, 'new.example');
+  await fresh.issues({ json: { initial_value: 5 } });
+});

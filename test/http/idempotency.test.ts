@@ -1,0 +1,381 @@
+/** `Idempotency-Key`: a write is done once, and its answer can be had again for 24 hours. */
+
+import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
+import test, { after } from 'node:test';
+import { issuedGiftCardOf, problemOf, type ExpectedProblem } from '../harness/answers.ts';
+import { databaseBytes, holdWriteLock, rotateNewest } from '../harness/beside.ts';
+import { startService, type TestAnswer, type TestRequest } from '../harness/service.ts';
+import { countEvents, form, shopOf, type Shop } from '../harness/shop.ts';
+
+const service = await startService({ stores: [{ domain: 'flowers.example' }, { domain: 'books.example' }] });
+after(() => service[Symbol.asyncDispose]());
+const shop = await shopOf(service, 'flowers.example');
+const books = await shopOf(service, 'books.example');
+
+let made = 0;
+const newKey = (): string => `key-${(made += 1)}`;
+
+type Line = Parameters<Shop['ask']>[0];
+
+function withKey(key: string, { headers, ...request }: TestRequest): TestRequest {
+  return { ...request, headers: { ...headers, 'idempotency-key': key } };
+}
+
+const kept = (key: string): number =>
+  service.query('select 1 from idempotency_records where key = ?', key).length;
+const isReplayed = ({ headers }: TestAnswer): boolean => headers.get('idempotent-replayed') === 'true';
+
+/** The tables but those of idempotency, whose rows a kept refusal is allowed to change. */
+function stateWithoutRecords(): string {
+  return service
+    .state()
+    .split('\n\n')
+    .filter((table) => !table.startsWith('idempotency_records\n'))
+    .join('\n\n');
+}
+
+/** Asserts that an answer is an earlier one, byte for byte, and that nothing was done for it. */
+async function assertReplay(of: Shop, line: Line, request: TestRequest, first: TestAnswer): Promise<void> {
+  const [state, events] = [service.state(), countEvents(service)];
+  const again = await of.ask(line, request);
+  assert.equal(again.status, first.status);
+  assert.equal(again.text, first.text);
+  assert.equal(again.headers.get('idempotent-replayed'), 'true');
+  for (const name of ['etag', 'location', 'content-type', 'cache-control']) {
+    assert.equal(again.headers.get(name), first.headers.get(name));
+  }
+  assert.notEqual(again.headers.get('x-request-id'), null);
+  assert.equal(service.state(), state);
+  assert.equal(countEvents(service), events);
+}
+
+test('a creation is done once, and answered byte for byte the same, its code included', async () => {
+  const request = withKey(newKey(), { json: { initial_value: 7, email: 'once@example.com' } });
+  const { card, answer } = await shop.issues(request, { events: ['customer.created', 'gift_card.created'] });
+  assert.equal(answer.headers.get('idempotent-replayed'), null);
+  for (let count = 0; count < 3; count += 1) await assertReplay(shop, 'POST /gift_card', request, answer);
+  assert.ok(card.code.length === 16 && answer.text.includes(card.code));
+});
+
+test('an update is done once: its answer stays what it was, whatever happened since', async () => {
+  const { id } = await shop.issue();
+  const request = withKey(newKey(), { json: { balance: 10 } });
+  const { answer } = await shop.accepts(`PUT /gift_card/${id}`, request, {
+    events: ['gift_card.updated balance'],
+  });
+  await shop.accepts(
+    `PUT /gift_card/${id}`,
+    { json: { balance: 3 } },
+    { events: ['gift_card.updated balance'] },
+  );
+  await assertReplay(shop, `PUT /gift_card/${id}`, request, answer);
+  assert.equal((await shop.read(id)).balance, '3.00');
+});
+
+test('without a key the same request is done again', async () => {
+  const { card } = await shop.issues({ json: { initial_value: 7 } });
+  const { card: other } = await shop.issues({ json: { initial_value: 7 } });
+  assert.notEqual(card.id, other.id);
+});
+
+test('a replay keeps the client’s own request id', async () => {
+  const request = withKey(newKey(), { json: { initial_value: 7 }, headers: { 'x-request-id': 'first-try' } });
+  const first = await shop.ask('POST /gift_card', request);
+  const again = await shop.ask('POST /gift_card', {
+    ...request,
+    headers: { ...request.headers, 'x-request-id': 'second-try' },
+  });
+  assert.deepEqual(
+    [first, again].map(({ headers }) => headers.get('x-request-id')),
+    ['first-try', 'second-try'],
+  );
+});
+
+test('a key has 1 to 255 visible ASCII characters', async (t) => {
+  for (const key of ['x', '!', '~', '"quoted"', 'a,b', 'k'.repeat(255), "';--", '\\']) {
+    await t.test(key.slice(0, 20), async () => {
+      await shop.issues(withKey(key, { json: { initial_value: 5 } }));
+    });
+  }
+  const { id } = await shop.issue();
+  for (const key of ['', 'k'.repeat(256), 'two words', 'a\tb', 'schlüssel', 'a, b']) {
+    for (const line of ['POST /gift_card', `PUT /gift_card/${id}`] as const) {
+      await t.test(`not ${key.slice(0, 20)} ${line.slice(0, 4)}`, () =>
+        shop.refuses(line, withKey(key, { json: { initial_value: 5 } }), { code: 'invalid-idempotency-key' }),
+      );
+    }
+  }
+});
+
+test('the answer can be had again for 24 hours, and not longer', async () => {
+  const request = withKey(newKey(), { json: { initial_value: 7 } });
+  const { card, answer } = await shop.issues(request);
+  service.clock.advance((23 * 60 + 59) * 60_000);
+  await assertReplay(shop, 'POST /gift_card', request, answer);
+  service.clock.advance(2 * 60_000);
+  const { card: anew, answer: second } = await shop.issues(request);
+  assert.notEqual(anew.id, card.id);
+  assert.equal(second.headers.get('idempotent-replayed'), null);
+  await assertReplay(shop, 'POST /gift_card', request, second);
+});
+
+test('a key that has run out may be used for another request', async () => {
+  const key = newKey();
+  await shop.issues(withKey(key, { json: { initial_value: 7 } }));
+  service.clock.advance(24 * 3_600_000 + 60_000);
+  await shop.issues(withKey(key, { json: { initial_value: 8 } }));
+});
+
+test('another request under the same key is refused and does nothing', async (t) => {
+  const key = newKey();
+  const { card, answer } = await shop.issues(withKey(key, { json: { initial_value: 7, note: 'x' } }));
+  const reused: ExpectedProblem = { code: 'idempotency-key-reused' };
+  const bodies = [{ initial_value: 8, note: 'x' }, { initial_value: 7 }, { initial_value: 7, note: 'y' }, { initial_value: 7, note: 'x', message: 'z' }, {}, { initial_value: -1 }];
+  for (const json of bodies) {
+    await t.test(JSON.stringify(json), () => shop.refuses('POST /gift_card', withKey(key, { json }), reused));
+  }
+  await t.test('another path', () =>
+    shop.refuses(`PUT /gift_card/${card.id}`, withKey(key, { json: { initial_value: 7, note: 'x' } }), reused),
+  );
+  await t.test('the first answer can still be had', () =>
+    assertReplay(shop, 'POST /gift_card', withKey(key, { json: { initial_value: 7, note: 'x' } }), answer),
+  );
+  await t.test('another card, another precondition', async () => {
+    const [one, two] = [await shop.issue(), await shop.issue()];
+    const second = newKey();
+    const request = { json: { note: 'n' }, headers: { 'if-match': '*' } };
+    await shop.accepts(`PUT /gift_card/${one.id}`, withKey(second, request), { events: ['gift_card.updated note'] });
+    await shop.refuses(`PUT /gift_card/${two.id}`, withKey(second, request), reused);
+    await shop.refuses(`PUT /gift_card/${one.id}`, withKey(second, { json: { note: 'n' } }), reused);
+    await shop.refuses(
+      `PUT /gift_card/${one.id}`,
+      withKey(second, { ...request, headers: { 'if-match': `"${one.id}-1"` } }),
+      reused,
+    );
+  });
+}); // prettier-ignore
+
+test('equal parameters are the same request, however they are sent', async (t) => {
+  const fields = { initial_value: '7.00', note: 'x', message: 'y' };
+  const reordered = { message: 'y', note: 'x', initial_value: '7.00' };
+  const key = newKey();
+  const { answer } = await shop.issues(withKey(key, { json: fields }));
+  const same: Readonly<Record<string, TestRequest>> = {
+    'in another order': { json: reordered },
+    wrapped: { json: { gift_card: fields } },
+    'as a form': form(fields),
+    'as a wrapped form': form(Object.fromEntries(Object.entries(reordered).map(([name, value]) => [`gift_card[${name}]`, value]))),
+    'with space between': { body: JSON.stringify(fields, null, 2), headers: { 'content-type': 'application/json; charset=utf-8' } },
+  };
+  for (const [name, request] of Object.entries(same)) {
+    await t.test(name, () => assertReplay(shop, 'POST /gift_card', withKey(key, request), answer));
+  }
+  await t.test('null and an empty field of a form', async () => {
+    const second = newKey();
+    const first = await shop.issues(withKey(second, { json: { initial_value: '7', note: null } }));
+    await assertReplay(shop, 'POST /gift_card', withKey(second, form({ initial_value: '7', note: '' })), first.answer);
+  });
+}); // prettier-ignore
+
+test('a JSON number and the same digits in a form are the same request', async () => {
+  const key = newKey();
+  const { answer } = await shop.issues(withKey(key, { json: { initial_value: 7 } }));
+  await assertReplay(shop, 'POST /gift_card', withKey(key, form({ initial_value: '7' })), answer);
+});
+
+test('a JSON boolean and the same word in a form are the same request', async () => {
+  const { id } = await shop.issue();
+  const key = newKey();
+  const { answer } = await shop.accepts(`PUT /gift_card/${id}`, withKey(key, { json: { disable: true } }), {
+    events: ['gift_card.disabled disabled_at'],
+  });
+  await assertReplay(shop, `PUT /gift_card/${id}`, withKey(key, form({ disable: 'true' })), answer);
+});
+
+test('what the app proxy adds to the query is no part of the request', async () => {
+  const request = withKey(newKey(), { json: { initial_value: 7 } });
+  const { answer } = await shop.issues(request);
+  await assertReplay(shop, 'POST /gift_card?timestamp=1&shop=flowers.example', request, answer);
+});
+
+test('a key belongs to one API client of one store', async () => {
+  const request = withKey(newKey(), { json: { initial_value: 7 } });
+  const { card, answer } = await shop.issues(request);
+  const client = await shopOf(service, 'flowers.example');
+  const others = [await client.issues(request), await books.issues(request)];
+  assert.equal(new Set([card.id, ...others.map((other) => other.card.id)]).size, 3);
+  await assertReplay(shop, 'POST /gift_card', request, answer);
+});
+
+test('a rotated token is the same API client: its keys survive', async () => {
+  const client = await shopOf(service, 'books.example');
+  const request = withKey(newKey(), { json: { initial_value: 7 } });
+  const { answer } = await client.issues(request);
+  const token = await rotateNewest(service, 'books.example');
+  await assertReplay(client, 'POST /gift_card', { ...request, token }, answer);
+});
+
+test('a refusal that decided something is kept: 404, 412 and 422', async (t) => {
+  const { id } = await shop.issue();
+  const refusals: readonly (readonly [Line, TestRequest, ExpectedProblem])[] = [
+    ['POST /gift_card', { json: { initial_value: 0 } }, { code: 'invalid-parameter', errors: { initial_value: ['must be greater than 0'] } }],
+    ['POST /gift_card', { json: { initial_value: 5, gift_card: {} } }, { code: 'invalid-parameter', errors: { gift_card: ['cannot be combined with parameters outside it'] } }],
+    [`PUT /gift_card/${id}`, { json: { balance: -1 } }, { code: 'invalid-parameter', errors: { balance: ['must be at least 0'] } }],
+    [`PUT /gift_card/${id}`, { json: { order_id: 1 } }, { code: 'invalid-parameter', errors: { order_id: ['cannot be changed'] } }],
+    [`PUT /gift_card/${id}`, { json: { balance: 1 }, headers: { 'if-match': '"old"' } }, { code: 'precondition-failed' }],
+    ['PUT /gift_card/244212357349', { json: { balance: 1 } }, { code: 'not-found' }],
+  ];
+  for (const [line, request, expected] of refusals) {
+    await t.test(`${expected.code} ${line} ${JSON.stringify(request.json)}`, async () => {
+      const key = newKey();
+      const before = stateWithoutRecords();
+      const first = await shop.ask(line, withKey(key, request));
+      problemOf(first, expected);
+      assert.equal(stateWithoutRecords(), before);
+      assert.equal(kept(key), 1);
+      await assertReplay(shop, line, withKey(key, request), first);
+      await shop.refuses(line, withKey(key, { ...request, json: { note: 'another' } }), { code: 'idempotency-key-reused' });
+    });
+  }
+  await t.test('a refusal stays one when its reason has gone', async () => {
+    const request = withKey(newKey(), { json: { balance: 9 }, headers: { 'if-match': `"${id}-2"` } });
+    const first = await shop.ask(`PUT /gift_card/${id}`, request);
+    problemOf(first, { code: 'precondition-failed' });
+    await shop.accepts(`PUT /gift_card/${id}`, { json: { note: 'now 2' } }, { events: ['gift_card.updated note'] });
+    await assertReplay(shop, `PUT /gift_card/${id}`, request, first);
+  });
+  await t.test('a code that is taken', async () => {
+    const { code } = await shop.issue();
+    const request = withKey(newKey(), { json: { initial_value: 5, code } });
+    const first = await shop.ask('POST /gift_card', request);
+    problemOf(first, { code: 'invalid-parameter', errors: { code: ['is taken'] } });
+    await assertReplay(shop, 'POST /gift_card', request, first);
+  });
+}); // prettier-ignore
+
+test('the 404 of a path that holds no id is kept like any other', async () => {
+  const key = newKey();
+  const request = withKey(key, { json: { balance: 1 } });
+  const first = await shop.ask('PUT /gift_card/abc', request);
+  problemOf(first, { code: 'not-found' });
+  await assertReplay(shop, 'PUT /gift_card/abc', request, first);
+});
+
+test('a refusal that decided nothing is not kept: 400, 401, 403, 413, 415', async (t) => {
+  const reader = await shopOf(service, 'flowers.example', { scopes: ['read_gift_cards'] });
+  const writer = await shopOf(service, 'flowers.example', { scopes: ['write_gift_cards'] });
+  const json = { initial_value: 5 };
+  const type = (name: string) => ({ 'content-type': name });
+  const refusals: readonly (readonly [name: string, Shop, Line, TestRequest, ExpectedProblem])[] = [
+    ['malformed body', shop, 'POST /gift_card', { body: '{', headers: type('application/json') }, { code: 'invalid-body' }],
+    ['malformed query', shop, 'POST /gift_card?page=1', { json }, { code: 'invalid-query', errors: { page: ['is not a known parameter'] } }],
+    ['no such token', shop, 'POST /gift_card', { json, token: 'lgs_1_x' }, { code: 'unauthenticated' }],
+    ['wrong signature', shop, 'POST /gift_card?signature=0', { json }, { code: 'invalid-signature' }],
+    ['no scope', reader, 'POST /gift_card', { json }, { code: 'insufficient-scope' }],
+    ['too large', shop, 'POST /gift_card', { json: { ...json, note: 'x'.repeat(66_000) } }, { code: 'body-too-large' }],
+    ['content type', shop, 'POST /gift_card', { body: 'x', headers: type('text/plain') }, { code: 'unsupported-media-type' }],
+  ];
+  for (const [name, of, line, request, expected] of refusals) {
+    await t.test(name, async () => {
+      const key = newKey();
+      await of.refuses(line, withKey(key, request), expected);
+      assert.equal(kept(key), 0);
+      // The key is free: the request that was meant goes through.
+      const meant = of === reader ? writer : of;
+      await meant.issues(withKey(key, { json }));
+    });
+  }
+}); // prettier-ignore
+
+test('a 429 is not kept', async () => {
+  await using limited = await startService({
+    stores: [{ domain: 'flowers.example' }],
+    environment: { RATE_LIMIT: '0.01/1' },
+  });
+  const client = await shopOf(limited, 'flowers.example');
+  await client.issue();
+  const request = withKey('limited', { json: { initial_value: 5 } });
+  await client.refuses('POST /gift_card', request, { code: 'too-many-requests' });
+  limited.clock.advance(101_000);
+  const { answer } = await client.issues(request);
+  assert.equal(answer.headers.get('idempotent-replayed'), null);
+});
+
+test('while a request is in flight its key is in use, whatever the other request is', async (t) => {
+  const key = newKey();
+  const { id } = await shop.issue();
+  const request = withKey(key, { json: { initial_value: 7 } });
+  const before = service.query('select count(*) as n from gift_cards')[0]?.['n'];
+  const lock = holdWriteLock(service);
+  const first = shop.ask('POST /gift_card', request);
+  await wait(100);
+  try {
+    await t.test('the same request', () =>
+      shop.refuses('POST /gift_card', request, { code: 'idempotency-key-in-use' }),
+    );
+    await t.test('another request', () =>
+      shop.refuses(`PUT /gift_card/${id}`, withKey(key, { json: { note: 'x' } }), {
+        code: 'idempotency-key-in-use',
+      }),
+    );
+  } finally {
+    lock[Symbol.dispose]();
+  }
+  const answer = await first;
+  issuedGiftCardOf(answer);
+  await assertReplay(shop, 'POST /gift_card', request, answer);
+  assert.equal(service.query('select count(*) as n from gift_cards')[0]?.['n'], Number(before) + 1);
+});
+
+test('another client’s key of the same name is not in use', async () => {
+  const key = newKey();
+  const request = withKey(key, { json: { initial_value: 7 } });
+  const lock = holdWriteLock(service);
+  const answers = Promise.all([shop.ask('POST /gift_card', request), books.ask('POST /gift_card', request)]);
+  await wait(50);
+  lock[Symbol.dispose]();
+  for (const answer of await answers) issuedGiftCardOf(answer);
+});
+
+test('of many equal requests at once one is done', async () => {
+  const request = withKey(newKey(), { json: { initial_value: 7, note: 'at once' } });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => shop.ask('POST /gift_card', request)));
+  const done = answers.filter(({ status }) => status === 201);
+  assert.ok(done.length > 0);
+  assert.equal(new Set(done.map(({ text }) => text)).size, 1);
+  assert.equal(done.filter((answer) => !isReplayed(answer)).length, 1);
+  for (const answer of answers) {
+    if (answer.status !== 201) problemOf(answer, { code: 'idempotency-key-in-use' });
+  }
+  assert.equal(service.query("select count(*) as n from gift_cards where note = 'at once'")[0]?.['n'], 1);
+});
+
+test('a kept answer is sealed: neither code nor token stands in the database or its log', async () => {
+  const key = newKey();
+  const { card } = await shop.issues(withKey(key, { json: { initial_value: 7 } }));
+  const [chosen] = [
+    await shop.issues(withKey(newKey(), { json: { initial_value: 7, code: 'Sealed-Away-12' } })),
+  ];
+  const bytes = databaseBytes(service);
+  assert.ok(bytes.includes(key), 'the key itself is to be found, so the bytes are the right ones');
+  const codes = [card.code, chosen.card.code, card.code.toUpperCase(), 'Sealed-Away-12'];
+  for (const secret of [...codes, shop.token, books.token]) {
+    assert.ok(!bytes.includes(secret), 'a secret stands in the file');
+    assert.ok(!bytes.includes(Buffer.from(secret).toString('base64').replace(/=+$/, '')));
+    assert.ok(!bytes.includes(Buffer.from(secret).toString('hex')));
+    assert.ok(!service.state().includes(secret));
+  }
+  const [row] = service.query('select answer from idempotency_records where key = ?', key);
+  assert.ok(!Buffer.from(row?.['answer'] as Uint8Array).includes('gift_card'));
+});
+
+test('readings have no use for a key', async () => {
+  const { id } = await shop.issue();
+  const key = newKey();
+  for (let count = 0; count < 2; count += 1) {
+    const { answer } = await shop.accepts(`GET /gift_card/${id}`, withKey(key, {}));
+    assert.equal(answer.headers.get('idempotent-replayed'), null);
+  }
+  assert.equal(kept(key), 0);
+});

@@ -1,0 +1,255 @@
+/** The log: a JSON line for every request under its id, and never a secret; nor does any answer tell one. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
+import { databaseBytes, meddle, revokeNewest, rotateNewest } from '../harness/beside.ts';
+import { proxyPairs, sign, type Pair } from '../harness/proxy.ts';
+import { startService, type TestAnswer, type TestRequest } from '../harness/service.ts';
+import { form, shopOf } from '../harness/shop.ts';
+import { converse, exchange, requestText } from '../harness/wire.ts';
+
+const proxySecret = 'proxy-0123456789abcdef0123456789';
+const metricsToken = 'scrape-0123456789abcdef';
+const service = await startService({
+  stores: [
+    { domain: 'flowers.example', proxySecret, customerSearch: true },
+    { domain: 'books.example', proxySecret: 'other-0123456789abcdef0123456789', requireSignature: true },
+  ],
+  environment: { METRICS_TOKEN: metricsToken },
+});
+after(() => service[Symbol.asyncDispose]());
+
+type LogLine = Readonly<Record<string, unknown>>;
+
+function logLines(): readonly LogLine[] {
+  const lines = service.log().split('\n');
+  assert.equal(lines.pop(), '');
+  return lines.map((line) => JSON.parse(line) as LogLine);
+}
+
+const shop = await shopOf(service, 'flowers.example');
+const strict = await shopOf(service, 'books.example');
+
+/** Everything that may never be seen, and every answer with what it may tell. */
+const secrets = new Set<string>([
+  shop.token,
+  strict.token,
+  proxySecret,
+  'other-0123456789abcdef0123456789',
+  metricsToken,
+]);
+const answers: { readonly answer: TestAnswer; readonly mayTell: string | null }[] = []; // prettier-ignore
+
+async function ask(path: string, request: TestRequest = {}): Promise<TestAnswer> {
+  const answer = await service.request(path, request);
+  answers.push({ answer, mayTell: null });
+  return answer;
+}
+
+async function issue(json: object, more: TestRequest = {}): Promise<ReturnType<typeof issuedGiftCardOf>> {
+  const answer = await service.request('/gift_card', { method: 'POST', token: shop.token, json, ...more });
+  const card = issuedGiftCardOf(answer);
+  answers.push({ answer, mayTell: card.code });
+  secrets.add(card.code);
+  return card;
+}
+
+function signed(
+  more: readonly Pair[],
+  { customer = '', secret = proxySecret, shop: domain = 'flowers.example' } = {},
+): string {
+  const query = sign(secret, [...more, ...proxyPairs({ shop: domain, now: service.clock.now(), customer })]);
+  secrets.add(new URLSearchParams(query).get('signature') ?? '');
+  return query;
+}
+
+test('a rich day: cards, refusals, replays, signatures, turned tokens and faults', async () => {
+  const { token } = shop;
+  const keyed = { headers: { 'idempotency-key': 'once-a-day', authorization: `Bearer ${token}` } };
+  const json = { initial_value: 50, email: 'ada@example.com', note: 'a note of the store', message: 'for grace' };
+  const card = await issue(json, keyed);
+  assert.equal((await issue(json, keyed)).code, card.code);
+  const chosen = await issue({ initial_value: 5, code: 'SPRING-2031-XYZW', recipient_email: 'grace@example.com' });
+  secrets.add('SPRING-2031-XYZW').add('SPRING2031XYZW');
+  const path = `/gift_card/${card.id}`;
+  for (const code of [card.code, card.code.toUpperCase(), `${card.code.slice(0, 8)}-${card.code.slice(8)}`]) {
+    secrets.add(code);
+    giftCardOf(await ask(path, { method: 'PUT', token, json: { code, note: 'with its code' } }));
+    problemOf(await ask('/gift_card', { method: 'POST', token, json: { initial_value: 5, code } }), {
+      code: 'invalid-parameter',
+      errors: { code: ['is taken'] },
+    });
+    await ask(`/gift_card/${chosen.id}`, { method: 'PUT', token, json: { code } });
+    await ask(path, { method: 'PUT', token, ...form({ 'gift_card[code]': code }) });
+    await ask(`/gift_card/${code}`, { token });
+    await ask(`/gift_card?code=${code}`, { token });
+    await ask('/gift_card', { method: 'POST', token, body: `{"code":"${code}"`, headers: { 'content-type': 'application/json' } });
+    await ask('/gift_card', { method: 'POST', token, body: code, headers: { 'content-type': 'text/plain' } });
+  }
+  giftCardOf(await ask(path, { token }));
+  const search: Pair[] = [['last_characters', card.last_characters], ['email', 'ada@example.com']];
+  giftCardOf(await ask(`/gift_card?${new URLSearchParams(search.map(([name, value]) => [name, value])).toString()}`, { token }));
+  giftCardOf(await ask(`/gift_card?${signed(search, { customer: String(card.customer_id) })}`));
+  giftCardOf(await ask(`${path}?${signed([])}`, { headers: { 'x-gcf-access-token': token } }));
+  problemOf(await ask(`${path}?${signed([], { secret: 'a-guess' })}`, { token }), { code: 'invalid-signature' });
+  problemOf(await ask(`${path}?${signed([], { shop: 'nobody.example' })}`, { token }), { code: 'invalid-signature' });
+  problemOf(await ask(path, { token: strict.token }), { code: 'invalid-signature' });
+  const guess = `lgs_1_${'g'.repeat(40)}`;
+  secrets.add(guess);
+  for (const name of ['authorization', 'x-access-token', 'x-gcf-access-token']) {
+    await ask(path, { headers: { [name]: name === 'authorization' ? `Bearer ${guess}` : guess } });
+  }
+  await ask(`${path}?access_token=${token}`, { token });
+  await ask(`/metrics?token=${metricsToken}`);
+  await ask('/metrics', { headers: { authorization: `Bearer ${metricsToken}` } });
+  await ask(`/nowhere/${token}/${card.code}`);
+  await ask(`/docs/problems/${card.code}`);
+
+  for (const text of [
+    requestText(`BREW /gift_card?signature=${proxySecret}`, [['Authorization', `Bearer ${token}`]]),
+    requestText(`GET /gift_card/%zz${card.code}`, [['Authorization', `Bearer ${token}`]]),
+    requestText('POST /gift_card', [['Authorization', `Bearer ${token}`], ['Expect', token]]),
+    requestText(`DELETE ${path}`, [['Authorization', `Bearer ${token}`]]),
+    requestText(`GET ${path}`, [['X-Access-Token', token], ['X-Access-Token', guess]]),
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization : Bearer ${token}\r\n\r\n`,
+  ]) {
+    for (const answer of await converse(service, text)) answers.push({ answer, mayTell: null });
+  }
+  await exchange(service, requestText(`OPTIONS ${path}`));
+
+  const turned = await service.token('flowers.example');
+  const renewed = await rotateNewest(service, 'flowers.example');
+  for (const one of [turned, renewed]) secrets.add(one);
+  await ask(path, { token: turned });
+  await ask(path, { token: renewed });
+  await revokeNewest(service, 'flowers.example');
+  await ask(path, { token: renewed });
+}); // prettier-ignore
+
+test('a fault tells its cause in the log, under the answer’s id, and to nobody else', async () => {
+  const { token } = shop;
+  meddle(service, 'alter table gift_card_codes rename to lost_codes');
+  const code = 'FAULTY-CODE-2031';
+  secrets.add(code).add('faultycode2031');
+  const answer = await ask('/gift_card', { method: 'POST', token, json: { initial_value: 5, code } });
+  meddle(service, 'alter table lost_codes rename to gift_card_codes');
+  const { request_id: requestId } = problemOf(answer, { code: 'internal-error' });
+  assert.ok(!/gift_card_codes|sqlite|table/i.test(answer.text));
+  const told = logLines().filter((line) => line['request_id'] === requestId && line['err'] !== undefined);
+  assert.equal(told.length, 1);
+  const [line] = told;
+  assert.ok(line);
+  assert.equal(line['level'], 50);
+  const cause = line['err'] as { readonly message: string; readonly stack: string };
+  assert.match(cause.message, /no such table: .*gift_card_codes/);
+  assert.match(cause.stack, /src\/storage\/sqlite/);
+});
+
+test('each answer has one line of its own: method, route template, status and time, under its id', async () => {
+  const requests = [
+    ['GET', '/gift_card/1', '/gift_card/:gift_card_id', 404],
+    ['HEAD', '/gift_card/1', '/gift_card/:gift_card_id', 404],
+    ['GET', '/gift_card?last_characters=abcd&email=nobody@example.com', '/gift_card', 404],
+    ['POST', '/gift_card', '/gift_card', 422],
+    ['PUT', '/gift_card/1', '/gift_card/:gift_card_id', 404],
+    ['DELETE', '/gift_card/1', 'unknown', 405],
+    ['OPTIONS', '/gift_card', 'unknown', 204],
+    ['GET', '/healthz', '/healthz', 200],
+    ['GET', '/docs', '/docs', 200],
+    ['GET', '/nowhere', 'unknown', 404],
+  ] as const;
+  for (const [method, path, route, status] of requests) {
+    const answer = await service.request(path, { method, token: shop.token });
+    assert.equal(answer.status, status);
+    const requestId = answer.headers.get('x-request-id');
+    const lines = logLines().filter((line) => line['request_id'] === requestId);
+    assert.equal(lines.length, 1, `${method} ${path}`);
+    const [line] = lines;
+    assert.ok(line);
+    assert.deepEqual(
+      {
+        method: line['method'],
+        route: line['route'],
+        status: line['status'],
+        message: line['message'],
+      },
+      { method, route, status, message: 'request' },
+    );
+    assert.equal(typeof line['duration_ms'], 'number');
+    assert.equal(line['client'], '127.0.0.1');
+    const isOperation = route.startsWith('/gift_card');
+    assert.equal(line['store'], isOperation ? 'flowers.example' : undefined);
+    if (isOperation) assert.match(String(line['actor']), /^api_client:\d+$/);
+    else assert.ok(!('actor' in line));
+  }
+});
+
+test('what is no HTTP and what is badly encoded has a line under its answer’s id, too', async () => {
+  for (const text of [
+    'BREW / HTTP/1.1\r\nHost: x\r\n\r\n',
+    requestText('GET /gift_card/1', [['Host', 'twice']]),
+    requestText('GET /gift_card/1?page=1'),
+  ]) {
+    const answer = await exchange(service, text);
+    const requestId = answer.headers.get('x-request-id');
+    assert.ok(
+      logLines().some((line) => line['request_id'] === requestId),
+      text,
+    );
+  }
+});
+
+test('a badly encoded path and a refused expectation are logged under their answers’ ids, too', async () => {
+  for (const text of [
+    requestText('GET /gift_card/%zz'),
+    requestText('GET /gift_card/1', [['Expect', 'tea']]),
+  ]) {
+    const answer = await exchange(service, text);
+    const requestId = answer.headers.get('x-request-id');
+    assert.ok(
+      logLines().some((line) => line['request_id'] === requestId),
+      text,
+    );
+  }
+});
+
+test('every line is one JSON object', () => {
+  const lines = logLines();
+  assert.ok(lines.length > 60, `${lines.length} lines`);
+  for (const line of lines) {
+    assert.ok(typeof line === 'object' && !Array.isArray(line));
+    assert.equal(typeof line['time'], 'number');
+    assert.equal(typeof line['level'], 'number');
+  }
+});
+
+test('no line tells a code, token, signature, secret or address of a customer', () => {
+  const log = service.log();
+  assert.ok(secrets.size > 15);
+  for (const secret of secrets) {
+    assert.ok(secret.length > 5);
+    assert.ok(!log.toLowerCase().includes(secret.toLowerCase()), `the log tells ${secret}`);
+    assert.ok(!log.includes(Buffer.from(secret).toString('base64').slice(0, 20)));
+  }
+  for (const text of ['@example.com', 'a note of the store', 'for grace', 'authorization', 'Bearer']) {
+    assert.ok(!log.includes(text), `the log tells ${text}`);
+  }
+});
+
+test('no answer but a creation’s own tells a code, and none a token, signature or secret', () => {
+  assert.ok(answers.length > 40);
+  for (const { answer, mayTell } of answers) {
+    const told = JSON.stringify([...answer.headers]) + answer.text;
+    for (const secret of secrets) {
+      if (secret.toLowerCase() === mayTell) continue;
+      // A malformed JSON body or an unknown parameter is answered by its name, never with its value.
+      assert.ok(!told.toLowerCase().includes(secret.toLowerCase()), `${secret} in ${told.slice(0, 500)}`);
+    }
+  }
+});
+
+test('nor does the database', () => {
+  const bytes = databaseBytes(service);
+  for (const secret of secrets) assert.ok(!bytes.includes(secret), secret);
+});

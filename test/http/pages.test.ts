@@ -1,0 +1,229 @@
+/** What the service tells of itself: health, readiness, metrics, and its documentation. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { assertEveryAnswer, problemOf } from '../harness/answers.ts';
+import { startService, type TestAnswer } from '../harness/service.ts';
+import { shopOf, unchanged } from '../harness/shop.ts';
+
+const service = await startService({ stores: [{ domain: 'flowers.example' }] });
+after(() => service[Symbol.asyncDispose]());
+const shop = await shopOf(service, 'flowers.example');
+
+const noStore = ({ headers }: TestAnswer): void => assert.equal(headers.get('cache-control'), 'no-store');
+
+test('health and readiness need no credential and touch no card', async () => {
+  await unchanged(service, async () => {
+    const health = await service.request('/healthz');
+    assert.equal(health.status, 200);
+    assert.deepEqual(health.json, { status: 'ok' });
+    const ready = await service.request('/readyz');
+    assert.equal(ready.status, 200);
+    assert.deepEqual(ready.json, { status: 'ready' });
+    for (const answer of [health, ready]) {
+      noStore(answer);
+      assertEveryAnswer(answer);
+      assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
+    }
+  });
+  const beaten = service.query('select beaten_at from heartbeat')[0]?.['beaten_at'];
+  assert.ok(Math.abs(Number(beaten) - service.clock.now()) < 10_000);
+});
+
+test('a credential, a good one or not, makes no difference to a page', async () => {
+  for (const headers of [{ authorization: 'Bearer nonsense' }, { authorization: `Bearer ${shop.token}` }]) {
+    for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs']) {
+      assert.equal((await service.request(path, { headers })).status, 200);
+    }
+  }
+});
+
+test('metrics count requests by route template, commits, and what was no HTTP; never ids or money', async () => {
+  const { id } = await shop.issue({ initial_value: '4321.99', note: 'uncounted' });
+  await shop.read(id);
+  await shop.ask('GET /gift_card/1');
+  await shop.ask('DELETE /gift_card');
+  await shop.ask('GET /nowhere');
+  await service.raw('hello\r\n\r\n');
+  const answer = await service.request('/metrics');
+  assert.equal(answer.status, 200);
+  noStore(answer);
+  assertEveryAnswer(answer);
+  assert.match(answer.headers.get('content-type') ?? '', /^text\/plain; version=/);
+  const { text } = answer;
+  const counted = (method: string, route: string, status: number): RegExp =>
+    new RegExp(
+      `^http_server_request_duration_seconds_count\\{http_request_method="${method}",http_route="${route}",http_response_status_code="${status}"\\} [1-9]`,
+      'm',
+    );
+  assert.match(text, counted('POST', '/gift_card', 201));
+  assert.match(text, counted('GET', '/gift_card/:gift_card_id', 200));
+  assert.match(text, counted('GET', '/gift_card/:gift_card_id', 404));
+  assert.match(text, counted('DELETE', 'unknown', 405));
+  assert.match(text, counted('GET', 'unknown', 404));
+  assert.match(text, /^largesse_commit_duration_seconds_count [1-9]/m);
+  assert.match(text, /^largesse_commit_group_size_count [1-9]/m);
+  assert.match(text, /^largesse_script_queue_depth 0$/m);
+  assert.match(text, /^largesse_client_errors_total [1-9]/m);
+  assert.match(text, /^largesse_ledger_mismatches 0$/m);
+  assert.match(text, /^largesse_ledger_cards_verified_total \d+$/m);
+  assert.match(text, /^process_cpu_seconds_total /m);
+  for (const secret of [String(id), '4321', 'uncounted', shop.token, 'flowers.example', '/nowhere']) {
+    assert.ok(!text.includes(secret), secret);
+  }
+});
+
+test('without METRICS_TOKEN only this machine reads the metrics, and nobody through a proxy', async (t) => {
+  for (const headers of [
+    { 'x-forwarded-for': '127.0.0.1' },
+    { 'x-forwarded-for': '' },
+    { forwarded: 'for=127.0.0.1' },
+    { 'x-forwarded-for': '192.0.2.7', authorization: `Bearer ${shop.token}` },
+  ]) {
+    await t.test(JSON.stringify(headers).slice(0, 50), async () => {
+      const answer = await service.request('/metrics', { headers });
+      problemOf(answer, { code: 'unauthenticated' });
+      assert.ok(!answer.text.includes('http_server'));
+    });
+  }
+});
+
+test('the metrics take every header that a proxy adds for what it is', async (t) => {
+  for (const name of ['x-forwarded-host', 'x-real-ip', 'via']) {
+    await t.test(name, async () => {
+      problemOf(await service.request('/metrics', { headers: { [name]: '192.0.2.7' } }), {
+        code: 'unauthenticated',
+      });
+    });
+  }
+});
+
+test('with METRICS_TOKEN whoever presents it reads the metrics, from anywhere, and nobody else', async (t) => {
+  const secret = 'scrape-0123456789abcdef';
+  await using scraped = await startService({
+    stores: [{ domain: 'flowers.example' }],
+    environment: { METRICS_TOKEN: secret },
+  });
+  const token = await scraped.token('flowers.example');
+  for (const headers of [{ authorization: `Bearer ${secret}` }, { authorization: `Bearer ${secret}`, 'x-forwarded-for': '192.0.2.7' }]) {
+    const answer = await scraped.request('/metrics', { headers });
+    assert.equal(answer.status, 200);
+    assert.match(answer.text, /http_server_request_duration_seconds/);
+    assert.ok(!answer.text.includes(secret));
+  }
+  const refused: readonly Readonly<Record<string, string>>[] = [
+    {},
+    { authorization: '' },
+    { authorization: secret },
+    { authorization: `Basic ${secret}` },
+    { authorization: `Bearer ${secret}x` },
+    { authorization: `Bearer ${secret.slice(0, -1)}` },
+    { authorization: `Bearer ${secret.toUpperCase()}` },
+    { authorization: `Bearer ${token}` },
+    { 'x-access-token': secret },
+  ];
+  for (const headers of refused) {
+    await t.test(JSON.stringify(headers).slice(0, 50), async () => {
+      problemOf(await scraped.request('/metrics', { headers }), { code: 'unauthenticated' });
+    });
+  }
+  await t.test('in the query', async () => {
+    problemOf(await scraped.request(`/metrics?token=${secret}`), { code: 'unauthenticated' });
+  });
+  await t.test('it opens nothing else', async () => {
+    problemOf(await scraped.request('/gift_card/1', { headers: { authorization: `Bearer ${secret}` } }), { code: 'unauthenticated' });
+  });
+}); // prettier-ignore
+
+test('the description is OpenAPI 3.1 of the four operations', async () => {
+  const answer = await service.request('/openapi.json');
+  assert.equal(answer.status, 200);
+  assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
+  assertEveryAnswer(answer);
+  const document = answer.json as {
+    readonly openapi: string;
+    readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>;
+    readonly servers: readonly { readonly url: string }[];
+  };
+  assert.match(document.openapi, /^3\.1\./);
+  assert.equal(document.servers[0]?.url, '/');
+  assert.deepEqual(Object.keys(document.paths['/gift_card'] ?? {}).toSorted(), ['get', 'post']);
+  assert.deepEqual(Object.keys(document.paths['/gift_card/{gift_card_id}'] ?? {}).toSorted(), ['get', 'put']);
+  const statuses = Object.keys(document.paths['/gift_card']?.['post']?.responses ?? {});
+  for (const status of ['201', '400', '401', '403', '409', '413', '415', '422', '429', '500', '503']) {
+    assert.ok(statuses.includes(status), status);
+  }
+});
+
+test('the reference is a page without scripts, under a policy that lets nothing else in', async () => {
+  const answer = await service.request('/docs');
+  assert.equal(answer.status, 200);
+  assertEveryAnswer(answer);
+  const { headers, text } = answer;
+  assert.match(headers.get('content-type') ?? '', /^text\/html; *charset=utf-8$/);
+  const policy = headers.get('content-security-policy') ?? '';
+  assert.match(policy, /default-src 'none'/);
+  assert.match(policy, /style-src 'self'(?:;|$)/);
+  assert.match(policy, /frame-ancestors 'none'/);
+  assert.match(policy, /base-uri 'none'/);
+  assert.match(policy, /form-action 'none'/);
+  assert.ok(!policy.includes('script-src') && !policy.includes('unsafe'));
+  assert.equal(headers.get('x-content-type-options'), 'nosniff');
+  assert.ok(
+    !/<script|\son[a-z]+=|javascript:|\sstyle=/i.test(text.replaceAll(/<(pre|code)\b.*?<\/\1>/gs, '')),
+  );
+  const sheets = [...text.matchAll(/<link\b[^>]*rel="stylesheet"[^>]*>/g)].map(
+    ([tag]) => /href="([^"]+)"/.exec(tag)?.[1],
+  );
+  assert.equal(sheets.length, 1);
+  const sheet = new URL(sheets[0] ?? '', `${service.url}/docs`);
+  assert.equal(sheet.origin, new URL(service.url).origin);
+  const style = await service.request(sheet.pathname);
+  assert.equal(style.status, 200);
+  assert.match(style.headers.get('content-type') ?? '', /^text\/css/);
+  assertEveryAnswer(style);
+  assert.ok(style.text.length > 1_000 && !/@import|https?:\/\//.test(style.text));
+});
+
+const codes = [
+  'invalid-request', 'invalid-body', 'invalid-query', 'invalid-idempotency-key', 'unauthenticated', 'invalid-signature',
+  'insufficient-scope', 'cross-site-request', 'not-found', 'method-not-allowed', 'request-timeout',
+  'idempotency-key-in-use', 'precondition-failed', 'body-too-large', 'unsupported-media-type', 'expectation-failed',
+  'invalid-parameter', 'idempotency-key-reused', 'too-many-requests', 'too-many-misses', 'headers-too-large',
+  'internal-error', 'overloaded', 'unavailable', 'closing',
+]; // prettier-ignore
+
+test('every problem’s type leads to its explanation in the reference', async (t) => {
+  const { text } = await service.request('/docs');
+  for (const code of codes) {
+    await t.test(code, async () => {
+      const answer = await service.request(`/docs/problems/${code}`);
+      assert.equal(answer.status, 302);
+      assertEveryAnswer(answer);
+      const target = new URL(answer.headers.get('location') ?? '', `${service.url}/docs/problems/${code}`);
+      assert.equal(`${target.pathname}${target.hash}`, `/docs#problem-${code}`);
+      assert.ok(text.includes(`id="problem-${code}"`), 'the reference does not explain it');
+    });
+  }
+});
+
+test('what cannot be a problem’s code leads nowhere', async (t) => {
+  for (const code of [
+    'Not-Found',
+    'x'.repeat(65),
+    '1',
+    'a_b',
+    '%2F%2Fevil.example',
+    'a%0d%0aX-Injected:1',
+    '..',
+    'a.b',
+  ]) {
+    await t.test(code.slice(0, 20), async () => {
+      const answer = await service.request(`/docs/problems/${code}`);
+      if (code === '..') assert.ok(answer.status === 200 || answer.status === 404);
+      else problemOf(answer, { code: 'not-found' });
+      assert.equal(answer.headers.get('location'), null);
+      assert.equal(answer.headers.get('x-injected'), null);
+    });
+  }
+});

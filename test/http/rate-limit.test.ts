@@ -1,0 +1,164 @@
+/** The rate limit: a bucket a token, and one an address for who has none. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { giftCardOf, problemOf } from '../harness/answers.ts';
+import { startService, type TestAnswer, type TestService } from '../harness/service.ts';
+import { shopOf } from '../harness/shop.ts';
+
+/** Refills so slowly that a test sees none of it but by moving the clock: one request in 100 seconds. */
+const slow = { stores: [{ domain: 'flowers.example' }, { domain: 'books.example' }], environment: { RATE_LIMIT: '0.01/5' } }; // prettier-ignore
+const service = await startService(slow);
+after(() => service[Symbol.asyncDispose]());
+
+const limitsOf = ({ headers }: TestAnswer): readonly (string | null)[] => [
+  headers.get('ratelimit-policy'),
+  headers.get('ratelimit'),
+];
+
+test('a token has its burst, told in every answer, and then 429 until its bucket refills', async () => {
+  const shop = await shopOf(service, 'flowers.example');
+  const { id } = await shop.issue();
+  for (const remaining of [3, 2, 1, 0]) {
+    const answer = await shop.ask(`GET /gift_card/${id}`);
+    giftCardOf(answer);
+    assert.deepEqual(limitsOf(answer), [
+      '"default";q=5;w=500',
+      `"default";r=${remaining};t=${(5 - remaining) * 100}`,
+    ]);
+  }
+  for (const [line, request] of [
+    [`GET /gift_card/${id}`, {}],
+    ['GET /gift_card?last_characters=abcd&email=ada@example.com', {}],
+    ['POST /gift_card', { json: { initial_value: 5 } }],
+    [`PUT /gift_card/${id}`, { json: { balance: 5 } }],
+    // The body of who is over the limit is not even read.
+    ['POST /gift_card', { body: '{', headers: { 'content-type': 'text/plain' } }],
+  ] as const) {
+    await shop.refuses(line, request, { code: 'too-many-requests' });
+    const answer = await shop.ask(line, request);
+    assert.equal(answer.headers.get('retry-after'), '100');
+    assert.deepEqual(limitsOf(answer), ['"default";q=5;w=500', '"default";r=0;t=500']);
+  }
+  service.clock.advance(98_000);
+  await shop.refuses(`GET /gift_card/${id}`, {}, { code: 'too-many-requests' });
+  service.clock.advance(2_100);
+  giftCardOf(await shop.ask(`GET /gift_card/${id}`));
+  await shop.refuses(`GET /gift_card/${id}`, {}, { code: 'too-many-requests' });
+  service.clock.advance(10_000_000);
+  for (let count = 0; count < 5; count += 1) giftCardOf(await shop.ask(`GET /gift_card/${id}`));
+  await shop.refuses(`GET /gift_card/${id}`, {}, { code: 'too-many-requests' });
+});
+
+test('the bucket is the token’s own', async () => {
+  const first = await shopOf(service, 'flowers.example');
+  const { id } = await first.issue();
+  for (let count = 0; count < 4; count += 1) await first.read(id);
+  await first.refuses(`GET /gift_card/${id}`, {}, { code: 'too-many-requests' });
+  const second = await shopOf(service, 'flowers.example');
+  assert.equal((await second.read(id)).id, id);
+  const books = await shopOf(service, 'books.example');
+  await books.issue();
+});
+
+test('a refused request costs as much as any other', async () => {
+  const reader = await shopOf(service, 'flowers.example', { scopes: ['read_gift_cards'] });
+  for (let count = 0; count < 5; count += 1) {
+    const answer = await reader.ask('POST /gift_card', { json: { initial_value: 5 } });
+    problemOf(answer, { code: 'insufficient-scope' });
+    assert.notEqual(answer.headers.get('ratelimit'), null);
+  }
+  await reader.refuses('GET /gift_card/1', {}, { code: 'too-many-requests' });
+});
+
+test('who has no token that works is limited by address, so that guessing ends', async () => {
+  await using fresh = await startService(slow);
+  const guess = (headers: Record<string, string> = {}): Promise<TestAnswer> =>
+    fresh.request('/gift_card/1', { token: `lgs_1_${'x'.repeat(40)}`, headers });
+  for (let count = 0; count < 5; count += 1) {
+    const answer = await guess();
+    problemOf(answer, { code: 'unauthenticated' });
+    assert.deepEqual(limitsOf(answer), [
+      '"default";q=5;w=500',
+      `"default";r=${4 - count};t=${(count + 1) * 100}`,
+    ]);
+  }
+  problemOf(await guess(), { code: 'too-many-requests' });
+  problemOf(await fresh.request('/gift_card/1'), { code: 'too-many-requests' });
+  problemOf(await fresh.request('/gift_card?signature=x'), { code: 'too-many-requests' });
+  // What a client says of its own address is not believed.
+  problemOf(await guess({ 'x-forwarded-for': '192.0.2.7', forwarded: 'for=192.0.2.7' }), {
+    code: 'too-many-requests',
+  });
+  // Strangers take nothing from a token's own bucket.
+  const shop = await shopOf(fresh, 'flowers.example');
+  await shop.issue();
+  fresh.clock.advance(100_100);
+  problemOf(await guess(), { code: 'unauthenticated' });
+  problemOf(await guess(), { code: 'too-many-requests' });
+});
+
+test('behind a trusted proxy the address is the one that it forwards', async () => {
+  await using proxied = await startService({
+    ...slow,
+    environment: { ...slow.environment, TRUSTED_PROXIES: '127.0.0.1' },
+  });
+  const from = (address: string): Promise<TestAnswer> =>
+    proxied.request('/gift_card/1', { headers: { 'x-forwarded-for': address } });
+  for (let count = 0; count < 5; count += 1) problemOf(await from('192.0.2.7'), { code: 'unauthenticated' });
+  problemOf(await from('192.0.2.7'), { code: 'too-many-requests' });
+  problemOf(await from('192.0.2.8'), { code: 'unauthenticated' });
+  // Only the last hop is trusted, so that a client cannot put another address in front.
+  problemOf(await from('198.51.100.1, 192.0.2.7'), { code: 'too-many-requests' });
+});
+
+test('what is malformed before anybody asks who sent it costs nothing, and neither do the service’s pages', async () => {
+  await using fresh = await startService(slow);
+  const shop = await shopOf(fresh, 'flowers.example');
+  for (let count = 0; count < 8; count += 1) {
+    const answer = await shop.ask('GET /gift_card/1?page=1');
+    problemOf(answer, { code: 'invalid-query', errors: { page: ['is not a known parameter'] } });
+    assert.equal(answer.headers.get('ratelimit'), null);
+    assert.equal((await fresh.request('/healthz')).status, 200);
+    problemOf(await fresh.request('/gift_card', { method: 'DELETE' }), { code: 'method-not-allowed' });
+  }
+  await shop.issue();
+});
+
+async function burst(environment: Record<string, string>, count: number): Promise<readonly number[]> {
+  await using fresh: TestService = await startService({
+    stores: [{ domain: 'flowers.example' }],
+    environment,
+  });
+  const shop = await shopOf(fresh, 'flowers.example');
+  const answers = await Promise.all(Array.from({ length: count }, () => shop.ask('GET /gift_card/1')));
+  if (environment['RATE_LIMIT'] === 'off') {
+    assert.ok(answers.every((answer) => limitsOf(answer).every((limit) => limit === null)));
+  }
+  return answers.map(({ status }) => status);
+}
+
+test('requests at once share the bucket', async () => {
+  const statuses = await burst({ RATE_LIMIT: '0.01/5' }, 12);
+  assert.equal(statuses.filter((status) => status === 404).length, 5);
+  assert.equal(statuses.filter((status) => status === 429).length, 7);
+});
+
+test('5/5 lets five requests a second through', async () => {
+  await using fresh = await startService({
+    stores: [{ domain: 'flowers.example' }],
+    environment: { RATE_LIMIT: '5/5' },
+  });
+  const shop = await shopOf(fresh, 'flowers.example');
+  const ask = async (): Promise<number> => (await shop.ask('GET /gift_card/1')).status;
+  const first = await Promise.all(Array.from({ length: 8 }, ask));
+  assert.ok(first.filter((status) => status === 404).length >= 5 && first.includes(429));
+  const { headers } = await shop.ask('GET /gift_card/1');
+  assert.equal(headers.get('ratelimit-policy'), '"default";q=5;w=1');
+  fresh.clock.advance(1_000);
+  assert.deepEqual(await Promise.all(Array.from({ length: 5 }, ask)), Array<number>(5).fill(404));
+});
+
+test('without a limit no answer speaks of one', async () => {
+  assert.ok((await burst({ RATE_LIMIT: 'off' }, 20)).every((status) => status === 404));
+});

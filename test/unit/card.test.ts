@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import {
+  choose,
+  effectiveChanges,
+  isDisabled,
+  isExpired,
+  refuseChanges,
+  type Card,
+  type CardChanges,
+} from '../../src/domain/card.ts';
+import { amount, cardWith } from './samples.ts';
+
+const today = '2026-06-15';
+
+test('a card is good through the whole of its last day, and expired from the next on', () => {
+  assert.equal(isExpired(cardWith({ expiresOn: '2026-06-16' }), today), false);
+  assert.equal(isExpired(cardWith({ expiresOn: '2026-06-15' }), today), false);
+  assert.equal(isExpired(cardWith({ expiresOn: '2026-06-14' }), today), true);
+  assert.equal(isExpired(cardWith({ expiresOn: '2025-12-31' }), today), true);
+  assert.equal(isExpired(cardWith({ expiresOn: null }), today), false);
+});
+
+test('a card is disabled once there is an instant at which it was', () => {
+  assert.equal(isDisabled(cardWith({ disabledAt: null })), false);
+  assert.equal(isDisabled(cardWith({ disabledAt: 1 })), true);
+  assert.equal(isDisabled(cardWith({ disabledAt: 0 })), true);
+});
+
+test('expiry does not disable, and disabling does not expire', () => {
+  assert.equal(isDisabled(cardWith({ expiresOn: '2000-01-01' })), false);
+  assert.equal(isExpired(cardWith({ disabledAt: 5, expiresOn: null }), today), false);
+});
+
+test('only what differs from the card is a change', async (t) => {
+  const card = cardWith({ balance: amount(1_050n), expiresOn: '2031-12-31', note: 'a' });
+  const bare = cardWith({ expiresOn: null, note: null });
+  const disabled = cardWith({ disabledAt: 5 });
+  const cases: readonly (readonly [name: string, card: Card, named: CardChanges, effective: CardChanges])[] =
+    [
+      ['nothing named', card, {}, {}],
+      [
+        'present values',
+        card,
+        { disable: false, balance: amount(1_050n), expiresOn: '2031-12-31', note: 'a' },
+        {},
+      ],
+      ['present nulls', bare, { expiresOn: null, note: null }, {}],
+      ['disabling again', disabled, { disable: true }, {}],
+      ['disabling', card, { disable: true }, { disable: true }],
+      ['another balance', card, { balance: amount(1_049n) }, { balance: amount(1_049n) }],
+      ['a balance of zero', card, { balance: amount(0n) }, { balance: amount(0n) }],
+      ['another day', card, { expiresOn: '2031-12-30' }, { expiresOn: '2031-12-30' }],
+      ['no day any more', card, { expiresOn: null }, { expiresOn: null }],
+      ['a first day', bare, { expiresOn: '2031-12-31' }, { expiresOn: '2031-12-31' }],
+      ['another note', card, { note: 'b' }, { note: 'b' }],
+      ['no note any more', card, { note: null }, { note: null }],
+      [
+        'all at once',
+        card,
+        { disable: true, balance: amount(1n), expiresOn: null, note: null },
+        { disable: true, balance: amount(1n), expiresOn: null, note: null },
+      ],
+      ['some of several', card, { balance: amount(1n), note: 'a' }, { balance: amount(1n) }],
+    ];
+  for (const [name, given, named, effective] of cases) {
+    await t.test(name, () => assert.deepEqual(effectiveChanges(given, named), effective));
+  }
+});
+
+test('a card that is not disabled refuses no change', () => {
+  const changes = { disable: false, balance: amount(0n), expiresOn: '2000-01-01', note: 'x' };
+  assert.deepEqual(refuseChanges(cardWith(), changes), {});
+  assert.deepEqual(refuseChanges(cardWith(), { disable: true, balance: amount(1n) }), {});
+  assert.deepEqual(refuseChanges(cardWith({ expiresOn: '2000-01-01' }), changes), {});
+});
+
+test('on a disabled card balance and expiry cannot change, the note can, and nothing enables it', async (t) => {
+  const card = cardWith({ disabledAt: 5, balance: amount(1_050n), expiresOn: '2031-12-31' });
+  const fixed = ['cannot change: the card is disabled'];
+  const cases: readonly (readonly [name: string, changes: CardChanges, errors: object])[] = [
+    ['nothing', {}, {}],
+    ['disabling again', { disable: true }, {}],
+    ['enabling', { disable: false }, { disable: ['cannot be undone'] }],
+    ['the balance', { balance: amount(1_049n) }, { balance: fixed }],
+    ['the present balance', { balance: amount(1_050n) }, {}],
+    ['the expiry', { expiresOn: '2031-12-30' }, { expires_on: fixed }],
+    ['the expiry, to never', { expiresOn: null }, { expires_on: fixed }],
+    ['the present expiry', { expiresOn: '2031-12-31' }, {}],
+    ['the note', { note: 'x' }, {}],
+    [
+      'everything',
+      { disable: false, balance: amount(0n), expiresOn: null, note: null },
+      { disable: ['cannot be undone'], balance: fixed, expires_on: fixed },
+    ],
+  ];
+  for (const [name, changes, errors] of cases) {
+    await t.test(name, () => assert.deepEqual(refuseChanges(card, changes), errors));
+  }
+});
+
+const someCard = fc
+  .record({
+    id: fc.integer({ min: 1, max: 9 }),
+    createdAt: fc.integer({ min: 1, max: 4 }),
+    disabledAt: fc.constantFrom(null, null, 7),
+    expiresOn: fc.constantFrom(null, '2026-06-14', '2026-06-15', '2026-06-16'),
+  })
+  .map(cardWith);
+
+test('a search means a usable card before a disabled or expired one, then the newest', async (t) => {
+  const old = cardWith({ id: 1, createdAt: 10, expiresOn: null });
+  const newer = cardWith({ id: 2, createdAt: 20, expiresOn: null });
+  const disabled = cardWith({ id: 3, createdAt: 30, expiresOn: null, disabledAt: 31 });
+  const expired = cardWith({ id: 4, createdAt: 40, expiresOn: '2026-06-14' });
+  const lastDay = cardWith({ id: 5, createdAt: 5, expiresOn: today });
+  const twin = cardWith({ id: 9, createdAt: 20, expiresOn: null });
+  const cases: readonly (readonly [name: string, cards: readonly Card[], chosen: Card | undefined])[] = [
+    ['none of none', [], undefined],
+    ['the only one, even if it is not usable', [disabled], disabled],
+    ['the newer one', [old, newer], newer],
+    ['a usable old one before a newer disabled one', [disabled, old], old],
+    ['a usable old one before a newer expired one', [expired, old], old],
+    ['a card on its last good day is usable', [expired, disabled, lastDay], lastDay],
+    ['the newer of two that are not usable', [disabled, expired], expired],
+    ['of two of one instant the later id', [newer, twin], twin],
+  ];
+  for (const [name, cards, chosen] of cases) {
+    await t.test(name, () => {
+      assert.equal(choose(cards, today), chosen);
+      assert.equal(choose(cards.toReversed(), today), chosen);
+    });
+  }
+});
+
+test('which card a search means does not depend on the order in which they were found', () => {
+  const isUsable = (card: Card): boolean =>
+    card.disabledAt === null && (card.expiresOn === null || card.expiresOn >= today);
+  const rank = (card: Card): readonly number[] => [Number(isUsable(card)), card.createdAt, card.id];
+  fc.assert(
+    fc.property(fc.uniqueArray(someCard, { selector: ({ id }) => id, minLength: 1 }), (cards) => {
+      const [best] = cards.toSorted((left, right) => {
+        const others = rank(right);
+        const at = rank(left).findIndex((value, index) => value !== others[index]);
+        return (others[at] ?? 0) - (rank(left)[at] ?? 0);
+      });
+      assert.equal(choose(cards, today), best);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('changes that were made are changes no more', () => {
+  const someChanges = fc.record(
+    {
+      disable: fc.boolean(),
+      balance: fc.bigInt({ min: 1_049n, max: 1_051n }).map((minor) => amount(minor)),
+      expiresOn: fc.constantFrom(null, '2026-06-15', '2026-06-16'),
+      note: fc.constantFrom(null, 'Sold at the counter', 'x'),
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(someCard, someChanges, (card, changes) => {
+      const { disable, ...values } = effectiveChanges(card, changes);
+      const changed: Card = { ...card, ...values, disabledAt: disable ? 8 : card.disabledAt };
+      assert.deepEqual(effectiveChanges(changed, changes), {});
+      if (card.disabledAt === null) assert.deepEqual(refuseChanges(card, changes), {});
+    }),
+    { numRuns: 2_000 },
+  );
+});

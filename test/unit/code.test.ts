@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import {
+  codeAlphabet,
+  codePattern,
+  lastCharactersOf,
+  lastCharactersPattern,
+  parseCode,
+  parseLastCharacters,
+  randomCode,
+} from '../../src/domain/code.ts';
+import { Secret } from '../../src/domain/secret.ts';
+import { anyUnits, refusalOf, show, valueOf } from './samples.ts';
+
+test('a random code has 16 symbols, one of each of 16 random bytes', () => {
+  const asked: number[] = [];
+  const code = randomCode((length) => {
+    asked.push(length);
+    return Uint8Array.from({ length }, (_, index) => index * 2 + 1);
+  });
+  assert.deepEqual(asked, [16]);
+  assert.equal(code.reveal(), '13579bdfhknqsvxz');
+});
+
+test('every symbol of the alphabet is as likely as every other', () => {
+  const counts = new Map<string, number>();
+  for (let first = 0; first < 256; first += 16) {
+    const code = randomCode((length) => Uint8Array.from({ length }, (_, index) => first + index));
+    for (const symbol of code.reveal()) counts.set(symbol, (counts.get(symbol) ?? 0) + 1);
+  }
+  assert.deepEqual([...counts.keys()].toSorted(), codeAlphabet.split('').toSorted());
+  assert.deepEqual(new Set(counts.values()), new Set([8]));
+});
+
+test('the alphabet has 32 symbols in lower case, and none of the look-alikes i, l, o and u', () => {
+  assert.equal(new Set(codeAlphabet).size, 32);
+  assert.match(codeAlphabet, /^[0-9a-z]{32}$/);
+  assert.doesNotMatch(codeAlphabet, /[ilou]/);
+});
+
+test('a random code reads back as itself', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
+      const code = randomCode(() => bytes);
+      assert.equal(valueOf(parseCode(code.reveal())).reveal(), code.reveal());
+    }),
+  );
+});
+
+test('a code that a store chose is kept in lower case, without spaces and hyphens', async (t) => {
+  const cases = {
+    'SPRING-2031-0001': 'spring20310001',
+    abcdefgh: 'abcdefgh',
+    ABCDEFGH: 'abcdefgh',
+    'ab cd ef gh': 'abcdefgh',
+    ' -ab--cd  efgh- ': 'abcdefgh',
+    '12345678': '12345678',
+    iloUILO0: 'ilouilo0',
+    '12345678901234567890': '12345678901234567890',
+    '1234-5678-9012-3456-7890': '12345678901234567890',
+  };
+  for (const [text, canonical] of Object.entries(cases)) {
+    await t.test(show(text), () => {
+      assert.equal(valueOf(parseCode(text)).reveal(), canonical);
+      assert.match(text, new RegExp(codePattern));
+    });
+  }
+});
+
+test('a code has 8 to 20 letters or digits, separators not counted', async (t) => {
+  const texts = [
+    '',
+    ' ',
+    '--------',
+    '1234567',
+    '1-2-3-4-5-6-7',
+    '1234567 ',
+    '1'.repeat(21),
+    `${'12 '.repeat(10)}1`,
+  ];
+  for (const text of texts) {
+    await t.test(show(text), () => {
+      assert.equal(refusalOf(parseCode(text)), 'must have 8 to 20 letters or digits');
+      assert.doesNotMatch(text, new RegExp(codePattern));
+    });
+  }
+});
+
+test('a code consists of ASCII letters and digits only', async (t) => {
+  const texts = [
+    'abcdefgh_', 'abcdefgh.', 'abcdefgh\n', 'abcdefgh\t', '\u00a0abcdefgh', 'abcd\u2011efgh', 'abcd–efgh', 'äbcdefgh', 'ａｂｃｄｅｆｇｈ',
+    '١٢٣٤٥٦٧٨', 'abcdefg\u0000', '😀😀😀😀', '\ud800abcdefgh', 'abcd/efgh', 'abcd+efgh', 'abcd\u00adefgh', 'abcd\u200befgh',
+    // The lower case of the Kelvin sign is the ASCII letter k.
+    '\u212aelvin123',
+    // The upper case of the long s is the ASCII letter S.
+    '\u017fpring12',
+  ]; // prettier-ignore
+  for (const text of texts) {
+    await t.test(show(text), () => {
+      assert.equal(refusalOf(parseCode(text)), 'must consist of the letters A to Z and digits');
+      assert.doesNotMatch(text, new RegExp(codePattern));
+    });
+  }
+});
+
+test('a value of another type is no code', () => {
+  for (const value of [12_345_678, null, undefined, true, ['abcdefgh'], { code: 'abcdefgh' }]) {
+    assert.equal(refusalOf(parseCode(value)), 'must be a string of 8 to 20 letters or digits');
+  }
+});
+
+test('case and separators make no difference to a code', () => {
+  const symbol = fc.constantFrom(...'0123456789abcdefghijklmnopqrstuvwxyz'.split(''));
+  const separators = fc.stringMatching(/^[ -]{0,3}$/);
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(symbol, fc.boolean(), separators), { minLength: 8, maxLength: 20 }),
+      separators,
+      (parts, start) => {
+        const written =
+          start + parts.map(([one, isUpper, after]) => (isUpper ? one.toUpperCase() : one) + after).join('');
+        assert.equal(valueOf(parseCode(written)).reveal(), parts.map(([one]) => one).join(''));
+        assert.match(written, new RegExp(codePattern));
+      },
+    ),
+    { numRuns: 1_000 },
+  );
+});
+
+test('no refusal repeats the code that it refuses', () => {
+  fc.assert(
+    fc.property(fc.oneof(anyUnits, fc.stringMatching(/^[0-9A-Z-]{21,30}$/)), (text) => {
+      const parsed = parseCode(text);
+      if (!parsed.ok && text.trim().length > 4) assert.ok(!parsed.refusal.includes(text.trim()));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test('the last characters of a code are its last four', () => {
+  assert.equal(lastCharactersOf(new Secret('abcdefgh')), 'efgh');
+  assert.equal(lastCharactersOf(new Secret('q2m8xk4w9c0d7f3k')), '7f3k');
+});
+
+test('a search takes exactly four letters or digits, in either case', async (t) => {
+  for (const [text, canonical] of [
+    ['7f3k', '7f3k'],
+    ['7F3K', '7f3k'],
+    ['0000', '0000'],
+    ['ILOU', 'ilou'],
+  ] as const) {
+    assert.equal(valueOf(parseLastCharacters(text)), canonical);
+  }
+  const refused: readonly unknown[] = [
+    '', '7f3', '7f3k5', ' 7f3k', '7f3k ', '7f3k\n', '7f-3k', '7f 3', '7f3%', '____', 'äöüß', '\u212aelv', '１２３４', '😀😀',
+    7_331, null, undefined, true, ['7f3k'], {},
+  ]; // prettier-ignore
+  for (const value of refused) {
+    await t.test(show(value), () => {
+      assert.equal(refusalOf(parseLastCharacters(value)), 'must be exactly 4 letters or digits');
+      if (typeof value === 'string') assert.doesNotMatch(value, new RegExp(lastCharactersPattern));
+    });
+  }
+});

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import test, { type TestContext } from 'node:test';
+import { ConfigError, isLoopback, limits, readConfig, readDatabaseConfig } from '../../src/config.ts';
+import { show } from './samples.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What is wrong with an environment; fails if nothing is. */
+function problemsOf(environment: Environment): readonly string[] {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.problems;
+  }
+  return assert.fail('nothing was refused');
+}
+
+function fileOf(t: TestContext, content: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'largesse-config-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'secret');
+  writeFileSync(path, content);
+  return path;
+}
+
+test('with nothing set, the service listens to this machine only, on port 3000', () => {
+  assert.deepEqual(readConfig({}), {
+    databaseFile: resolve('data/largesse.db'),
+    keysFile: resolve('data/largesse.keys.json'),
+    port: 3000,
+    host: '127.0.0.1',
+    isLoopback: true,
+    isProduction: false,
+    basePath: '',
+    logLevel: 'info',
+    rateLimit: { perSecond: 500, burst: 1_000 },
+    trustedProxies: [],
+    metricsToken: null,
+    limits,
+  });
+});
+
+test('an empty variable counts as absent', () => {
+  const names = [
+    'PORT', 'HOST', 'BASE_PATH', 'LOG_LEVEL', 'RATE_LIMIT', 'TRUSTED_PROXIES', 'METRICS_TOKEN', 'METRICS_TOKEN_FILE', 'DATABASE_URL',
+    'KEYS_FILE', 'NODE_ENV',
+  ]; // prettier-ignore
+  assert.deepEqual(readConfig(Object.fromEntries(names.map((name) => [name, '']))), readConfig({}));
+});
+
+test('nobody can change a configuration', () => {
+  assert.ok(Object.isFrozen(readConfig({})));
+  assert.ok(Object.isFrozen(readDatabaseConfig({})));
+  assert.ok(Object.isFrozen(limits));
+});
+
+test('everything that could grow has a maximum', () => {
+  assert.equal(limits.bodyBytesMax, 64 * 1024);
+  for (const [name, limit] of Object.entries(limits)) {
+    assert.ok(Number.isSafeInteger(limit) && limit > 0, name);
+  }
+});
+
+test('all problems are told together, each with its variable and what that takes', () => {
+  const problems = problemsOf({
+    DATABASE_URL: 'sqlite:x',
+    PORT: 'http',
+    HOST: 'a b',
+    BASE_PATH: 'apps',
+    LOG_LEVEL: 'loud',
+    RATE_LIMIT: 'fast',
+    TRUSTED_PROXIES: 'me',
+    METRICS_TOKEN: 'short',
+  });
+  const takes = {
+    DATABASE_URL: 'the file of the embedded database, such as file:./data/largesse.db',
+    PORT: 'a port from 0 (any free one) to 65535',
+    HOST: 'an address or host name, such as 127.0.0.1 or 0.0.0.0',
+    BASE_PATH: 'a path such as /apps/gcf/api, of letters, digits and -._~',
+    LOG_LEVEL: 'one of trace, debug, info, warn, error, fatal, silent',
+    RATE_LIMIT: 'requests per second and burst, such as 50/100, or off',
+    TRUSTED_PROXIES: 'addresses or networks separated by commas, such as 10.0.0.0/8,::1',
+    METRICS_TOKEN: 'a secret of at least 16 characters',
+  };
+  for (const [name, words] of Object.entries(takes)) {
+    const told = problems.filter(
+      (problem) => problem.startsWith(name) && problem.endsWith(`: takes ${words}`),
+    );
+    assert.equal(told.length, 1, name);
+  }
+  assert.equal(problems.length, Object.keys(takes).length);
+  const error = new ConfigError(problems);
+  for (const problem of problems) assert.ok(error.message.includes(problem));
+});
+
+/** What a variable's texts are read as, and which texts it refuses. */
+function judge(
+  name: string,
+  read: (environment: Environment) => unknown,
+  {
+    accepted,
+    refused,
+  }: { readonly accepted: readonly (readonly [string, unknown])[]; readonly refused: readonly string[] },
+): void {
+  test(`${name} is read`, async (t) => {
+    for (const [text, value] of accepted) {
+      await t.test(show(text), () => assert.deepEqual(read({ [name]: text }), value));
+    }
+  });
+  test(`${name} refuses what it does not take`, async (t) => {
+    for (const text of refused) {
+      await t.test(show(text), () => {
+        const [problem = '', ...others] = problemsOf({ [name]: text });
+        assert.ok(problem.startsWith(name) && problem.includes(': takes '), problem);
+        assert.deepEqual(others, []);
+      });
+    }
+  });
+}
+
+judge('PORT', (environment) => readConfig(environment).port, {
+  accepted: [['0', 0], ['80', 80], ['3000', 3000], ['65535', 65_535], ['00080', 80]],
+  refused: ['65536', '99999', '-1', '+80', '80.5', '1e3', '0x50', ' 80', '80 ', 'http', '123456', '８０', '80\n'],
+}); // prettier-ignore
+
+judge('HOST', (environment) => readConfig(environment).host, {
+  accepted: [['0.0.0.0', '0.0.0.0'], ['::1', '::1'], ['::', '::'], ['localhost', 'localhost'], ['gifts.example', 'gifts.example'], ['10.0.0.7', '10.0.0.7']],
+  refused: ['a b', 'http://localhost', 'localhost:3000', '/tmp/socket', '[::1]', 'host_name', 'hôte'],
+}); // prettier-ignore
+
+judge('BASE_PATH', (environment) => readConfig(environment).basePath, {
+  accepted: [['/', ''], ['/apps/gcf/api', '/apps/gcf/api'], ['/apps/gcf/api/', '/apps/gcf/api'], ['/a', '/a'], ['/a.b/-._~/A9', '/a.b/-._~/A9'], ['/.well-known', '/.well-known'], ['/...', '/...']],
+  refused: ['apps', 'apps/gcf', '//', '//apps', '/apps//api', '/apps//', '/..', '/.', '/apps/../api', '/apps/./api', '/a b', '/a?b', '/a#b', '/%20', '/é', '/a\\b', '/:id', '/*', 'http://x/y', '/a\n'],
+}); // prettier-ignore
+
+judge('LOG_LEVEL', (environment) => readConfig(environment).logLevel, {
+  accepted: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map(
+    (level) => [level, level] as const,
+  ),
+  refused: ['INFO', 'verbose', 'warning', ' info', '30', '__proto__'],
+});
+
+judge('RATE_LIMIT', (environment) => readConfig(environment).rateLimit, {
+  accepted: [
+    ['off', null], ['50/100', { perSecond: 50, burst: 100 }], ['50', { perSecond: 50, burst: 100 }], ['0.5', { perSecond: 0.5, burst: 1 }],
+    ['0.1', { perSecond: 0.1, burst: 1 }], ['0.7/3', { perSecond: 0.7, burst: 3 }], ['1.001', { perSecond: 1.001, burst: 3 }],
+    ['1/1', { perSecond: 1, burst: 1 }], ['50:100', { perSecond: 50, burst: 100 }], ['50, 100', { perSecond: 50, burst: 100 }],
+    ['999999/999999', { perSecond: 999_999, burst: 999_999 }],
+  ],
+  refused: ['0', '0/5', '0.000', '5/0', '-5', '5/-1', '1e3', 'on', 'OFF', '5/', '/5', '5/5/5', '5/1.5', '0.0001', '1000000', '5/1000000', ' 5', 'Infinity', 'NaN', '5\n'],
+}); // prettier-ignore
+
+judge('TRUSTED_PROXIES', (environment) => readConfig(environment).trustedProxies, {
+  accepted: [
+    ['10.0.0.1', ['10.0.0.1']], ['10.0.0.0/8, ::1 ,fd00::/8', ['10.0.0.0/8', '::1', 'fd00::/8']], ['0.0.0.0/0', ['0.0.0.0/0']],
+    ['10.0.0.1/32', ['10.0.0.1/32']], ['::/128', ['::/128']],
+  ],
+  refused: ['true', '*', 'localhost', '10.0.0', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/-1', '10.0.0.0/8/8', '10.0.0.1,', ',', '10.0.0.256', '10.0.0.0/a', '10.0.0.1;10.0.0.2', '10.0.0.0/1e1'],
+}); // prettier-ignore
+
+judge('DATABASE_URL', (environment) => readDatabaseConfig(environment).databaseFile, {
+  accepted: [
+    ['file:./data/x.db', resolve('data/x.db')], ['file:x.db', resolve('x.db')], ['file:/var/lib/x.db', '/var/lib/x.db'],
+    ['file:///var/lib/x.db', '/var/lib/x.db'], ['file:///var/lib/a%20b.db', '/var/lib/a b.db'],
+  ],
+  refused: [
+    'x.db', '/var/lib/x.db', 'file:', 'file://', 'file:x.db?mode=ro', 'file:x.db#a', 'file:data/', 'file://host/x.db', 'sqlite:x.db', 'mysql://h/d',
+    'FILE:x.db', ':memory:', 'file:///a%zz', 'file:///a%2Fb.db',
+  ],
+}); // prettier-ignore
+
+test('the key file lies beside the database, unless it is named', () => {
+  const read = (environment: Environment): string => readDatabaseConfig(environment).keysFile;
+  assert.equal(read({ DATABASE_URL: 'file:/var/lib/x.db' }), '/var/lib/largesse.keys.json');
+  assert.equal(read({ DATABASE_URL: 'file:/var/lib/x.db', KEYS_FILE: '/run/keys.json' }), '/run/keys.json');
+  assert.equal(read({ KEYS_FILE: 'keys.json' }), resolve('keys.json'));
+});
+
+test('commands that only need the database are not stopped by other variables', () => {
+  assert.equal(readDatabaseConfig({ PORT: 'x', DATABASE_URL: 'file:/x.db' }).databaseFile, '/x.db');
+  assert.throws(() => readDatabaseConfig({ DATABASE_URL: 'x' }), ConfigError);
+});
+
+test('production is what NODE_ENV says, to the letter', () => {
+  assert.equal(readConfig({ NODE_ENV: 'production' }).isProduction, true);
+  for (const value of ['Production', 'prod', 'development', 'production ']) {
+    assert.equal(readConfig({ NODE_ENV: value }).isProduction, false);
+  }
+});
+
+test('a secret comes from its variable or from a file, and never shows', (t) => {
+  const read = (environment: Environment) => readConfig(environment).metricsToken;
+  assert.equal(read({ METRICS_TOKEN: '0123456789abcdef' })?.reveal(), '0123456789abcdef');
+  assert.equal(read({ METRICS_TOKEN_FILE: fileOf(t, ' 0123456789abcdef\n') })?.reveal(), '0123456789abcdef');
+  assert.equal(read({ METRICS_TOKEN_FILE: fileOf(t, '\n') }), null);
+  assert.ok(!JSON.stringify(readConfig({ METRICS_TOKEN: '0123456789abcdef' })).includes('0123456789'));
+});
+
+test('a secret that is too short, twice there, or in a file that cannot be read is refused, unseen', (t) => {
+  assert.deepEqual(problemsOf({ METRICS_TOKEN: '0123456789abcde' }), [
+    'METRICS_TOKEN: takes a secret of at least 16 characters',
+  ]);
+  assert.deepEqual(problemsOf({ METRICS_TOKEN_FILE: fileOf(t, '0123456789abcde\n') }), [
+    'METRICS_TOKEN: takes a secret of at least 16 characters',
+  ]);
+  const file = fileOf(t, '0123456789abcdef');
+  assert.deepEqual(problemsOf({ METRICS_TOKEN: 'fedcba9876543210', METRICS_TOKEN_FILE: file }), [
+    'METRICS_TOKEN and METRICS_TOKEN_FILE: only one of them may be set',
+  ]);
+  assert.deepEqual(problemsOf({ METRICS_TOKEN_FILE: '/nowhere/secret' }), [
+    'METRICS_TOKEN_FILE=/nowhere/secret: takes the path of a file that can be read',
+  ]);
+});
+
+test('a database address with a password in it is refused without showing the password', () => {
+  const [problem = '', ...others] = problemsOf({
+    DATABASE_URL: 'postgres://largesse:hush-hush@db.example/gifts',
+  });
+  assert.ok(problem.startsWith('DATABASE_URL') && !problem.includes('hush-hush'), problem);
+  assert.deepEqual(others, []);
+});
+
+test('only this machine reaches a loopback address', async (t) => {
+  const inside = ['127.0.0.1', '127.1.2.3', '127.255.255.255', '::1', '[::1]', 'localhost', 'LOCALHOST'];
+  const outside = [
+    '', '0.0.0.0', '::', '[::]', '10.0.0.1', '128.0.0.1', '1.127.0.0', '127.0.0.1.evil.example', '127.evil.example', 'localhost.evil.example',
+    'evil.localhost.example', '127', '127.1', '2130706433', '0x7f.0.0.1', '::2', '[::1', '::1]', ' localhost', 'localhost:3000', '169.254.1.1',
+  ]; // prettier-ignore
+  for (const host of inside) {
+    await t.test(`${host} is one`, () => assert.equal(isLoopback(host), true));
+  }
+  for (const host of outside) {
+    await t.test(`${show(host)} is none`, () => assert.equal(isLoopback(host), false));
+  }
+  assert.equal(readConfig({ HOST: 'localhost' }).isLoopback, true);
+  assert.equal(readConfig({ HOST: '0.0.0.0' }).isLoopback, false);
+});

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import { systemChance, systemClock } from '../../src/clock-and-chance.ts';
+
+const epoch = Date.UTC(2025, 0, 1);
+const now = Date.UTC(2026, 6, 1, 12);
+
+test('later ids are larger, whatever the clock does, and all are integers below 2^53', () => {
+  const moves = fc.array(fc.constantFrom(0, 0, 0, 0, 1, 5, 1_000, -1, -5_000), { maxLength: 200 });
+  fc.assert(
+    fc.property(fc.integer({ min: epoch, max: Date.UTC(2094, 0) }), moves, (from, steps) => {
+      let time = from;
+      const chance = systemChance({ now: () => time });
+      let last = 0;
+      for (const step of steps) {
+        time += step;
+        const id = chance.id();
+        assert.ok(Number.isSafeInteger(id) && id > last, `${id} after ${last}`);
+        last = id;
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('ids last until 2094', () => {
+  const last = epoch + 2 ** 41 - 1;
+  assert.equal(new Date(last).getUTCFullYear(), 2094);
+  const id = systemChance({ now: () => last }).id();
+  assert.ok(Number.isSafeInteger(id) && id > 0);
+});
+
+test('an id tells when it was made, to the millisecond', () => {
+  for (const time of [epoch + 1, now, now + 1, Date.UTC(2093, 5, 1)]) {
+    const id = systemChance({ now: () => time }).id();
+    assert.equal(Math.floor(id / 4_096), time - epoch);
+  }
+});
+
+test('the ids of different processes at one instant differ by chance', () => {
+  const ids = Array.from(
+    { length: 4_000 },
+    () => systemChance({ now: () => now }).id() - (now - epoch) * 4_096,
+  );
+  assert.ok(Math.min(...ids) >= 0 && Math.max(...ids) <= 4_095);
+  // Of 4,000 draws from 4,096 some 2,550 are different; a fifth of the range is missed as good as never.
+  assert.ok(new Set(ids).size > 2_300, `only ${new Set(ids).size} different ones`);
+  for (const fifth of [0, 1, 2, 3, 4]) {
+    const count = ids.filter((id) => Math.floor(id / 820) === fifth).length;
+    assert.ok(count > 640 && count < 960, `${count} of 4,000 in one fifth`);
+  }
+});
+
+test('ids of one burst lie 1 to 32 apart, so that their distance counts nothing', () => {
+  // Seen from a clock that stands still, every id after the first few comes from a step.
+  const chance = systemChance({ now: () => now });
+  const ids = Array.from({ length: 20_000 }, () => chance.id()).slice(5_000);
+  const steps = ids.slice(1).map((id, index) => id - (ids[index] ?? 0));
+  assert.deepEqual([Math.min(...steps), Math.max(...steps)], [1, 32]);
+  assert.equal(new Set(steps).size, 32);
+  const mean = steps.reduce((sum, step) => sum + step, 0) / steps.length;
+  assert.ok(Math.abs(mean - 16.5) < 0.5, `steps of ${mean} on average`);
+});
+
+test('before the first day of ids, they are positive all the same', () => {
+  const chance = systemChance({ now: () => 0 });
+  const ids = Array.from({ length: 100 }, () => chance.id());
+  assert.ok(ids.every((id, index) => id > (ids[index - 1] ?? 0)));
+});
+
+test('random bytes are as many as were asked for, and other ones each time', () => {
+  const chance = systemChance(systemClock);
+  for (const length of [0, 1, 12, 32, 5_000]) assert.equal(chance.bytes(length).length, length);
+  assert.notDeepEqual(chance.bytes(16), chance.bytes(16));
+  // Of 20,000 bytes each value comes up about 78 times.
+  assert.equal(new Set(chance.bytes(20_000)).size, 256);
+});
+
+test('request ids are random UUIDs', () => {
+  const chance = systemChance(systemClock);
+  const ids = Array.from({ length: 100 }, () => chance.requestId());
+  assert.equal(new Set(ids).size, 100);
+  for (const id of ids)
+    assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+});
+
+test('the system’s clock gives whole milliseconds of now', () => {
+  const before = Date.now();
+  const time = systemClock.now();
+  assert.ok(Number.isInteger(time) && time >= before && time <= Date.now());
+});

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import {
+  adjustmentOf,
+  canonicalContent,
+  chainStart,
+  effectOf,
+  issueOf,
+  systemAccounts,
+  type Transfer,
+} from '../../src/domain/ledger.ts';
+import { amount } from './samples.ts';
+
+const transfer: Transfer = {
+  storeId: 17,
+  cardId: 244_212_357_349,
+  sequence: 2,
+  id: 244_212_357_350,
+  kind: 'adjustment',
+  amount: amount(1_500n),
+  debit: 'card',
+  credit: 'adjustments',
+  balanceAfter: amount(1_000n),
+  actor: 'api_client:7',
+  reference: null,
+  note: null,
+  reverses: null,
+  createdAt: 1_755_261_458_999,
+};
+
+test('an issue moves the value from sales to the card', () => {
+  assert.deepEqual(issueOf(amount(2_500n)), {
+    kind: 'issue',
+    amount: amount(2_500n),
+    debit: 'sales',
+    credit: 'card',
+  });
+  assert.equal(effectOf(issueOf(amount(2_500n))), 2_500n);
+});
+
+test('an adjustment upwards credits the card, one downwards debits it', () => {
+  assert.deepEqual(adjustmentOf(amount(1_000n), amount(2_500n)), {
+    kind: 'adjustment',
+    amount: amount(1_500n),
+    debit: 'adjustments',
+    credit: 'card',
+  });
+  assert.deepEqual(adjustmentOf(amount(2_500n), amount(1_000n)), {
+    kind: 'adjustment',
+    amount: amount(1_500n),
+    debit: 'card',
+    credit: 'adjustments',
+  });
+});
+
+test('an adjustment by nothing, or into another currency, is no adjustment', () => {
+  assert.throws(() => adjustmentOf(amount(5n), amount(5n)), RangeError);
+  assert.throws(() => adjustmentOf(amount(0n), amount(0n)), RangeError);
+  assert.throws(() => adjustmentOf(amount(5n, 'USD'), amount(6n, 'EUR')), RangeError);
+});
+
+test('an adjustment brings any balance to any target, by a positive amount between two accounts', () => {
+  const balances = fc.bigInt({ min: 0n, max: 10n ** 16n });
+  fc.assert(
+    fc.property(balances, balances, (balance, target) => {
+      fc.pre(balance !== target);
+      const movement = adjustmentOf(amount(balance, 'KWD'), amount(target, 'KWD'));
+      assert.equal(balance + effectOf(movement), target);
+      assert.ok(movement.amount.minor > 0n);
+      assert.equal(movement.amount.currency.code, 'KWD');
+      assert.notEqual(movement.debit, movement.credit);
+      assert.ok([movement.debit, movement.credit].includes('card'));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test('only crediting the card raises its balance', () => {
+  assert.equal(effectOf({ amount: amount(7n), credit: 'card' }), 7n);
+  for (const credit of systemAccounts) assert.equal(effectOf({ amount: amount(7n), credit }), -7n);
+});
+
+test('a chain starts from 32 zero bytes', () => {
+  assert.deepEqual(
+    [...chainStart],
+    Array.from({ length: 32 }, () => 0),
+  );
+});
+
+test('the canonical content is what every chain there is was made of', () => {
+  assert.equal(
+    canonicalContent(transfer),
+    '[17,244212357349,2,244212357350,"adjustment","15.00","USD","card","adjustments","10.00","api_client:7",null,null,null,1755261458999]',
+  );
+  assert.equal(
+    canonicalContent({
+      ...transfer,
+      kind: 'issue',
+      amount: amount(5n, 'JPY'),
+      balanceAfter: amount(5n, 'JPY'),
+      debit: 'sales',
+      credit: 'card',
+      reference: 'order "7"',
+      note: 'é\n',
+      reverses: 9,
+    }),
+    '[17,244212357349,2,244212357350,"issue","5","JPY","sales","card","5","api_client:7","order \\"7\\"","é\\n",9,1755261458999]',
+  );
+});
+
+test('every field of a transfer counts in its content', async (t) => {
+  const others: Transfer = {
+    storeId: 18,
+    cardId: 244_212_357_348,
+    sequence: 3,
+    id: 244_212_357_351,
+    kind: 'issue',
+    amount: amount(1_501n),
+    debit: 'sales',
+    credit: 'card',
+    balanceAfter: amount(1_001n),
+    actor: 'api_client:8',
+    reference: '',
+    note: '',
+    reverses: 0,
+    createdAt: 1_755_261_459_000,
+  };
+  for (const [field, value] of Object.entries(others)) {
+    await t.test(field, () => {
+      const edited: Transfer = { ...transfer, [field]: value };
+      assert.notEqual(canonicalContent(edited), canonicalContent(transfer));
+    });
+  }
+  await t.test('the currency', () =>
+    assert.notEqual(
+      canonicalContent({ ...transfer, amount: amount(1_500n, 'EUR') }),
+      canonicalContent(transfer),
+    ),
+  );
+});
+
+test('no two different transfers read alike', () => {
+  const text = fc.option(fc.constantFrom('', 'null', ',', '","', 'a', 'a","b', '1', '\\'), { nil: null });
+  const small = fc.integer({ min: 1, max: 12 });
+  const any = fc.record({
+    storeId: small,
+    cardId: small,
+    sequence: small,
+    id: small,
+    kind: fc.constantFrom('issue', 'adjustment'),
+    amount: fc
+      .tuple(fc.bigInt({ min: 1n, max: 12n }), fc.constantFrom('USD', 'JPY', 'KWD'))
+      .map(([minor, code]) => amount(minor, code)),
+    debit: fc.constantFrom('card', ...systemAccounts),
+    credit: fc.constantFrom('card', ...systemAccounts),
+    balanceAfter: fc.bigInt({ min: 0n, max: 12n }).map((minor) => amount(minor)),
+    actor: fc.constantFrom('a', '","', 'development'),
+    reference: text,
+    note: text,
+    reverses: fc.option(small, { nil: null }),
+    createdAt: small,
+  }) satisfies fc.Arbitrary<Transfer>;
+  // Two transfers that differ in a few fields at most, as an edited one would.
+  const pair = fc.tuple(any, any, fc.subarray(Object.keys(transfer), { maxLength: 3 })).map(
+    ([left, right, fields]) =>
+      [
+        left,
+        {
+          ...left,
+          ...Object.fromEntries(Object.entries(right).filter(([field]) => fields.includes(field))),
+        },
+      ] as const,
+  );
+  fc.assert(
+    fc.property(pair, ([left, right]) => {
+      const same = JSON.stringify(left, plain) === JSON.stringify(right, plain);
+      assert.equal(canonicalContent(left) === canonicalContent(right), same);
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+/** JSON has no bigint. The currency of a balance is the one of the amount. */
+function plain(key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  return key === 'balanceAfter' ? String((value as Transfer['balanceAfter']).minor) : value;
+}

@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import { Compile } from 'typebox/compile';
+import { currencyOf } from '../../src/domain/currency.ts';
+import { parseDay } from '../../src/domain/day.ts';
+import { InexactNumber } from '../../src/domain/money.ts';
+import type { Parsed } from '../../src/domain/parsed.ts';
+import type { Store } from '../../src/domain/store.ts';
+import * as parameters from '../../src/http/parameters.ts';
+import type { Parameter, Reading } from '../../src/http/parameters.ts';
+import { amount, anyCurrency, anyUnits, refusalOf, show, storeWith, valueOf } from './samples.ts';
+
+const noon = Date.UTC(2026, 5, 15, 12);
+
+function reading(given: Partial<Reading> & { readonly store?: Store } = {}): Reading {
+  return { store: storeWith(), now: noon, isForm: false, ...given };
+}
+
+const { required, ...declared } = parameters;
+const all: Readonly<Record<string, Parameter<unknown>>> = declared;
+
+/** Values such as clients send, good and nearly good, for every kind of parameter. */
+const anySent = fc.oneof(
+  { arbitrary: fc.jsonValue(), weight: 1 },
+  { arbitrary: anyUnits, weight: 1 },
+  {
+    arbitrary: fc.oneof(
+      fc.stringMatching(/^[-+ 0]?[0-9]{0,14}[.,]?[0-9]{0,5}$/),
+      fc.stringMatching(/^(?:0|[1-9][0-9]{0,11})(?:\.[0-9]{1,4})?$/),
+      fc.double(),
+      fc.integer({ min: -3, max: 3_000 }),
+      fc.constantFrom(
+        0,
+        -0,
+        0.01,
+        4.005,
+        25,
+        1e12,
+        1e21,
+        999_999_999_999.99,
+        new InexactNumber('4.9999999999999999999'),
+      ),
+    ),
+    weight: 4,
+  },
+  {
+    arbitrary: fc.oneof(
+      fc.stringMatching(/^20[0-9]{2}-[01][0-9]-[0-3][0-9]$/),
+      fc.constantFrom('2026-06-14', '2026-06-15', '2026-06-16', '2026-02-30', '9999-12-31', '0000-01-01'),
+    ),
+    weight: 2,
+  },
+  {
+    arbitrary: fc.oneof(
+      fc.emailAddress(),
+      fc.emailAddress().map((address) => ` ${address.toUpperCase()}\t`),
+      fc.stringMatching(/^"[ -!#-[\]-~]{0,12}"@example\.com$/),
+    ),
+    weight: 2,
+  },
+  {
+    arbitrary: fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string({ unit: 'grapheme' }),
+      fc
+        .tuple(
+          fc.constantFrom('a', '😀', 'e\u0301', '👩‍👩‍👧', '\u200d', '\n', '한'),
+          fc.integer({ min: 1_240, max: 5_002 }),
+        )
+        .map(([unit, count]) => unit.repeat(count)),
+    ),
+    weight: 2,
+  },
+  { arbitrary: fc.stringMatching(/^[ -]{0,2}(?:[0-9A-Za-z][ -]{0,2}){3,22}$/), weight: 2 },
+  { arbitrary: fc.stringMatching(/^[0-9A-Za-z]{3,5}$/), weight: 1 },
+  {
+    arbitrary: fc.constantFrom(
+      null,
+      true,
+      false,
+      'true',
+      'false',
+      '1',
+      '0',
+      '',
+      'USD',
+      'usd',
+      'JPY',
+      undefined,
+    ),
+    weight: 2,
+  },
+);
+
+test('there is a parameter of every kind to look at', () => {
+  assert.deepEqual(Object.keys(all).toSorted(), [
+    'balance', 'code', 'currency', 'disable', 'email', 'expiresOn', 'expiresOnOrLater', 'initialValue', 'message', 'note',
+    'recipientEmail', 'searchedCharacters', 'searchedEmail',
+  ]); // prettier-ignore
+  assert.equal(required, 'is required');
+});
+
+for (const [name, parameter] of Object.entries(all)) {
+  test(`${name}: whatever is accepted, the published schema accepts too`, () => {
+    const published = Compile(parameter.schema);
+    let accepted = 0;
+    fc.assert(
+      fc.property(anySent, anyCurrency, fc.boolean(), (sent, currency, isForm) => {
+        const parsed = parameter.read(sent, reading({ store: storeWith({ currency }), isForm }));
+        if (parsed.ok) {
+          accepted += 1;
+          assert.ok(published.Check(sent), `the schema refuses ${show(sent)}`);
+        } else {
+          // The reading accepted what the schema would not: then the documentation is wrong, not the caller.
+          assert.notEqual(parsed.refusal, 'is not of the documented form', show(sent));
+          assert.match(parsed.refusal, /^(?:must|is) \S/);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+    assert.ok(accepted >= 10, `only ${accepted} of the values were good ones`);
+  });
+
+  test(`${name}: its examples are accepted, by the schema and by the reading`, () => {
+    const { examples, description } = parameter.schema as {
+      readonly examples?: unknown[];
+      readonly description?: string;
+    };
+    assert.ok(examples && examples.length > 0);
+    assert.ok(description);
+    for (const example of examples) {
+      assert.ok(Compile(parameter.schema).Check(example));
+      assert.ok(parameter.read(example, reading()).ok, show(example));
+    }
+  });
+}
+
+test('only the value of a new card and both parameters of a search are required', () => {
+  const isRequired = Object.entries(all).filter(([, parameter]) => parameter.isRequired);
+  assert.deepEqual(isRequired.map(([name]) => name).toSorted(), [
+    'initialValue',
+    'searchedCharacters',
+    'searchedEmail',
+  ]);
+});
+
+test('an amount is taken by its value and refused in words that follow its name', () => {
+  const { initialValue, balance } = parameters;
+  for (const value of [15, '15', '15.0', '15.00', 1.5e1]) {
+    assert.deepEqual(valueOf(initialValue.read(value, reading())), amount(1_500n));
+    assert.deepEqual(valueOf(balance.read(value, reading())), amount(1_500n));
+  }
+  const refused = ['1e3', '+5', ' 5', '1,00', '0x10', 'NaN', '.5', '5.', '05', 4.005, '4.005', '', true, [], {}, 1e12, -1, new InexactNumber('4.9999999999999999999')]; // prettier-ignore
+  for (const value of refused) {
+    assert.equal(initialValue.read(value, reading()).ok, false, show(value));
+    assert.equal(balance.read(value, reading()).ok, false, show(value));
+  }
+  assert.equal(refusalOf(initialValue.read(0, reading())), 'must be greater than 0');
+  assert.equal(refusalOf(initialValue.read('0.00', reading())), 'must be greater than 0');
+  assert.deepEqual(valueOf(balance.read(0, reading())), amount(0n));
+  assert.equal(refusalOf(balance.read(-1, reading())), 'must be at least 0');
+  for (const parameter of [initialValue, balance]) {
+    assert.equal(refusalOf(parameter.read(null, reading())), 'is required');
+  }
+});
+
+test('an amount is in the store’s currency, with its decimals', () => {
+  const yen = reading({ store: storeWith({ currency: currencyOf('JPY') }) });
+  const dinar = reading({ store: storeWith({ currency: currencyOf('KWD') }) });
+  assert.deepEqual(valueOf(parameters.initialValue.read('15', yen)), amount(15n, 'JPY'));
+  assert.equal(
+    refusalOf(parameters.initialValue.read('15.0', yen)),
+    'must be a whole number: JPY has no decimals',
+  );
+  assert.deepEqual(valueOf(parameters.balance.read('1.005', dinar)), amount(1_005n, 'KWD'));
+});
+
+test('an amount may reach the store’s own limit and not exceed it', () => {
+  const limited = reading({ store: storeWith({ issueLimit: amount(50_000n) }) });
+  for (const parameter of [parameters.initialValue, parameters.balance]) {
+    assert.deepEqual(valueOf(parameter.read('500', limited)), amount(50_000n));
+    assert.equal(
+      refusalOf(parameter.read('500.01', limited)),
+      'must be at most 500.00, the store’s limit'.replace('’', "'"),
+    );
+    assert.equal(
+      refusalOf(parameter.read(999_999_999_999, limited)),
+      "must be at most 500.00, the store's limit",
+    );
+    assert.deepEqual(valueOf(parameter.read('500.01', reading())), amount(50_001n));
+  }
+});
+
+test('a new card expires today or later, as the store’s time zone has it', async (t) => {
+  const cases: readonly (readonly [zone: string, now: string, today: string, yesterday: string])[] = [
+    ['UTC', '2026-06-14T23:59:59.999Z', '2026-06-14', '2026-06-13'],
+    ['UTC', '2026-06-15T00:00:00.000Z', '2026-06-15', '2026-06-14'],
+    ['Pacific/Kiritimati', '2026-06-15T09:59:59.999Z', '2026-06-15', '2026-06-14'],
+    ['Pacific/Kiritimati', '2026-06-15T10:00:00.000Z', '2026-06-16', '2026-06-15'],
+    ['America/New_York', '2026-06-15T03:59:59.999Z', '2026-06-14', '2026-06-13'],
+    ['America/New_York', '2026-06-15T04:00:00.000Z', '2026-06-15', '2026-06-14'],
+    // The nights in which daylight saving starts and ends.
+    ['America/New_York', '2026-03-08T04:59:59.999Z', '2026-03-07', '2026-03-06'],
+    ['America/New_York', '2026-03-08T05:00:00.000Z', '2026-03-08', '2026-03-07'],
+    ['America/New_York', '2026-03-09T03:59:59.999Z', '2026-03-08', '2026-03-07'],
+    ['America/New_York', '2026-11-02T04:59:59.999Z', '2026-11-01', '2026-10-31'],
+    ['America/New_York', '2026-11-02T05:00:00.000Z', '2026-11-02', '2026-11-01'],
+  ];
+  for (const [timeZone, now, today, yesterday] of cases) {
+    await t.test(`${timeZone} ${now}`, () => {
+      const at = reading({ store: storeWith({ timeZone }), now: Date.parse(now) });
+      assert.equal(valueOf(parameters.expiresOnOrLater.read(today, at)), today);
+      assert.equal(refusalOf(parameters.expiresOnOrLater.read(yesterday, at)), 'must be today or later');
+    });
+  }
+});
+
+test('an update sets any day that exists, a past one too, and null for never', () => {
+  for (const parameter of [parameters.expiresOn, parameters.expiresOnOrLater]) {
+    assert.equal(valueOf(parameter.read(null, reading())), null);
+    assert.equal(valueOf(parameter.read('9999-12-31', reading())), '9999-12-31');
+    assert.equal(refusalOf(parameter.read('2027-02-29', reading())), 'must be a day that exists');
+    assert.equal(refusalOf(parameter.read('tomorrow', reading())), 'must be a date in the form YYYY-MM-DD');
+    assert.equal(refusalOf(parameter.read(20_270_101, reading())), 'must be a date in the form YYYY-MM-DD');
+    assert.equal(refusalOf(parameter.read('', reading())), 'must be a date in the form YYYY-MM-DD');
+  }
+  assert.equal(valueOf(parameters.expiresOn.read('2001-01-01', reading())), '2001-01-01');
+  assert.equal(
+    refusalOf(parameters.expiresOnOrLater.read('2001-01-01', reading())),
+    'must be today or later',
+  );
+  fc.assert(
+    fc.property(fc.stringMatching(/^20[0-9]{2}-[01][0-9]-[0-3][0-9]$/), (day) => {
+      assert.deepEqual(parameters.expiresOn.read(day, reading()), parseDay(day));
+    }),
+  );
+});
+
+test('addresses, texts and codes are none when they are null', () => {
+  const { email, recipientEmail, note, message, code } = parameters;
+  for (const parameter of [email, recipientEmail, note, message, code]) {
+    assert.equal(valueOf<unknown>(parameter.read(null, reading())), null);
+  }
+  for (const parameter of [note, message]) assert.equal(valueOf(parameter.read('', reading())), null);
+  for (const parameter of [email, recipientEmail, code])
+    assert.equal(parameter.read('', reading()).ok, false);
+  for (const parameter of [email, recipientEmail]) {
+    assert.deepEqual(valueOf(parameter.read(' Ada@Example.com', reading())), {
+      address: 'Ada@Example.com',
+      key: 'ada@example.com',
+    });
+  }
+  assert.equal(valueOf(code.read('SPRING-2031-0001', reading()))?.reveal(), 'spring20310001');
+});
+
+test('a search takes neither null nor nothing', () => {
+  assert.equal(parameters.searchedEmail.read(null, reading()).ok, false);
+  assert.equal(parameters.searchedCharacters.read(null, reading()).ok, false);
+  assert.equal(parameters.searchedEmail.read('', reading()).ok, false);
+  assert.equal(valueOf(parameters.searchedCharacters.read('7F3K', reading())), '7f3k');
+  assert.equal(valueOf(parameters.searchedEmail.read('ADA@example.com', reading())).key, 'ada@example.com');
+});
+
+test('disable is a boolean in JSON, and true, false, 1 or 0 as text in a form', async (t) => {
+  const isAccepted = (value: unknown, isForm: boolean): Parsed<boolean> =>
+    parameters.disable.read(value, reading({ isForm }));
+  assert.equal(valueOf(isAccepted(true, false)), true);
+  assert.equal(valueOf(isAccepted(false, false)), false);
+  assert.equal(valueOf(isAccepted('true', true)), true);
+  assert.equal(valueOf(isAccepted('1', true)), true);
+  assert.equal(valueOf(isAccepted('false', true)), false);
+  assert.equal(valueOf(isAccepted('0', true)), false);
+  for (const value of ['true', 'false', '1', '0', 1, 0, null, '', 'yes', [], {}, [true]]) {
+    await t.test(`JSON ${show(value)}`, () =>
+      assert.equal(refusalOf(isAccepted(value, false)), 'must be true or false'),
+    );
+  }
+  for (const value of [
+    'TRUE',
+    'True',
+    'yes',
+    'on',
+    'off',
+    't',
+    '01',
+    '2',
+    '-1',
+    ' true',
+    'null',
+    null,
+    '__proto__',
+  ]) {
+    await t.test(`form ${show(value)}`, () =>
+      assert.equal(refusalOf(isAccepted(value, true)), 'must be true or false'),
+    );
+  }
+});
+
+test('currency can only be the store’s own', () => {
+  const { currency } = parameters;
+  assert.equal(valueOf(currency.read('USD', reading())), null);
+  assert.equal(valueOf(currency.read(null, reading())), null);
+  for (const value of ['EUR', 'usd', ' USD', '', 840, true, ['USD'], {}]) {
+    assert.equal(
+      refusalOf(currency.read(value, reading())),
+      'must be USD, the store’s currency',
+      show(value),
+    );
+  }
+  const yen = reading({ store: storeWith({ currency: currencyOf('JPY') }) });
+  assert.equal(valueOf(currency.read('JPY', yen)), null);
+  assert.equal(refusalOf(currency.read('USD', yen)), 'must be JPY, the store’s currency');
+});

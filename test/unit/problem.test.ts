@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { Fault, type FaultCode } from '../../src/domain/fault.ts';
+import {
+  problemBody,
+  problemContentType,
+  problemHeaders,
+  problemPath,
+  problems,
+} from '../../src/http/problem.ts';
+
+/** What clients were promised: a code never changes its status. */
+const statuses = {
+  'invalid-request': 400,
+  'invalid-body': 400,
+  'invalid-query': 400,
+  'invalid-idempotency-key': 400,
+  unauthenticated: 401,
+  'invalid-signature': 401,
+  'insufficient-scope': 403,
+  'cross-site-request': 403,
+  'not-found': 404,
+  'method-not-allowed': 405,
+  'request-timeout': 408,
+  'idempotency-key-in-use': 409,
+  'precondition-failed': 412,
+  'body-too-large': 413,
+  'unsupported-media-type': 415,
+  'expectation-failed': 417,
+  'invalid-parameter': 422,
+  'idempotency-key-reused': 422,
+  'too-many-requests': 429,
+  'too-many-misses': 429,
+  'headers-too-large': 431,
+  'internal-error': 500,
+  overloaded: 503,
+  unavailable: 503,
+  closing: 503,
+} as const satisfies Record<FaultCode, number>;
+
+const codes = Object.keys(statuses) as (keyof typeof statuses)[];
+
+/** From the registry of RFC 9110. Node still has the older names of 413 and 422. */
+const titles: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  409: 'Conflict',
+  412: 'Precondition Failed',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  417: 'Expectation Failed',
+  422: 'Unprocessable Content',
+  429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+};
+
+const options = { basePath: '/apps/x', requestId: 'r-1' };
+
+test('every code has its status, and no code is without one', () => {
+  assert.deepEqual(
+    Object.fromEntries(Object.entries(problems).map(([code, { status }]) => [code, status])),
+    statuses,
+  );
+});
+
+for (const code of codes) {
+  test(`${code}: type, title, status and words are of one piece`, () => {
+    const body = problemBody(new Fault(code), options);
+    assert.match(code, /^[a-z]+(?:-[a-z]+)*$/);
+    assert.ok(body.type.endsWith(`/${code}`));
+    assert.equal(body.type, `/apps/x/docs/problems/${code}`);
+    assert.equal(problemBody(new Fault(code), { ...options, basePath: '' }).type, problemPath(code));
+    assert.equal(body.status, statuses[code]);
+    assert.equal(body.title, titles[body.status]);
+    assert.equal(body.errors, body.title);
+    assert.match(body.detail, /^[A-Z].*\.$/s);
+    assert.equal(body.detail, problems[code].detail);
+    assert.equal(body.request_id, 'r-1');
+    assert.deepEqual(Object.keys(body), ['type', 'title', 'status', 'detail', 'errors', 'request_id']);
+  });
+}
+
+test('no two codes have the same words', () => {
+  assert.equal(new Set(codes.map((code) => problems[code].detail)).size, codes.length);
+});
+
+test('a fault’s own words and field errors take the place of the general ones', () => {
+  const errors = { initial_value: ['must be greater than 0'] };
+  const body = problemBody(new Fault('invalid-parameter', { detail: 'Just so.', errors }), options);
+  assert.deepEqual(body, {
+    type: '/apps/x/docs/problems/invalid-parameter',
+    title: 'Unprocessable Content',
+    status: 422,
+    detail: 'Just so.',
+    errors,
+    request_id: 'r-1',
+  });
+});
+
+test('an answer tells nothing of a fault’s cause', () => {
+  const fault = new Fault('internal-error', { cause: new Error('secret path /var/lib') });
+  assert.ok(!JSON.stringify([problemBody(fault, options), problemHeaders(fault)]).includes('secret'));
+  assert.equal(problemBody(fault, options).errors, 'Internal Server Error');
+});
+
+test('a field may be called __proto__ and is told like any other', () => {
+  const errors = Object.fromEntries([['__proto__', ['is not a known parameter']]]);
+  const text = JSON.stringify(problemBody(new Fault('invalid-parameter', { errors }), options));
+  assert.ok(text.includes('"errors":{"__proto__":["is not a known parameter"]}'), text);
+});
+
+test('a problem is never stored, and is of its own content type', () => {
+  assert.equal(problemContentType, 'application/problem+json; charset=utf-8');
+  assert.deepEqual(problemHeaders(new Fault('not-found')), {
+    'content-type': problemContentType,
+    'cache-control': 'no-store',
+  });
+});
+
+test('Retry-After stands there exactly when the fault says how long to wait', () => {
+  assert.equal(problemHeaders(new Fault('closing', { retryAfterSeconds: 1 }))['retry-after'], '1');
+  assert.equal(problemHeaders(new Fault('closing', { retryAfterSeconds: 0 }))['retry-after'], '0');
+  assert.ok(!('retry-after' in problemHeaders(new Fault('closing'))));
+});
+
+test('a 401 says which credentials would do, and nothing else does', () => {
+  const challenged = codes.filter((code) => 'www-authenticate' in problemHeaders(new Fault(code)));
+  assert.deepEqual(
+    challenged,
+    codes.filter((code) => statuses[code] === 401),
+  );
+  assert.equal(problemHeaders(new Fault('unauthenticated'))['www-authenticate'], 'Bearer realm="largesse"');
+  assert.match(
+    problemHeaders(new Fault('invalid-signature'))['www-authenticate'] ?? '',
+    /^Bearer .*, AppProxy /,
+  );
+});

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import { rateLimiter } from '../../src/http/rate-limit.ts';
+
+/** A time of today's size: what a double loses of it is lost in production too. */
+const start = Date.UTC(2026, 6, 1, 12);
+
+test('a caller may make a burst at once, and then as many as the rate allows', () => {
+  const limit = rateLimiter({ perSecond: 2, burst: 3 }, 10);
+  const allowed = (now: number): boolean => limit('a', start + now).allowed;
+  assert.deepEqual([0, 0, 0, 0].map(allowed), [true, true, true, false]);
+  assert.deepEqual([499, 500, 500, 999, 1_000, 1_001].map(allowed), [false, true, false, false, true, false]);
+  // Long unseen, a caller has the whole burst again and no more.
+  assert.deepEqual([9_000, 9_000, 9_000, 9_000].map(allowed), [true, true, true, false]);
+});
+
+test('a refused request costs nothing', () => {
+  const limit = rateLimiter({ perSecond: 1, burst: 1 }, 10);
+  assert.equal(limit('a', start).allowed, true);
+  for (let now = 1; now < 1_000; now += 1) assert.equal(limit('a', start + now).allowed, false);
+  assert.equal(limit('a', start + 1_000).allowed, true);
+});
+
+test('callers do not share a limit', () => {
+  const limit = rateLimiter({ perSecond: 1, burst: 1 }, 10);
+  assert.equal(limit('a', start).allowed, true);
+  assert.equal(limit('b', start).allowed, true);
+  assert.equal(limit('a', start).allowed, false);
+  assert.equal(limit('', start).allowed, true);
+});
+
+test('the headers tell what is left, and when everything is back', () => {
+  const limit = rateLimiter({ perSecond: 2, burst: 3 }, 10);
+  const header = (now: number): string | undefined => limit('a', start + now).headers['ratelimit'];
+  assert.equal(limit('b', start).headers['ratelimit-policy'], '"default";q=3;w=2');
+  assert.equal(header(0), '"default";r=2;t=1');
+  assert.equal(header(0), '"default";r=1;t=1');
+  assert.equal(header(0), '"default";r=0;t=2');
+  assert.equal(header(0), '"default";r=0;t=2');
+  assert.equal(header(500), '"default";r=0;t=2');
+  assert.equal(header(1_500), '"default";r=1;t=1');
+  assert.equal(header(9_000), '"default";r=2;t=1');
+});
+
+test('the policy names the burst and the seconds in which it comes back', async (t) => {
+  const cases: readonly (readonly [perSecond: number, burst: number, policy: string])[] = [
+    [500, 1_000, '"default";q=1000;w=2'],
+    [50, 100, '"default";q=100;w=2'],
+    [100, 10, '"default";q=10;w=1'],
+    [0.5, 3, '"default";q=3;w=6'],
+    [2, 3, '"default";q=3;w=2'],
+    [10, 1, '"default";q=1;w=1'],
+  ];
+  for (const [perSecond, burst, policy] of cases) {
+    await t.test(policy, () => {
+      const { headers } = rateLimiter({ perSecond, burst }, 10)('a', start);
+      assert.equal(headers['ratelimit-policy'], policy);
+    });
+  }
+});
+
+test('a refused caller is told the whole seconds after which a request is allowed again', () => {
+  const limit = rateLimiter({ perSecond: 0.1, burst: 2 }, 10);
+  for (const now of [0, 0]) assert.equal(limit('a', start + now).allowed, true);
+  for (const [now, seconds] of [
+    [0, 10],
+    [1, 10],
+    [999, 10],
+    [1_000, 9],
+    [8_999, 2],
+    [9_000, 1],
+    [9_999, 1],
+  ] as const) {
+    const { allowed, retryAfterSeconds } = limit('a', start + now);
+    assert.deepEqual([now, allowed, retryAfterSeconds], [now, false, seconds]);
+  }
+  assert.equal(limit('a', start + 10_000).allowed, true);
+});
+
+test('beyond the number of callers that are remembered, the one longest unseen is forgotten', () => {
+  const limit = rateLimiter({ perSecond: 1, burst: 1 }, 2);
+  const allowed = (caller: string): boolean => limit(caller, start).allowed;
+  assert.deepEqual(['a', 'b', 'a'].map(allowed), [true, true, false]);
+  // c takes the place of b, for a was seen again.
+  assert.deepEqual(['c', 'a'].map(allowed), [true, false]);
+  // b takes the place of c, for a was seen again.
+  assert.deepEqual(['b', 'a', 'b'].map(allowed), [true, false, false]);
+  assert.deepEqual(['c', 'b', 'a'].map(allowed), [true, false, true]);
+});
+
+test('a clock that goes back neither throws nor lets a caller through', () => {
+  const limit = rateLimiter({ perSecond: 1, burst: 1 }, 10);
+  assert.equal(limit('a', start).allowed, true);
+  assert.equal(limit('a', start - 5_000).allowed, false);
+  assert.equal(limit('a', start + 1_000).allowed, true);
+});
+
+/** Requests: who, and how many ms after the one before. */
+const requests = fc.array(
+  fc.tuple(fc.constantFrom('a', 'b'), fc.constantFrom(0, 0, 0, 1, 3, 10, 99, 250, 1_000)),
+  {
+    minLength: 1,
+    maxLength: 60,
+  },
+);
+
+test('a request is allowed exactly if the caller’s bucket holds a token', () => {
+  // Rates whose interval is a whole number of ms: there the bucket can be kept in whole numbers.
+  const rate = fc.constantFrom(1, 2, 4, 5, 10, 50, 100, 500, 1_000);
+  fc.assert(
+    fc.property(rate, fc.integer({ min: 1, max: 20 }), requests, (perSecond, burst, given) => {
+      const limit = rateLimiter({ perSecond, burst }, 10);
+      const interval = 1_000 / perSecond;
+      const buckets = new Map<string, { level: number; at: number }>();
+      let now = start;
+      for (const [caller, later] of given) {
+        now += later;
+        const bucket = buckets.get(caller) ?? { level: burst * interval, at: now };
+        bucket.level = Math.min(burst * interval, bucket.level + now - bucket.at);
+        bucket.at = now;
+        const isAllowed = bucket.level >= interval;
+        if (isAllowed) bucket.level -= interval;
+        buckets.set(caller, bucket);
+        const { allowed, retryAfterSeconds, headers } = limit(caller, now);
+        assert.equal(allowed, isAllowed);
+        assert.match(headers['ratelimit'] ?? '', new RegExp(`;r=${Math.floor(bucket.level / interval)};`));
+        if (!allowed) assert.equal(retryAfterSeconds, Math.ceil((interval - bucket.level) / 1_000));
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('at any rate, a whole burst is allowed at once, and not one request more', () => {
+  const rate = fc.oneof(
+    fc.integer({ min: 1, max: 1_000 }),
+    fc.constantFrom(0.1, 0.3, 0.7, 1.5, 3, 7, 11, 13, 300, 333.333),
+  );
+  fc.assert(
+    fc.property(
+      rate,
+      fc.integer({ min: 1, max: 60 }),
+      fc.nat({ max: 10 ** 10 }),
+      (perSecond, burst, later) => {
+        const limit = rateLimiter({ perSecond, burst }, 10);
+        const answers = Array.from({ length: burst + 1 }, () => limit('a', start + later).allowed);
+        assert.equal(answers.filter(Boolean).length, burst, `${perSecond}/${burst}`);
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+});
+
+test('at any rate, no span of time sees more requests than the burst and what came back in it', () => {
+  const rate = fc.oneof(fc.integer({ min: 1, max: 1_000 }), fc.constantFrom(0.1, 0.7, 3, 7, 333.333));
+  fc.assert(
+    fc.property(rate, fc.integer({ min: 1, max: 20 }), requests, (perSecond, burst, given) => {
+      const limit = rateLimiter({ perSecond, burst }, 10);
+      let now = start;
+      const allowedAt: number[] = [];
+      for (const [, later] of given) {
+        now += later;
+        if (limit('a', now).allowed) allowedAt.push(now);
+      }
+      for (const [first, from] of allowedAt.entries()) {
+        for (const [last, to] of allowedAt.entries()) {
+          if (last < first) continue;
+          const most = burst + ((to - from) * perSecond) / 1_000;
+          assert.ok(
+            last - first + 1 <= most + 1e-3,
+            `${last - first + 1} in ${to - from} ms at ${perSecond}/${burst}`,
+          );
+        }
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});

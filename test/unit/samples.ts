@@ -1,0 +1,99 @@
+/** Stores, cards and amounts for the tests: whole and valid, but for what a test names. */
+
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import type { Card } from '../../src/domain/card.ts';
+import { currencyCodes, currencyOf } from '../../src/domain/currency.ts';
+import { Fault, type FaultCode } from '../../src/domain/fault.ts';
+import type { Money } from '../../src/domain/money.ts';
+import type { Parsed } from '../../src/domain/parsed.ts';
+import type { Store } from '../../src/domain/store.ts';
+
+/** An amount in minor units of US dollars, unless told otherwise. */
+export function amount(minor: bigint, code = 'USD'): Money {
+  return { minor, currency: currencyOf(code) };
+}
+
+export function storeWith(given: Partial<Store> = {}): Store {
+  return {
+    id: 17,
+    domain: 'flowers.example',
+    name: 'Flowers',
+    currency: currencyOf('USD'),
+    timeZone: 'UTC',
+    issueLimit: null,
+    requireSignature: false,
+    customerSearch: false,
+    demonstration: false,
+    ...given,
+  };
+}
+
+export function cardWith(given: Partial<Card> = {}): Card {
+  return {
+    storeId: 17,
+    id: 244_212_357_349,
+    version: 3,
+    initialValue: amount(2_500n),
+    balance: amount(1_050n),
+    lastCharacters: '7f3k',
+    customer: { id: 51, email: 'Ada@Example.com' },
+    recipient: { id: 52, email: 'grace@example.com' },
+    note: 'Sold at the counter',
+    message: 'Happy birthday!',
+    expiresOn: '2031-12-31',
+    disabledAt: null,
+    createdAt: Date.UTC(2025, 7, 15, 12, 37, 38, 999),
+    lineItemId: 61,
+    orderId: 62,
+    userId: 63,
+    apiClientId: 64,
+    ...given,
+  };
+}
+
+/** The value that was read; fails if it was refused. */
+export function valueOf<T>(parsed: Parsed<T>): T {
+  assert.ok(parsed.ok, parsed.ok ? '' : `refused: ${parsed.refusal}`);
+  return parsed.value;
+}
+
+/** The words of a refusal; fails if the value was accepted. */
+export function refusalOf(parsed: Parsed<unknown>): string {
+  assert.ok(!parsed.ok, 'accepted');
+  return parsed.refusal;
+}
+
+/** The fault that the function throws; fails if it throws none. */
+export function faultOf(run: () => unknown, code: FaultCode): Fault {
+  try {
+    run();
+  } catch (error) {
+    assert.ok(error instanceof Fault, `no fault but ${String(error)}`);
+    assert.equal(error.code, code);
+    return error;
+  }
+  return assert.fail(`no fault, where ${code} was due`);
+}
+
+/** What a message shows of a value, control characters included. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'object' && value !== null) return JSON.stringify(value) ?? 'object';
+  return String(value);
+}
+
+/** Any currency a store may have. */
+export const anyCurrency = fc.constantFrom(...currencyCodes().map(currencyOf));
+
+/** Any text of UTF-16 units, lone surrogates among them. */
+export const anyUnits = fc
+  .array(
+    fc.oneof(
+      fc.integer({ min: 0, max: 0xff }),
+      fc.integer({ min: 0, max: 0xffff }),
+      fc.constantFrom(0xd800, 0xdfff),
+    ),
+    { maxLength: 40 },
+  )
+  .map((units) => String.fromCharCode(...units));
