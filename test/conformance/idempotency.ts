@@ -5,11 +5,11 @@ import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
 import { issue } from '../../src/service/card.ts';
 import { fingerprintsOf, idempotencyPeriodMs, once, type Answer } from '../../src/service/idempotency.ts';
-import { checkSearchBudget, countSearchMiss } from '../../src/service/search-budget.ts';
+import { checkMissBudgets, countMiss, missPeriodMs } from '../../src/service/miss-budget.ts';
 import { eraseOutdated } from '../../src/service/upkeep.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../harness/database.ts';
-import { email, issueCommand, masterKey, testContext } from '../harness/fixtures.ts';
+import { issueCommand, masterKey, testContext } from '../harness/fixtures.ts';
 import { countRows, openStore, type OpenStore } from '../harness/open-store.ts';
 
 const day = 24 * 60 * 60 * 1_000;
@@ -148,36 +148,40 @@ export function testIdempotency(factory: StorageFactory): void {
   test('upkeep erases what has run out, so much at a time, and nothing else', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
-    const budget = { missesMax: 100, periodMs: day };
-    const address = email('ann@example.com');
+    const budgets = [{ subject: 'search ann@example.com', missesMax: 100 }];
     const count = () =>
       storage.read(function* () {
         const [row] = yield* all(sql<{ records: bigint; misses: bigint }>`
           select (select count(*) from idempotency_records) as records,
-            (select count(*) from search_misses) as misses`);
+            (select count(*) from misses) as misses`);
         return [row?.records, row?.misses];
       });
-    const erase = (limit: number) => storage.write(() => eraseOutdated(ctx, { budget, limit }));
-    for (let round = 0; round < 5; round += 1) {
-      await issueOnce(opened, `old-${round}`);
-      await storage.write(() => countSearchMiss(ctx, budget, { store, address }));
-    }
-    ctx.clock.advance(day / 2);
-    const young = await issueOnce(opened, 'young');
-    await storage.write(() => countSearchMiss(ctx, budget, { store, address }));
+    const erase = (limit: number) => storage.write(() => eraseOutdated(ctx, limit));
+    const missAndIssue = async (key: string) => {
+      await storage.write(() => countMiss(ctx, store.id, budgets));
+      return issueOnce(opened, key);
+    };
+    for (let round = 0; round < 5; round += 1) await missAndIssue(`old-${round}`);
+    ctx.clock.advance(missPeriodMs - 1);
     assert.equal(await erase(10), false);
-    assert.deepEqual(await count(), [6n, 6n], 'nothing has run out yet');
+    assert.deepEqual(await count(), [5n, 5n], 'nothing has run out yet');
 
-    ctx.clock.advance(day / 2 + 1);
+    ctx.clock.advance(1);
+    assert.equal(await erase(10), false);
+    assert.deepEqual(await count(), [5n, 0n], 'an hour is over: the misses have run out');
+
+    ctx.clock.advance(day - missPeriodMs);
+    const young = await missAndIssue('young');
+    ctx.clock.advance(1);
     assert.equal(await erase(2), true, 'there may be more');
-    assert.deepEqual(await count(), [4n, 4n]);
+    assert.deepEqual(await count(), [4n, 1n]);
     assert.equal(await erase(2), true);
     assert.equal(await erase(2), false);
     assert.deepEqual(await count(), [1n, 1n]);
     assert.deepEqual(await issueOnce(opened, 'young'), { ...young, replayed: true });
-    const one = { missesMax: 1, periodMs: day };
+    const one = [{ subject: 'search ann@example.com', missesMax: 1 }];
     await assert.rejects(
-      storage.read(() => checkSearchBudget(ctx, one, { store, address })),
+      storage.read(() => checkMissBudgets(ctx, store.id, one)),
       { code: 'too-many-misses' },
     );
     assert.equal((await storage.read(countRows)).cards, 6, 'cards never run out');

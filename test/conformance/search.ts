@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Fault } from '../../src/domain/fault.ts';
 import { search, update, type SearchCommand } from '../../src/service/card.ts';
-import { checkSearchBudget, countSearchMiss, type SearchBudget } from '../../src/service/search-budget.ts';
+import { checkMissBudgets, countMiss, type MissBudget } from '../../src/service/miss-budget.ts';
 import { createStore } from '../../src/service/store.ts';
 import type { StorageFactory } from '../harness/database.ts';
 import { code, email, newStore, updateCommand } from '../harness/fixtures.ts';
@@ -95,38 +95,40 @@ export function testSearch(factory: StorageFactory): void {
     }
   });
 
-  const budget: SearchBudget = { missesMax: 3, periodMs: 60_000 };
+  const minute = 60_000;
+  const budgets = (address = ann): readonly MissBudget[] => [
+    { subject: `search ${address.key}`, missesMax: 3 },
+  ];
 
-  test('an address has so many misses in a period, and gets them back one by one', async () => {
+  test('an address has so many misses in an hour, and gets them back one by one', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
-    const miss = (address = ann) => storage.write(() => countSearchMiss(ctx, budget, { store, address }));
-    const may = (address = ann) => storage.read(() => checkSearchBudget(ctx, budget, { store, address }));
+    const miss = (address = ann) => storage.write(() => countMiss(ctx, store.id, budgets(address)));
+    const may = (address = ann) => storage.read(() => checkMissBudgets(ctx, store.id, budgets(address)));
     for (let round = 0; round < 3; round += 1) {
       await may();
       await miss();
-      ctx.clock.advance(10_000);
+      ctx.clock.advance(10 * minute);
     }
-    // Misses at 0, 10 and 20 s; it is 30 s now.
-    await assert.rejects(may(), { code: 'too-many-misses', retryAfterSeconds: 30 });
-    await assert.rejects(miss(), { code: 'too-many-misses', retryAfterSeconds: 30 });
+    // Misses at 0, 10 and 20 minutes; it is 30 minutes now.
+    await assert.rejects(may(), { code: 'too-many-misses', retryAfterSeconds: 30 * 60 });
+    await assert.rejects(miss(), { code: 'too-many-misses', retryAfterSeconds: 30 * 60 });
     await assert.rejects(may(email('Ann@EXAMPLE.com')), { code: 'too-many-misses' });
     await may(bea);
 
-    ctx.clock.advance(29_999);
+    ctx.clock.advance(30 * minute - 1);
     await assert.rejects(may(), { retryAfterSeconds: 1 });
     ctx.clock.advance(1);
     await may();
     await miss();
-    await assert.rejects(miss(), { retryAfterSeconds: 10 });
+    await assert.rejects(miss(), { retryAfterSeconds: 10 * 60 });
   });
 
   test('the misses in one store do not count in another', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const other = await storage.write(() => createStore(ctx, newStore({ domain: 'other.example' })));
-    const miss = (where: typeof store) =>
-      storage.write(() => countSearchMiss(ctx, budget, { store: where, address: ann }));
+    const miss = (where: typeof store) => storage.write(() => countMiss(ctx, where.id, budgets()));
     for (let round = 0; round < 3; round += 1) await miss(store);
     await assert.rejects(miss(store), { code: 'too-many-misses' });
     for (let round = 0; round < 3; round += 1) await miss(other);
@@ -137,9 +139,7 @@ export function testSearch(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 30 }, () =>
-        storage.write(() => countSearchMiss(ctx, budget, { store, address: ann })),
-      ),
+      Array.from({ length: 30 }, () => storage.write(() => countMiss(ctx, store.id, budgets()))),
     );
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 3);
     for (const outcome of outcomes)

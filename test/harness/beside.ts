@@ -27,6 +27,7 @@ export async function createStoreBeside(service: TestService, domain: string): P
       proxySecret: null,
       requireSignature: false,
       customerSearch: false,
+      undoWindowMinutes: 0,
     }),
   );
 }

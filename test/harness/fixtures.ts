@@ -60,6 +60,7 @@ export function newStore(given: Partial<NewStore> = {}): NewStore {
     proxySecret: null,
     requireSignature: false,
     customerSearch: false,
+    undoWindowMinutes: 0,
     ...given,
   };
 }
@@ -111,6 +112,7 @@ export function updateCommand(
     cardId,
     actor: 'test',
     changes,
+    releaseHolds: false,
     claims: new Map(),
     claimedCode: null,
     versions: null,

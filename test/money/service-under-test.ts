@@ -47,6 +47,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
   });
   const money = (minor: bigint): Money => ({ minor, currency: store.currency });
   const moneyOrNull = (minor: bigint | null): Money | null => (minor === null ? null : money(minor));
+  const versionsOf = (): null => null;
   switch (action.kind) {
     case 'issue': {
       const none = { customer: null, recipient: null, note: null, message: null, code: null };
@@ -67,15 +68,15 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
       return yield* placeHold(ctx, { ...on(action.card), amount: money(action.amount), seconds: action.seconds });
     case 'capture': {
       const holdId = places.holds[action.hold] ?? nobody;
-      return yield* capture(ctx, { store, holdId, amount: moneyOrNull(action.amount), actor, note: null });
+      return yield* capture(ctx, { store, holdId, amount: moneyOrNull(action.amount), actor, note: null, versionsOf });
     }
     case 'void':
-      return yield* voidHold(ctx, { store, holdId: places.holds[action.hold] ?? nobody });
+      return yield* voidHold(ctx, { store, holdId: places.holds[action.hold] ?? nobody, versionsOf });
     case 'reverse': {
       const transferId = places.transfers[action.transfer] ?? nobody;
       const amount = moneyOrNull(action.amount);
       const scopes = action.maySell ? (['write_gift_cards', 'redeem_gift_cards'] as const) : (['redeem_gift_cards'] as const);
-      return yield* reverse(ctx, { store, transferId, amount, actor, note: null, scopes });
+      return yield* reverse(ctx, { store, transferId, amount, actor, note: null, scopes, versionsOf });
     }
     case 'undo':
       return { card: yield* undo(ctx, on(action.card)) };

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { limits } from '../../src/config.ts';
+import { missPeriodMs } from '../../src/service/miss-budget.ts';
 import { giftCardOf, problemOf } from '../harness/answers.ts';
 import { startService } from '../harness/service.ts';
 import { shopOf } from '../harness/shop.ts';
@@ -32,7 +33,7 @@ test('of 50 failed searches of one address at once exactly 10 are answered, and 
   problemOf(await shop.ask(right), { code: 'too-many-misses' });
   const other = await shopOf(service, 'other.example');
   problemOf(await other.ask(right), { code: 'not-found' });
-  service.clock.advance(limits.searchMissPeriodMs);
+  service.clock.advance(missPeriodMs);
   assert.equal(giftCardOf(await shop.ask(right)).id, card.id);
 });
 

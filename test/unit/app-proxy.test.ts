@@ -90,6 +90,7 @@ await storage.write(() =>
     issueLimit: null,
     requireSignature: false,
     customerSearch: true,
+    undoWindowMinutes: 0,
     proxySecret: new Secret(secret),
   }),
 );

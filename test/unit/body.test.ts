@@ -18,7 +18,7 @@ type Read = {
 function read(contentType: string | undefined, sent: string | Uint8Array, encoding?: string): Read {
   const bytes = typeof sent === 'string' ? Buffer.from(sent) : sent;
   const refusals = new Refusals();
-  const body = parseBody({ contentType, encoding, bytes }, refusals);
+  const body = parseBody({ contentType, encoding, bytes }, { wrapper: 'gift_card', refusals });
   return { ...body, errors: refusals.toErrors() };
 }
 
@@ -31,7 +31,10 @@ function parametersOf(contentType: string, sent: string): Record<string, unknown
 
 test('a request without a body has no parameters', () => {
   const refusals = new Refusals();
-  assert.deepEqual(parseBody(noBody, refusals), { parameters: new Map(), isForm: false });
+  assert.deepEqual(parseBody(noBody, { wrapper: 'gift_card', refusals }), {
+    parameters: new Map(),
+    isForm: false,
+  });
   assert.deepEqual(read(form, ''), { parameters: new Map(), isForm: true, errors: {} });
 });
 

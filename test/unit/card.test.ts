@@ -69,11 +69,26 @@ test('only what differs from the card is a change', async (t) => {
   }
 });
 
+const keeping = { releaseHolds: false };
+
+test('a card with open holds is disabled only with their release, and keeps what they hold', () => {
+  const card = cardWith({ balance: amount(1_000n), held: amount(400n) });
+  const held = ['must be at least 4.00, which is held'];
+  const open = ['cannot be done: the card has open holds; release_holds releases them'];
+  assert.deepEqual(refuseChanges(card, { disable: true }, keeping), { disable: open });
+  assert.deepEqual(refuseChanges(card, { disable: true }, { releaseHolds: true }), {});
+  assert.deepEqual(refuseChanges(card, { disable: false }, keeping), {});
+  assert.deepEqual(refuseChanges(card, { balance: amount(399n) }, keeping), { balance: held });
+  assert.deepEqual(refuseChanges(card, { balance: amount(400n) }, keeping), {});
+  assert.deepEqual(refuseChanges(card, { balance: amount(0n) }, { releaseHolds: true }), { balance: held });
+  assert.deepEqual(refuseChanges(card, { balance: amount(0n), disable: true }, { releaseHolds: true }), {});
+});
+
 test('a card that is not disabled refuses no change', () => {
   const changes = { disable: false, balance: amount(0n), expiresOn: '2000-01-01', note: 'x' };
-  assert.deepEqual(refuseChanges(cardWith(), changes), {});
-  assert.deepEqual(refuseChanges(cardWith(), { disable: true, balance: amount(1n) }), {});
-  assert.deepEqual(refuseChanges(cardWith({ expiresOn: '2000-01-01' }), changes), {});
+  assert.deepEqual(refuseChanges(cardWith(), changes, keeping), {});
+  assert.deepEqual(refuseChanges(cardWith(), { disable: true, balance: amount(1n) }, keeping), {});
+  assert.deepEqual(refuseChanges(cardWith({ expiresOn: '2000-01-01' }), changes, keeping), {});
 });
 
 test('on a disabled card balance and expiry cannot change, the note can, and nothing enables it', async (t) => {
@@ -96,7 +111,7 @@ test('on a disabled card balance and expiry cannot change, the note can, and not
     ],
   ];
   for (const [name, changes, errors] of cases) {
-    await t.test(name, () => assert.deepEqual(refuseChanges(card, changes), errors));
+    await t.test(name, () => assert.deepEqual(refuseChanges(card, changes, keeping), errors));
   }
 });
 
@@ -166,7 +181,7 @@ test('changes that were made are changes no more', () => {
       const { disable, ...values } = effectiveChanges(card, changes);
       const changed: Card = { ...card, ...values, disabledAt: disable ? 8 : card.disabledAt };
       assert.deepEqual(effectiveChanges(changed, changes), {});
-      if (card.disabledAt === null) assert.deepEqual(refuseChanges(card, changes), {});
+      if (card.disabledAt === null) assert.deepEqual(refuseChanges(card, changes, keeping), {});
     }),
     { numRuns: 2_000 },
   );

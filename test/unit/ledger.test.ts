@@ -25,6 +25,8 @@ const transfer: Transfer = {
   actor: 'api_client:7',
   reference: null,
   note: null,
+  orderId: null,
+  holdId: null,
   reverses: null,
   createdAt: 1_755_261_458_999,
 };
@@ -103,9 +105,11 @@ test('the canonical content is what every chain there is was made of', () => {
       credit: 'card',
       reference: 'order "7"',
       note: 'é\n',
+      orderId: 1001,
+      holdId: 7,
       reverses: 9,
     }),
-    '[17,244212357349,2,244212357350,"issue","5","JPY","sales","card","5","api_client:7","order \\"7\\"","é\\n",9,1755261458999]',
+    '[17,244212357349,2,244212357350,"issue","5","JPY","sales","card","5","api_client:7","order \\"7\\"","é\\n",1001,7,9,1755261458999]',
   );
 });
 
@@ -123,6 +127,8 @@ test('every field of a transfer counts in its content', async (t) => {
     actor: 'api_client:8',
     reference: '',
     note: '',
+    orderId: 1,
+    holdId: 2,
     reverses: 0,
     createdAt: 1_755_261_459_000,
   };
@@ -158,6 +164,8 @@ test('no two different transfers read alike', () => {
     actor: fc.constantFrom('a', '","', 'development'),
     reference: text,
     note: text,
+    orderId: fc.option(small, { nil: null }),
+    holdId: fc.option(small, { nil: null }),
     reverses: fc.option(small, { nil: null }),
     createdAt: small,
   }) satisfies fc.Arbitrary<Transfer>;

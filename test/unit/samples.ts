@@ -24,6 +24,7 @@ export function storeWith(given: Partial<Store> = {}): Store {
     issueLimit: null,
     requireSignature: false,
     customerSearch: false,
+    undoWindowMinutes: 0,
     demonstration: false,
     ...given,
   };
@@ -36,6 +37,7 @@ export function cardWith(given: Partial<Card> = {}): Card {
     version: 3,
     initialValue: amount(2_500n),
     balance: amount(1_050n),
+    held: amount(0n),
     lastCharacters: '7f3k',
     customer: { id: 51, email: 'Ada@Example.com' },
     recipient: { id: 52, email: 'grace@example.com' },
