@@ -232,6 +232,13 @@ test('a name that stands twice in one JSON object is an invalid body', async (t)
   }
 });
 
+test('all names that stand twice are told together', () => {
+  const twice = ['is given twice'];
+  const errorsOf = (type: string, text: string) => faultOf(() => read(type, text), 'invalid-body').errors;
+  assert.deepEqual(errorsOf(form, 'a=1&b=2&c=3&b=4&a=5&a=6'), { b: twice, a: twice });
+  assert.deepEqual(errorsOf(json, '{"a": 1, "b": {"c": 1, "c": 2}, "a": 3, "d": 4}'), { c: twice, a: twice });
+});
+
 test('a name may stand again in another object, or as a value', async (t) => {
   const texts = [
     '{"a": {"a": {"a": 1}}}',

@@ -216,12 +216,22 @@ test('a secret that is too short, twice there, or in a file that cannot be read 
   ]);
 });
 
-test('a database address with a password in it is refused without showing the password', () => {
-  const [problem = '', ...others] = problemsOf({
-    DATABASE_URL: 'postgres://largesse:hush-hush@db.example/gifts',
-  });
-  assert.ok(problem.startsWith('DATABASE_URL') && !problem.includes('hush-hush'), problem);
-  assert.deepEqual(others, []);
+test('a database address with a password in it is refused without showing the password', async (t) => {
+  const addresses = [
+    'postgres://largesse:hush-hush@db.example/gifts',
+    'mysql://largesse:p@hush-hush@db.example/gifts',
+    'postgres://:hush-hush@db.example',
+    // A slash in a password should be encoded, and often is not.
+    'postgres://largesse:pass/hush-hush@db.example/gifts',
+    'postgres://db.example/gifts?user=largesse&password=hush-hush',
+  ];
+  for (const address of addresses) {
+    await t.test(address, () => {
+      const [problem = '', ...others] = problemsOf({ DATABASE_URL: address });
+      assert.ok(problem.startsWith('DATABASE_URL') && !problem.includes('hush-hush'), problem);
+      assert.deepEqual(others, []);
+    });
+  }
 });
 
 test('only this machine reaches a loopback address', async (t) => {

@@ -100,7 +100,7 @@ test('the query of a target begins after its first question mark', () => {
   assert.equal(queryOf('?a'), 'a');
 });
 
-test('the first name that stands twice is found', () => {
+test('every name that stands twice is found, once', () => {
   assert.deepEqual([...findRepeated([])], []);
   assert.deepEqual([...findRepeated([['a', '1'], ['b', '1']])], []); // prettier-ignore
   assert.deepEqual([...findRepeated([['a', '1'], ['A', '1']])], []); // prettier-ignore
