@@ -6,7 +6,7 @@
  */
 
 import type { Currency } from './currency.ts';
-import type { Money } from './money.ts';
+import { exceeds, formatMoney, type Money } from './money.ts';
 import { accepted, refused, type Parsed } from './parsed.ts';
 
 export type Store = {
@@ -27,6 +27,16 @@ export type Store = {
   readonly undoWindowMinutes: number;
   readonly demonstration: boolean;
 };
+
+/** Whether an amount is more than a store issues a card for. */
+export function isAbove(limit: Money | null, amount: Money): limit is Money {
+  return limit !== null && exceeds(amount, limit);
+}
+
+/** The refusal of more than the store's limit. */
+export function aboveLimit(limit: Money): string {
+  return `must be at most ${formatMoney(limit)}, the store's limit`;
+}
 
 const hostname =
   /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;

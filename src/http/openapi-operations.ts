@@ -2,6 +2,8 @@
 
 import Type, { type TSchema } from 'typebox';
 import type { FaultCode } from '../domain/fault.ts';
+import { refused } from '../domain/parsed.ts';
+import { claimableFields } from '../domain/record.ts';
 import type { Wrapper } from './body.ts';
 import * as texts from './openapi-texts.ts';
 import * as parameters from './parameters.ts';
@@ -57,9 +59,24 @@ const spending = {
   order_id: parameters.orderId,
 };
 
+const echoed = Type.Unsafe({
+  type: ['string', 'number', 'null'],
+  description: 'Its present value, if it is sent at all: a client may send back the record that it read.',
+});
+
+const absent = Type.Null({ description: 'null, if it is sent at all.' });
+
+/** Fields of the record that an operation cannot set, but knows. */
+function others(fields: readonly string[], schema: TSchema): Readonly<Record<string, Parameter<unknown>>> {
+  return Object.fromEntries(
+    fields.map((field) => [field, { schema, isRequired: false, read: () => refused('cannot be set') }]),
+  );
+}
+
 /** The bodies that the operations take. */
 export const bodySchemas = {
   CreateGiftCard: bodySchema({
+    ...others(['balance', ...claimableFields], absent),
     initial_value: parameters.initialValue,
     expires_on: parameters.expiresOnOrLater,
     email: parameters.email,
@@ -71,6 +88,7 @@ export const bodySchemas = {
   }),
   UpdateGiftCard: bodySchema(
     {
+      ...others([...claimableFields, 'code'], echoed),
       disable: parameters.disable,
       balance: parameters.balance,
       expires_on: parameters.expiresOn,

@@ -205,7 +205,6 @@ export const headers = {
   },
   'Retry-After': { description: 'Whole seconds to wait.', schema: { type: 'integer', minimum: 1 } },
   'WWW-Authenticate': { description: 'The credentials that would do.', schema: text },
-  Allow: { description: 'The methods that the path takes.', schema: text },
 };
 
 /** The headers that come with refusals of a status. */

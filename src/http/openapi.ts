@@ -21,6 +21,11 @@ const everywhere: readonly FaultCode[] = [
   'unavailable', 'closing',
 ]; // prettier-ignore
 
+/** What a page that needs no credential may be answered. */
+const ofPages: readonly FaultCode[] = [
+  'invalid-request', 'request-timeout', 'expectation-failed', 'headers-too-large', 'internal-error', 'closing',
+]; // prettier-ignore
+
 /** What a request with a body may be answered. */
 const ofBodies: readonly FaultCode[] = [
   'invalid-body', 'body-too-large', 'unsupported-media-type', 'invalid-parameter',
@@ -221,7 +226,7 @@ function pages(): NonNullable<OpenApiDocument['paths']> {
             [type]: { schema: type === 'application/json' ? { type: 'object' } : { type: 'string' } },
           },
         },
-        ...refusals([...faults, 'internal-error', 'closing']),
+        ...refusals([...faults, ...ofPages]),
       };
       return [
         pagePaths[name],

@@ -12,10 +12,10 @@ import { codePattern, lastCharactersPattern, parseCode, parseLastCharacters } fr
 import { dayOf, dayPattern, parseDay } from '../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../domain/email.ts';
 import { holdSecondsDefault, holdSecondsMax } from '../domain/hold.ts';
-import { decimalPattern, exceeds, formatMoney, parseAmount, type Money } from '../domain/money.ts';
+import { decimalPattern, parseAmount, type Money } from '../domain/money.ts';
 import { accepted, refused, type Parsed } from '../domain/parsed.ts';
 import type { Secret } from '../domain/secret.ts';
-import type { Store } from '../domain/store.ts';
+import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
 import { parseText, referenceLengthMax, textLengthMax } from '../domain/text.ts';
 
 /** What the reading of a value depends on. */
@@ -64,15 +64,16 @@ function orNull<T>(read: (value: unknown, reading: Reading) => Parsed<T>) {
 
 const required = 'is required';
 
-function readAmount(zeroAllowed: boolean) {
-  return (value: unknown, { store }: Reading): Parsed<Money> => {
-    if (value === null) return refused(required);
-    const amount = parseAmount(value, { currency: store.currency, zeroAllowed });
-    if (amount.ok && store.issueLimit && exceeds(amount.value, store.issueLimit)) {
-      return refused(`must be at most ${formatMoney(store.issueLimit)}, the store's limit`);
-    }
-    return amount;
-  };
+/** Reads an amount that must be there. */
+function readAmount({ zeroAllowed }: { readonly zeroAllowed: boolean }): Read<Money> {
+  return (value, { store }) =>
+    value === null ? refused(required) : parseAmount(value, { currency: store.currency, zeroAllowed });
+}
+
+function readIssuedAmount(value: unknown, reading: Reading): Parsed<Money> {
+  const amount = readAmount({ zeroAllowed: false })(value, reading);
+  const { issueLimit } = reading.store;
+  return amount.ok && isAbove(issueLimit, amount.value) ? refused(aboveLimit(issueLimit)) : amount;
 }
 
 const amountText =
@@ -85,7 +86,7 @@ export const initialValue = requiredParameter(
     description: `The value of the card, greater than 0. ${amountText}`,
     examples: ['25.00'],
   }),
-  readAmount(false),
+  readIssuedAmount,
 );
 
 export const balance = parameter(
@@ -93,7 +94,7 @@ export const balance = parameter(
     description: `The new balance, 0 or more; it may exceed the initial value. ${amountText}`,
     examples: ['10.00'],
   }),
-  readAmount(true),
+  readAmount({ zeroAllowed: true }),
 );
 
 const day = Type.Union([Type.String({ pattern: dayPattern }), Type.Null()]);
@@ -215,8 +216,7 @@ export const amount = requiredParameter(
       'Greater than 0, in the card’s currency, as a JSON number or a string in plain decimal notation. Nothing is ever rounded.',
     examples: ['10.00'],
   }),
-  (value, { store }) =>
-    value === null ? refused(required) : parseAmount(value, { currency: store.currency, zeroAllowed: false }),
+  readAmount({ zeroAllowed: false }),
 );
 
 export const optionalAmount = parameter<Money | null>(

@@ -12,7 +12,7 @@ import { adjustmentOf, issueOf } from '../domain/ledger.ts';
 import type { Money } from '../domain/money.ts';
 import { isTrue, type ClaimableField } from '../domain/record.ts';
 import type { Secret } from '../domain/secret.ts';
-import type { Store } from '../domain/store.ts';
+import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
 import { findCard, findCardsOfCustomer, insertCard, replaceCard } from '../storage/card.ts';
 import { findCardIdByCode, insertCode } from '../storage/code.ts';
 import { findCustomer, findOrInsertCustomer } from '../storage/customer.ts';
@@ -259,6 +259,10 @@ function* refuseUpdate(ctx: Context, card: Card, command: UpdateCommand): Script
   if (claimedCode && (yield* findCardIdByCode(ctx, card.storeId, claimedCode)) !== card.id) {
     refusals.add('code', cannotBeChanged);
   }
+  // A balance that is there already may be named, even if the limit was lowered since.
+  const { balance } = effectiveChanges(card, command.changes);
+  const { issueLimit } = command.store;
+  if (balance && isAbove(issueLimit, balance)) refusals.add('balance', aboveLimit(issueLimit));
   for (const [field, messages] of Object.entries(refuseChanges(card, command.changes, command))) {
     for (const message of messages) refusals.add(field, message);
   }
