@@ -87,9 +87,9 @@ export class ConfigError extends Error {
   }
 }
 
-/** A text as it may be told: an address without the credentials in it. */
+/** A text as it may be told: of an address only the scheme, because the rest may hold a password. */
 function withoutPassword(text: string): string {
-  return text.replace(/\/\/[^/]*@/, '//…@');
+  return text.replace(/^(?!file:)([a-z]+:\/\/).*$/is, '$1…');
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

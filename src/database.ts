@@ -43,10 +43,9 @@ export async function openDatabase(
     if (missing.length > 0)
       throw new MigrationError('the database is older than this version: run "largesse migrate"');
 
-    if (prepare && !readKeyFile(config.keysFile)) {
-      if (await storage.read(hasKeys)) throw new KeyFileError(missingKeys(config));
+    // Where keys are noted, a file was made before: by another process just now, or it is missing.
+    if (prepare && !readKeyFile(config.keysFile) && !(await storage.read(hasKeys)))
       makeKeyFile(config.keysFile, chance);
-    }
     const masters = readKeyFile(config.keysFile);
     if (!masters) throw new KeyFileError(missingKeys(config));
     const ctx: Context = { clock, chance, keys: keysOf(masters) };

@@ -80,10 +80,21 @@ export function makeKeyFile(path: string, chance: Chance): void {
   }
   try {
     linkSync(temporary, path);
+    syncFolder(dirname(path));
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   } finally {
     unlinkSync(temporary);
+  }
+}
+
+/** Makes the name of a new file durable, too. */
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
   }
 }
 

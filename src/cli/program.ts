@@ -1,12 +1,12 @@
 /** Every command, with its help. */
 
 import { Command } from 'commander';
-import manifest from '../../package.json' with { type: 'json' };
 import { addAppProxyCommand } from './app-proxy.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addServeCommand } from './serve.ts';
 import { addStoreCommands } from './store.ts';
 import { addTokenCommands } from './token.ts';
+import { version } from '../version.ts';
 
 const environment = `
 Environment:
@@ -25,7 +25,7 @@ Exit codes: 0 done; 1 refused, failed, or the ledger does not agree; 2 wrong usa
 export function program(): Command {
   const root = new Command('largesse')
     .description('A gift card service that a store runs itself.')
-    .version(manifest.version)
+    .version(version)
     .showHelpAfterError('(see --help)')
     .exitOverride()
     .addHelpText('after', environment);

@@ -487,6 +487,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     },
     faults: [
       'not-found',
+      'precondition-failed',
       'card-disabled',
       'not-reversible',
       'reversal-exceeds-transaction',

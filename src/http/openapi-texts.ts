@@ -1,13 +1,6 @@
 /** The words of the API's documentation. */
 
-import { readFileSync } from 'node:fs';
 import type { FaultCode } from '../domain/fault.ts';
-
-const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  readonly version: string;
-};
-
-export const version = manifest.version;
 
 export const requestIdExample = '1f0c5a0e-3d0a-4a0e-9d5c-0a9b6f6e2a11';
 
@@ -18,7 +11,7 @@ A store issues gift cards, looks them up, finds one for a customer at the counte
 Bodies are \`application/json\` or \`application/x-www-form-urlencoded\`, each either bare (\`{"initial_value": 25}\`) or wrapped (\`{"gift_card": {"initial_value": 25}}\`, \`gift_card[initial_value]=25\`). In a form, an empty value means null. A parameter that the operation does not know is refused, and nothing of the rest is applied. The parameters of a storefront's app proxy (\`shop\`, \`logged_in_customer_id\`, \`path_prefix\`, \`timestamp\`, \`signature\`) may stand in every query.
 
 ## Answers
-Every success is \`{"gift_card": {…}}\` with every field present. Amounts are strings with exactly the currency's decimals. Ids are integers below 2^53. An \`ETag\` names the version of the card: \`If-None-Match\` answers 304, \`If-Match\` guards an update.
+Every success of the four operations is \`{"gift_card": {…}}\`; the others name what they answer. Every field is always present. Amounts are strings with exactly the currency's decimals. Ids are integers below 2^53. An \`ETag\` names the version of the card: \`If-None-Match\` answers 304, \`If-Match\` guards an update.
 
 ## Errors
 Every error is \`application/problem+json\` with \`type\`, \`title\`, \`status\`, \`detail\`, \`errors\` and \`request_id\`. All of a request's refused parameters are named together. A 5xx or a broken connection means that the outcome is unknown: send the same request with the same \`Idempotency-Key\` again.
@@ -183,7 +176,7 @@ export const headers = {
     description: 'The version of the card; changes with every change.',
     schema: { ...text, examples: ['"244212357349-1"'] },
   },
-  Location: { description: 'The path of the new card.', schema: { ...text, format: 'uri-reference' } },
+  Location: { description: 'The path of what was made.', schema: { ...text, format: 'uri-reference' } },
   'Cache-Control': { description: 'Always `no-store`.', schema: { ...text, const: 'no-store' } },
   'X-Request-Id': { description: 'The request’s id: the client’s own, if it sent a sane one.', schema: text },
   Link: {

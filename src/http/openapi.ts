@@ -11,6 +11,7 @@ import { problemPath, problems } from './problem.ts';
 import type { OpenApiDocument } from './reference/reference.ts';
 import { operations, pagePaths, type Operation } from './routes.ts';
 import * as schemas from './schemas.ts';
+import { version } from '../version.ts';
 
 type Responses = NonNullable<NonNullable<NonNullable<OpenApiDocument['paths']>[string]['get']>['responses']>;
 
@@ -44,7 +45,7 @@ export function openApiDocument(basePath: string): OpenApiDocument {
     openapi: '3.1.1',
     info: {
       title: 'Largesse',
-      version: texts.version,
+      version,
       summary: 'Gift cards of a store: issue, retrieve, find, update.',
       description: texts.introduction,
       license: { name: 'MIT', identifier: 'MIT' },

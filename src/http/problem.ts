@@ -131,7 +131,7 @@ export const problems = {
   'too-many-misses': {
     status: 429,
     title: 'Too Many Requests',
-    detail: 'Too many searches for this address found nothing: see Retry-After.',
+    detail: 'Too many searches or lookups found nothing: see Retry-After.',
   },
   'headers-too-large': {
     status: 431,

@@ -1,46 +1,49 @@
 /**
- * Rate limits: a token bucket a caller, as the generic cell rate algorithm keeps it (one number a
- * caller), told in the headers of draft-ietf-httpapi-ratelimit-headers.
+ * Rate limits: a token bucket a caller, told in the headers of
+ * draft-ietf-httpapi-ratelimit-headers.
  */
 
 import type { RateLimit } from '../config.ts';
 
 export type RateLimited = {
   readonly allowed: boolean;
-  /** Whole seconds until the next request may be made; 0 if one may be made now. */
+  /** Whole seconds after which a refused request may be made again, at least 1. */
   readonly retryAfterSeconds: number;
   readonly headers: Readonly<Record<string, string>>;
 };
 
 export type RateLimiter = (caller: string, now: number) => RateLimited;
 
+/** What a caller has left, as of an instant (ms). */
+type Bucket = { readonly left: number; readonly at: number };
+
+/** Sums of fractions may miss a whole by less than this. */
+const tolerance = 1e-6;
+
 /** @param callersMax how many callers are remembered; beyond, the one longest unseen is forgotten. */
 export function rateLimiter({ perSecond, burst }: RateLimit, callersMax: number): RateLimiter {
-  const intervalMs = 1_000 / perSecond;
-  const capacityMs = burst * intervalMs;
-  const policy = `"default";q=${burst};w=${Math.max(1, Math.ceil(capacityMs / 1_000))}`;
-  /** Caller → the instant at which their bucket is full again. The map's order is by last use. */
-  const fullAt = new Map<string, number>();
+  const policy = `"default";q=${burst};w=${Math.max(1, Math.ceil(burst / perSecond))}`;
+  /** In the order of last use. */
+  const buckets = new Map<string, Bucket>();
 
   return (caller, now) => {
-    const before = Math.max(fullAt.get(caller) ?? now, now);
-    const after = before + intervalMs;
-    const allowed = after - now <= capacityMs;
-    const kept = allowed ? after : before;
-    fullAt.delete(caller);
-    fullAt.set(caller, kept);
-    if (fullAt.size > callersMax) {
-      const [longestUnseen] = fullAt.keys();
-      if (longestUnseen !== undefined) fullAt.delete(longestUnseen);
+    const bucket = buckets.get(caller) ?? { left: burst, at: now };
+    const refilled = Math.min(burst, bucket.left + (Math.max(0, now - bucket.at) * perSecond) / 1_000);
+    const allowed = refilled >= 1 - tolerance;
+    const left = allowed ? Math.max(0, refilled - 1) : refilled;
+    buckets.delete(caller);
+    buckets.set(caller, { left, at: Math.max(now, bucket.at) });
+    if (buckets.size > callersMax) {
+      const [longestUnseen] = buckets.keys();
+      if (longestUnseen !== undefined) buckets.delete(longestUnseen);
     }
-    const remaining = Math.max(0, Math.floor((capacityMs - (kept - now)) / intervalMs + 1e-9));
-    const nextInSeconds = Math.ceil(Math.max(0, kept + intervalMs - capacityMs - now) / 1_000);
+    const nextInSeconds = Math.ceil((1 - left) / perSecond - tolerance);
     return {
       allowed,
       retryAfterSeconds: Math.max(1, nextInSeconds),
       headers: {
         'ratelimit-policy': policy,
-        ratelimit: `"default";r=${remaining};t=${Math.ceil((kept - now) / 1_000)}`,
+        ratelimit: `"default";r=${Math.floor(left + tolerance)};t=${Math.ceil((burst - left) / perSecond - tolerance)}`,
       },
     };
   };

@@ -166,12 +166,13 @@ export type UpdateCommand = {
  * @throws Fault `not-found`, `precondition-failed`, or `invalid-parameter` with everything that is refused.
  */
 export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
-  const found = yield* requireVersion(command);
-  yield* refuseUpdate(ctx, yield* presentCard(ctx, found), command);
+  const read = yield* requireVersion(command);
+  const isChange = Object.keys(effectiveChanges(read, command.changes)).length > 0;
+  const card = isChange ? yield* settleHolds(ctx, read, command) : read;
+  yield* refuseUpdate(ctx, card, command);
 
-  const effective = effectiveChanges(found, command.changes);
-  if (Object.keys(effective).length === 0) return found;
-  const card = yield* settleHolds(ctx, found, { releaseAll: effective.disable === true });
+  const effective = effectiveChanges(card, command.changes);
+  if (Object.keys(effective).length === 0) return yield* presentCard(ctx, card);
   const now = ctx.clock.now();
   const { disable, ...values } = effective;
   const changed: Card = {
@@ -200,20 +201,32 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
   return changed;
 }
 
-/** Closes the card's holds that have run out, and the others too if the card is disabled; the card after it. */
+/**
+ * Closes the card's holds that have run out, and the others too where they are to be released with
+ * a disabling. If the update is refused after that, they are open again.
+ * @returns the card after it.
+ * @throws Rerun if anything but this has changed the card since it was read.
+ */
 function* settleHolds(
   ctx: Context,
-  card: Card,
-  { releaseAll }: { readonly releaseAll: boolean },
+  read: Card,
+  { changes, releaseHolds }: Pick<UpdateCommand, 'changes' | 'releaseHolds'>,
 ): Script<Card> {
-  if (card.held.minor === 0n) return card;
-  yield* releaseRunOutHolds(ctx, card);
-  if (releaseAll) {
-    for (const hold of yield* listOpenHolds(card.storeId, card.id)) {
-      yield* releaseHold(ctx, hold, { status: 'voided', closedAt: ctx.clock.now() });
+  if (read.held.minor === 0n) return read;
+  let released = yield* releaseRunOutHolds(ctx, read);
+  if (releaseHolds && changes.disable === true) {
+    for (const hold of yield* listOpenHolds(read.storeId, read.id)) {
+      yield* releaseHold(ctx, hold, {
+        status: 'voided',
+        closedAt: ctx.clock.now(),
+        version: read.version + released,
+      });
+      released += 1;
     }
   }
-  return yield* requireCard(card.storeId, card.id);
+  const card = yield* requireCard(read.storeId, read.id);
+  if (card.version !== read.version + released) throw new Rerun('the card has changed since it was read');
+  return card;
 }
 
 /**

@@ -15,11 +15,11 @@ import { Rerun, type Script } from '../storage/sql.ts';
 import {
   anyState,
   move,
+  namedVersion,
   presentCard,
   record,
   releaseHold,
   requireCard,
-  requireVersion,
   usable,
   type MoneyCommand,
 } from './money.ts';
@@ -36,7 +36,9 @@ export function* placeHold(
   command: MoneyCommand & { readonly amount: Money; readonly seconds: number },
 ): Script<Held> {
   const { store, cardId, amount } = command;
-  const card = yield* move(ctx, command, { balance: 0n, held: amount.minor }, usable(ctx, store));
+  const version = yield* namedVersion(command);
+  const moved = { balance: 0n, held: amount.minor };
+  const card = yield* move(ctx, { store, cardId, version }, moved, usable(ctx, store));
   const now = ctx.clock.now();
   const made: Hold = {
     storeId: store.id,
@@ -73,13 +75,17 @@ type HoldCommand = {
 };
 
 /** @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`. */
-function* requireOpenHold(ctx: Context, { store, holdId, versionsOf }: HoldCommand): Script<Hold> {
-  const found = yield* findHold(store.id, holdId);
-  if (!found) throw new Fault('not-found');
-  yield* requireVersion({ store, cardId: found.cardId, versions: versionsOf(found.cardId) });
-  if (found.status === 'expired' || hasRunOut(found, ctx.clock.now())) throw new Fault('hold-expired');
-  if (found.status !== 'open') throw new Fault('hold-closed', { detail: `The hold is ${found.status}.` });
-  return found;
+function* requireOpenHold(
+  ctx: Context,
+  { store, holdId, versionsOf }: HoldCommand,
+): Script<{ readonly held: Hold; readonly version: number | null }> {
+  const held = yield* findHold(store.id, holdId);
+  if (!held) throw new Fault('not-found');
+  const { cardId } = held;
+  const version = yield* namedVersion({ store, cardId, versions: versionsOf(cardId) });
+  if (held.status === 'expired' || hasRunOut(held, ctx.clock.now())) throw new Fault('hold-expired');
+  if (held.status !== 'open') throw new Fault('hold-closed', { detail: `The hold is ${held.status}.` });
+  return { held, version };
 }
 
 /**
@@ -97,7 +103,7 @@ export function* capture(
     readonly note: string | null;
   },
 ): Script<Moved & Held> {
-  const held = yield* requireOpenHold(ctx, command);
+  const { held, version } = yield* requireOpenHold(ctx, command);
   const amount = command.amount ?? held.amount;
   if (exceeds(amount, held.amount)) {
     throw new Fault('invalid-parameter', {
@@ -109,10 +115,8 @@ export function* capture(
     throw new Rerun('the hold was closed meanwhile');
   }
   const movement = captureOf(amount);
-  const { cardId } = held;
-  const versions = command.versionsOf(cardId);
   const moved = { balance: -amount.minor, held: -held.amount.minor };
-  const card = yield* move(ctx, { store: command.store, cardId, versions }, moved, anyState);
+  const card = yield* move(ctx, { store: command.store, cardId: held.cardId, version }, moved, anyState);
   const transfer = yield* record(ctx, card, movement, {
     actor: command.actor,
     reference: held.reference,
@@ -130,14 +134,15 @@ export function* capture(
 
 /** Gives back what a hold reserves. @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`. */
 export function* voidHold(ctx: Context, command: HoldCommand): Script<Held> {
-  const held = yield* requireOpenHold(ctx, command);
-  const hold = yield* releaseHold(ctx, held, { status: 'voided', closedAt: ctx.clock.now() });
-  return { hold, card: yield* requireCard(held.storeId, held.cardId) };
+  const { held, version } = yield* requireOpenHold(ctx, command);
+  const hold = yield* releaseHold(ctx, held, { status: 'voided', closedAt: ctx.clock.now(), version });
+  return { hold, card: yield* presentCard(ctx, yield* requireCard(held.storeId, held.cardId)) };
 }
 
 /** Closes up to `limit` holds that have run out. @returns whether there may be more. */
 export function* expireHolds(ctx: Context, limit: number): Script<boolean> {
   const runOut = yield* listRunOutHolds(ctx.clock.now(), limit);
-  for (const held of runOut) yield* releaseHold(ctx, held, { status: 'expired', closedAt: held.expiresAt });
+  for (const held of runOut)
+    yield* releaseHold(ctx, held, { status: 'expired', closedAt: held.expiresAt, version: null });
   return runOut.length === limit;
 }

@@ -75,42 +75,60 @@ export function usable(ctx: Context, store: Store): StateDemands {
   return { today: today(ctx, store), disabledAllowed: false };
 }
 
+/** The card to move money of, and the version that it was read in, if the movement depends on what was read. */
+export type MovedCard = { readonly store: Store; readonly cardId: number; readonly version: number | null };
+
+/** The version that a movement depends on because the caller names versions; null: none is named. */
+export function* namedVersion(
+  command: Pick<MoneyCommand, 'store' | 'cardId' | 'versions'>,
+): Script<number | null> {
+  return command.versions && (yield* requireVersion(command)).version;
+}
+
+type Amounts = { readonly balance: bigint; readonly held: bigint };
+
 /**
  * Moves a card's balance and holds in one guarded statement. If it is refused, holds that have run
  * out are released and it is tried once more; then the reason is told.
  * @returns the card after it.
- * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, `insufficient-balance`.
+ * @throws Fault `not-found`, `card-disabled`, `card-expired`, `insufficient-balance`; Rerun if the card is another
+ * version, or would allow it by now.
  */
 export function* move(
   ctx: Context,
-  { store, cardId, versions }: Pick<MoneyCommand, 'store' | 'cardId' | 'versions'>,
-  moved: { readonly balance: bigint; readonly held: bigint },
+  { store, cardId, version }: MovedCard,
+  moved: Amounts,
   demands: StateDemands,
 ): Script<Card> {
   const where = { storeId: store.id, cardId };
-  // Only a caller who names versions makes the card be read first, and then it must stay as it was read.
-  const version = versions && (yield* requireVersion({ store, cardId, versions })).version;
   if (!(yield* moveBalance(where, moved, { ...demands, version }))) {
     const card = yield* requireCard(store.id, cardId);
     if (version !== null && card.version !== version)
       throw new Rerun('the card has changed since it was read');
-    // Releasing is a change of the card: from here on its version is this script's own doing.
     const released = yield* releaseRunOutHolds(ctx, card);
-    const retried = released > 0 && (yield* moveBalance(where, moved, { ...demands, version: null }));
-    if (!retried) refuseMove(yield* requireCard(store.id, cardId), demands);
+    // Each release is a change of the card, and one of this script's own doing.
+    const versionNow = version === null ? null : version + released;
+    const retried = released > 0 && (yield* moveBalance(where, moved, { ...demands, version: versionNow }));
+    if (!retried) {
+      const later = yield* requireCard(store.id, cardId);
+      if (versionNow !== null && later.version !== versionNow)
+        throw new Rerun('the card has changed meanwhile');
+      refuseMove(later, moved, demands);
+    }
   }
-  return yield* requireCard(store.id, cardId);
+  return yield* presentCard(ctx, yield* requireCard(store.id, cardId));
 }
 
-/** Tells why a card did not allow a movement. */
-function refuseMove(card: Card, { today: day, disabledAllowed }: StateDemands): never {
+/** Tells why a card did not allow a movement. It was read later: if it would allow it by now, the script starts over. */
+function refuseMove(card: Card, moved: Amounts, { today: day, disabledAllowed }: StateDemands): never {
   if (!disabledAllowed && isDisabled(card)) throw new Fault('card-disabled');
   if (day !== null && isExpired(card, day)) throw new Fault('card-expired');
-  throw insufficientBalance(card);
+  if (availableOf(card).minor + moved.balance < moved.held) throw insufficientBalance(card);
+  throw new Rerun('the card allows by now what it did not');
 }
 
 /** The refusal of more than there is: it names what there is. */
-export function insufficientBalance(card: Card): Fault {
+function insufficientBalance(card: Card): Fault {
   const available = formatMoney(availableOf(card));
   return new Fault('insufficient-balance', {
     detail: `The gift card has ${available} ${card.balance.currency.code} available.`,
@@ -125,19 +143,29 @@ export function* releaseRunOutHolds(ctx: Context, card: Card): Script<number> {
   const now = ctx.clock.now();
   const open = yield* listOpenHolds(card.storeId, card.id);
   const runOut = open.filter((hold) => hasRunOut(hold, now));
-  for (const hold of runOut) yield* releaseHold(ctx, hold, { status: 'expired', closedAt: hold.expiresAt });
+  for (const hold of runOut)
+    yield* releaseHold(ctx, hold, { status: 'expired', closedAt: hold.expiresAt, version: null });
   return runOut.length;
 }
 
 /**
  * Gives back what an open hold reserves, and tells of it.
  * @returns the hold as it is then.
- * @throws Rerun if it was closed meanwhile.
+ * @throws Rerun if it was closed meanwhile, or the card is another version.
  */
 export function* releaseHold(
   ctx: Context,
   hold: Hold,
-  { status, closedAt }: { readonly status: 'voided' | 'expired'; readonly closedAt: number },
+  {
+    status,
+    closedAt,
+    version,
+  }: {
+    readonly status: 'voided' | 'expired';
+    readonly closedAt: number;
+    /** The version that the card must still be; null: any. */
+    readonly version: number | null;
+  },
 ): Script<Hold> {
   if (!(yield* closeHold(hold, { status, captured: 0n, closedAt })))
     throw new Rerun('the hold was closed meanwhile');
@@ -145,8 +173,9 @@ export function* releaseHold(
   const freed = yield* moveBalance(
     where,
     { balance: 0n, held: -hold.amount.minor },
-    { ...anyState, version: null },
+    { ...anyState, version },
   );
+  if (!freed && version !== null) throw new Rerun('the card has changed since it was read');
   if (!freed) throw new Error(`the hold ${hold.id} was not part of what its card held`);
   const closed: Hold = { ...hold, status, closedAt };
   const card = yield* requireCard(hold.storeId, hold.cardId);

@@ -15,9 +15,9 @@ import { findTransfer, sumReversals } from '../storage/transfer.ts';
 import {
   effect,
   move,
+  namedVersion,
   presentCard,
   record,
-  requireCard,
   requireVersion,
   usable,
   type MoneyCommand,
@@ -35,22 +35,28 @@ export function* debit(
   ctx: Context,
   command: MoneyCommand & { readonly amount: Money; readonly partial: boolean },
 ): Script<Moved> {
-  const amount = command.partial ? yield* lesser(ctx, command) : command.amount;
+  const { amount, version } = command.partial
+    ? yield* lesser(ctx, command)
+    : { amount: command.amount, version: yield* namedVersion(command) };
   const movement = debitOf(amount);
-  const card = yield* move(ctx, command, effect(movement), usable(ctx, command.store));
+  const card = yield* move(ctx, { ...command, version }, effect(movement), usable(ctx, command.store));
   const transfer = yield* record(ctx, card, movement, command);
   yield* announce(ctx, cardMoved('gift_card.redeemed', card, { transaction: transactionOf(transfer) }));
   return { transfer, card };
 }
 
-/** The amount, or what is available if that is less. If it is nothing, the debit of the whole is refused with its reason. */
+/**
+ * The amount, or what is available if that is less, and the version in which that was read. If
+ * nothing is, the debit of the whole is to be refused with its reason.
+ */
 function* lesser(
   ctx: Context,
-  { store, cardId, amount }: MoneyCommand & { readonly amount: Money },
-): Script<Money> {
-  const card = yield* requireCard(store.id, cardId);
+  command: MoneyCommand & { readonly amount: Money },
+): Script<{ readonly amount: Money; readonly version: number }> {
+  const card = yield* requireVersion(command);
   const available = availableOf(yield* presentCard(ctx, card));
-  return available.minor > 0n && exceeds(amount, available) ? available : amount;
+  const isLess = available.minor > 0n && exceeds(command.amount, available);
+  return { amount: isLess ? available : command.amount, version: card.version };
 }
 
 /**
@@ -61,7 +67,8 @@ function* lesser(
 export function* credit(ctx: Context, command: MoneyCommand & { readonly amount: Money }): Script<Moved> {
   const { store } = command;
   const movement = creditOf(command.amount);
-  const card = yield* move(ctx, command, effect(movement), usable(ctx, command.store));
+  const version = yield* namedVersion(command);
+  const card = yield* move(ctx, { ...command, version }, effect(movement), usable(ctx, store));
   refuseAbove(store.issueLimit ?? largestBalance(card.balance.currency), card);
   const transfer = yield* record(ctx, card, movement, command);
   yield* announce(ctx, cardMoved('gift_card.credited', card, { transaction: transactionOf(transfer) }));
@@ -113,15 +120,16 @@ export function* reverse(
   if (!command.scopes.includes(needed)) throw new Fault('insufficient-scope', { scopes: [needed] });
 
   const { cardId } = reversed;
-  const versions = command.versionsOf(cardId);
-  yield* requireVersion({ store, cardId, versions });
+  const read = yield* requireVersion({ store, cardId, versions: command.versionsOf(cardId) });
+  // What may be taken back depends on what was taken back before: then the card must stay as it was read.
+  const version = reversed.kind === 'credit' || command.versionsOf(cardId) ? read.version : null;
   const before = yield* sumReversals(store.id, transferId);
   const left = subtract(reversed.amount, { minor: before, currency: reversed.amount.currency });
   const amount = command.amount ?? left;
   if (amount.minor === 0n || exceeds(amount, left)) throw exceedsTransaction(left);
 
   const movement = reversalOf(reversed, amount);
-  const card = yield* move(ctx, { store, cardId, versions }, effect(movement), {
+  const card = yield* move(ctx, { store, cardId, version }, effect(movement), {
     today: null,
     disabledAllowed: false,
   });

@@ -59,6 +59,8 @@ CREATE TABLE gift_cards (
   initial_value integer not null check (initial_value > 0),
   -- A cache of the ledger: moves only together with a transfer.
   balance integer not null check (balance >= 0),
+  -- A cache of the open holds: the part of the balance that they reserve.
+  held integer not null default 0 check (held >= 0),
   last_characters text not null check (length(last_characters) = 4),
   customer_id integer,
   recipient_id integer,
@@ -72,6 +74,7 @@ CREATE TABLE gift_cards (
   user_id integer,
   api_client_id integer,
   primary key (store_id, id),
+  check (held <= balance),
   foreign key (store_id, customer_id) references customers (store_id, id),
   foreign key (store_id, recipient_id) references customers (store_id, id)
 ) strict, without rowid;
@@ -80,6 +83,27 @@ CREATE TABLE heartbeat (
   id integer primary key check (id = 1),
   beaten_at integer not null
 ) strict;
+
+CREATE TABLE holds (
+  store_id integer not null,
+  id integer not null check (id > 0),
+  card_id integer not null,
+  status text not null check (status in ('open', 'captured', 'voided', 'expired')),
+  amount integer not null check (amount > 0),
+  -- What a capture took; the rest went back.
+  captured integer not null check (captured >= 0 and captured <= amount),
+  actor text not null,
+  reference text,
+  note text,
+  order_id integer,
+  created_at integer not null,
+  expires_at integer not null check (expires_at > created_at),
+  closed_at integer,
+  primary key (store_id, id),
+  foreign key (store_id, card_id) references gift_cards (store_id, id),
+  check ((status = 'open') = (closed_at is null)),
+  check ((status = 'captured') = (captured > 0))
+) strict, without rowid;
 
 CREATE TABLE idempotency_records (
   store_id integer not null references stores (id),
@@ -100,20 +124,20 @@ CREATE TABLE key_checks (
   created_at integer not null
 ) strict, without rowid;
 
+CREATE TABLE misses (
+  store_id integer not null references stores (id),
+  subject_digest blob not null check (length(subject_digest) = 32),
+  id integer not null,
+  missed_at integer not null,
+  primary key (store_id, subject_digest, id)
+) strict, without rowid;
+
 CREATE TABLE schema_migrations (
     version bigint primary key,
     name text not null,
     checksum text not null,
     applied_at bigint not null
   );
-
-CREATE TABLE search_misses (
-  store_id integer not null references stores (id),
-  address_digest blob not null check (length(address_digest) = 32),
-  id integer not null,
-  missed_at integer not null,
-  primary key (store_id, address_digest, id)
-) strict, without rowid;
 
 CREATE TABLE stores (
   id integer primary key check (id > 0),
@@ -126,6 +150,8 @@ CREATE TABLE stores (
   proxy_secret blob,
   require_signature integer not null check (require_signature in (0, 1)),
   customer_search integer not null check (customer_search in (0, 1)),
+  -- 0: a disabling is final at once.
+  undo_window_minutes integer not null default 0 check (undo_window_minutes between 0 and 60),
   demonstration integer not null check (demonstration in (0, 1)),
   created_at integer not null,
   updated_at integer not null,
@@ -137,7 +163,7 @@ CREATE TABLE transfers (
   card_id integer not null,
   sequence integer not null check (sequence >= 1),
   id integer not null check (id > 0),
-  kind text not null check (kind in ('issue', 'adjustment')),
+  kind text not null check (kind in ('issue', 'adjustment', 'debit', 'credit', 'capture', 'reversal')),
   amount integer not null check (amount > 0),
   currency text not null check (length(currency) = 3),
   debit_account text not null
@@ -148,6 +174,10 @@ CREATE TABLE transfers (
   actor text not null,
   reference text,
   note text,
+  order_id integer,
+  -- The hold that a capture took its amount from.
+  hold_id integer,
+  -- The transfer that a reversal gives back, wholly or in part.
   reverses integer,
   created_at integer not null,
   -- SHA-256 of the hash before it in the card's chain, and its own content.
@@ -156,7 +186,9 @@ CREATE TABLE transfers (
   unique (store_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
   -- Each transfer moves money between the card and one system account.
-  check ((debit_account = 'card') <> (credit_account = 'card'))
+  check ((debit_account = 'card') <> (credit_account = 'card')),
+  check ((kind = 'reversal') = (reverses is not null)),
+  check ((kind = 'capture') = (hold_id is not null))
 ) strict, without rowid;
 
 CREATE INDEX gift_cards_by_customer on gift_cards (store_id, customer_id, last_characters)
@@ -165,9 +197,15 @@ CREATE INDEX gift_cards_by_customer on gift_cards (store_id, customer_id, last_c
 CREATE INDEX gift_cards_by_recipient on gift_cards (store_id, recipient_id, last_characters)
   where recipient_id is not null;
 
+CREATE INDEX holds_by_card on holds (store_id, card_id, id);
+
+CREATE INDEX holds_open_by_expiry on holds (expires_at) where status = 'open';
+
 CREATE INDEX idempotency_records_by_age on idempotency_records (created_at);
 
-CREATE INDEX search_misses_by_age on search_misses (missed_at);
+CREATE INDEX misses_by_age on misses (missed_at);
+
+CREATE INDEX transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
 
 CREATE TRIGGER events_are_not_updated before update on events
 begin select raise(abort, 'events are append-only'); end;
@@ -184,6 +222,12 @@ when old.store_id <> new.store_id or old.id <> new.id or old.currency <> new.cur
   or old.initial_value <> new.initial_value or old.created_at <> new.created_at
   or old.api_client_id is not new.api_client_id
 begin select raise(abort, 'what a gift card was issued with does not change'); end;
+
+CREATE TRIGGER closed_holds_stay_closed before update on holds when old.status <> 'open'
+begin select raise(abort, 'a closed hold stays closed'); end;
+
+CREATE TRIGGER holds_are_not_deleted before delete on holds
+begin select raise(abort, 'holds are never deleted'); end;
 
 CREATE TRIGGER transfers_are_not_deleted before delete on transfers
 begin select raise(abort, 'transfers are append-only'); end;

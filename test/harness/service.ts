@@ -198,7 +198,7 @@ function stateOf(database: DatabaseSync): string {
           typeof value === 'bigint' ? String(value) : value,
         );
       });
-      return `${name}\n${rows.toSorted().join('\n')}`;
+      return [name, ...rows.toSorted()].join('\n');
     })
     .join('\n\n');
 }

@@ -280,14 +280,12 @@ test('a miss leaves no event, no customer and no address behind', async () => {
 
 test('the misses of one address in two stores cannot be told to be of one address', async () => {
   const address = newAddress();
-  const digests = service.query('select address_digest from search_misses').length;
+  const digests = service.query('select subject_digest from misses').length;
   for (const shop of [flowers, books]) {
     await shop.refuses(`GET ${pathOf('none', address)}`, {}, { code: 'not-found' });
   }
-  const misses = service.query(
-    'select address_digest from search_misses order by missed_at desc, id desc limit 2',
-  );
-  assert.equal(service.query('select address_digest from search_misses').length, digests + 2);
-  const [one, other] = misses.map(({ address_digest: digest }) => Buffer.from(digest as Uint8Array));
+  const misses = service.query('select subject_digest from misses order by missed_at desc, id desc limit 2');
+  assert.equal(service.query('select subject_digest from misses').length, digests + 2);
+  const [one, other] = misses.map(({ subject_digest: digest }) => Buffer.from(digest as Uint8Array));
   assert.ok(one && other && !one.equals(other));
 });

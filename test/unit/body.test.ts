@@ -3,7 +3,7 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { Fault, Refusals, type FieldErrors } from '../../src/domain/fault.ts';
 import { InexactNumber } from '../../src/domain/money.ts';
-import { noBody, parseBody } from '../../src/http/body.ts';
+import { noBody, parseBody, wrappers } from '../../src/http/body.ts';
 import { faultOf, show } from './samples.ts';
 
 const json = 'application/json';
@@ -117,6 +117,26 @@ test('a wrapper holds an object', async (t) => {
   }
   for (const text of ['gift_card=x', 'gift_card=', 'gift_card']) {
     await t.test(text, () => assert.deepEqual(read(form, text).errors, { gift_card: ['must be an object'] }));
+  }
+});
+
+test('each operation takes one wrapper, and the name of another one is no wrapper', async (t) => {
+  for (const wrapper of wrappers) {
+    for (const name of wrappers) {
+      await t.test(`${name} where ${wrapper} is taken`, () => {
+        const texts = [
+          [json, `{"${name}": {"note": "x"}}`],
+          [form, `${name}[note]=x`],
+        ] as const;
+        for (const [contentType, text] of texts) {
+          const refusals = new Refusals();
+          const raw = { contentType, encoding: undefined, bytes: Buffer.from(text) };
+          const sent = Object.fromEntries(parseBody(raw, { wrapper, refusals }).parameters);
+          if (name === wrapper) assert.deepEqual([sent, refusals.any], [{ note: 'x' }, false]);
+          else assert.ok(!('note' in sent), `${contentType}: ${show(sent)}`);
+        }
+      });
+    }
   }
 });
 

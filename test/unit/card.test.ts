@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import {
+  availableOf,
   choose,
   effectiveChanges,
   isDisabled,
@@ -31,6 +32,15 @@ test('a card is disabled once there is an instant at which it was', () => {
 test('expiry does not disable, and disabling does not expire', () => {
   assert.equal(isDisabled(cardWith({ expiresOn: '2000-01-01' })), false);
   assert.equal(isExpired(cardWith({ disabledAt: 5, expiresOn: null }), today), false);
+});
+
+test('what is held of a balance is not available, down to nothing', () => {
+  const cases = [[1_050n, 0n, 1_050n], [1_050n, 400n, 650n], [1_050n, 1_050n, 0n], [0n, 0n, 0n]] as const; // prettier-ignore
+  for (const [balance, held, available] of cases) {
+    const card = { balance: amount(balance, 'KWD'), held: amount(held, 'KWD') };
+    assert.deepEqual(availableOf(card), amount(available, 'KWD'));
+  }
+  assert.throws(() => availableOf({ balance: amount(5n, 'USD'), held: amount(0n, 'EUR') }), RangeError);
 });
 
 test('only what differs from the card is a change', async (t) => {

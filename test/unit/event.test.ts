@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { cardCreated, cardUpdated, customerCreated } from '../../src/domain/event.ts';
-import { recordOf } from '../../src/domain/record.ts';
-import { amount, cardWith } from './samples.ts';
+import { cardCreated, cardEnabled, cardMoved, cardUpdated, customerCreated } from '../../src/domain/event.ts';
+import { holdRecordOf, recordOf, transactionOf } from '../../src/domain/record.ts';
+import { amount, cardWith, holdWith, transferWith } from './samples.ts';
 
 const card = cardWith({ version: 4 });
 const about = { storeId: 17, subjectId: 244_212_357_349, subjectVersion: 4 };
@@ -35,6 +35,33 @@ test('an update that changes nothing is not told', () => {
   assert.deepEqual(cardUpdated(card, {}), []);
 });
 
+const transaction = transactionOf(transferWith({ kind: 'debit', credit: 'redemptions' }));
+const hold = holdRecordOf(holdWith(), 0);
+
+test('a movement is told with the card after it, and with the transaction or hold that explains it', () => {
+  assert.deepEqual(cardMoved('gift_card.redeemed', card, { transaction, hold }), {
+    type: 'gift_card.redeemed',
+    ...about,
+    data: { gift_card, transaction, hold },
+  });
+  for (const [type, cause] of [
+    ['gift_card.credited', { transaction }],
+    ['gift_card.reversed', { transaction }],
+    ['gift_card.held', { hold }],
+    ['gift_card.hold_released', { hold }],
+  ] as const) {
+    assert.deepEqual(cardMoved(type, card, cause), { type, ...about, data: { gift_card, ...cause } });
+  }
+});
+
+test('a disabling that is withdrawn is told as an update, of the same field as the disabling', () => {
+  assert.deepEqual(cardEnabled(card), {
+    type: 'gift_card.updated',
+    ...about,
+    data: { gift_card, changed: ['disabled_at'] },
+  });
+});
+
 test('a created customer is told with its address, as a subject without versions', () => {
   assert.deepEqual(customerCreated(17, { id: 51, email: 'Ada@Example.com' }), {
     type: 'customer.created',
@@ -46,7 +73,12 @@ test('a created customer is told with its address, as a subject without versions
 });
 
 test('no event about a card carries a code, and each is JSON', () => {
-  for (const event of [cardCreated(card), ...cardUpdated(card, { disable: true, note: 'x' })]) {
+  for (const event of [
+    cardCreated(card),
+    ...cardUpdated(card, { disable: true, note: 'x' }),
+    cardMoved('gift_card.redeemed', card, { transaction, hold }),
+    cardEnabled(card),
+  ]) {
     assert.deepEqual(JSON.parse(JSON.stringify(event.data)), event.data);
     assert.ok(!JSON.stringify(event).includes('"code"'));
   }

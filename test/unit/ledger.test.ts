@@ -4,32 +4,22 @@ import fc from 'fast-check';
 import {
   adjustmentOf,
   canonicalContent,
+  captureOf,
   chainStart,
+  creditOf,
+  debitOf,
   effectOf,
+  isReversible,
   issueOf,
+  reversalOf,
   systemAccounts,
+  type Movement,
   type Transfer,
+  type TransferKind,
 } from '../../src/domain/ledger.ts';
-import { amount } from './samples.ts';
+import { amount, transferWith } from './samples.ts';
 
-const transfer: Transfer = {
-  storeId: 17,
-  cardId: 244_212_357_349,
-  sequence: 2,
-  id: 244_212_357_350,
-  kind: 'adjustment',
-  amount: amount(1_500n),
-  debit: 'card',
-  credit: 'adjustments',
-  balanceAfter: amount(1_000n),
-  actor: 'api_client:7',
-  reference: null,
-  note: null,
-  orderId: null,
-  holdId: null,
-  reverses: null,
-  createdAt: 1_755_261_458_999,
-};
+const transfer = transferWith();
 
 test('an issue moves the value from sales to the card', () => {
   assert.deepEqual(issueOf(amount(2_500n)), {
@@ -78,6 +68,64 @@ test('an adjustment brings any balance to any target, by a positive amount betwe
   );
 });
 
+test('a debit and a capture move an amount from the card to redemptions, a credit from sales to the card', () => {
+  const taken = { amount: amount(1_500n), debit: 'card', credit: 'redemptions' };
+  assert.deepEqual(debitOf(amount(1_500n)), { kind: 'debit', ...taken });
+  assert.deepEqual(captureOf(amount(1_500n)), { kind: 'capture', ...taken });
+  assert.deepEqual(creditOf(amount(1_500n)), {
+    kind: 'credit',
+    amount: amount(1_500n),
+    debit: 'sales',
+    credit: 'card',
+  });
+  assert.equal(effectOf(debitOf(amount(1_500n))), -1_500n);
+  assert.equal(effectOf(captureOf(amount(1_500n))), -1_500n);
+  assert.equal(effectOf(creditOf(amount(1_500n))), 1_500n);
+});
+
+test('debits, captures and credits can be given back, and nothing else', () => {
+  const expected = {
+    issue: false,
+    adjustment: false,
+    debit: true,
+    credit: true,
+    capture: true,
+    reversal: false,
+  } as const satisfies Record<TransferKind, boolean>;
+  const kinds = Object.keys(expected) as (keyof typeof expected)[];
+  assert.deepEqual(Object.fromEntries(kinds.map((kind) => [kind, isReversible(kind)])), expected);
+});
+
+test('a reversal moves its own amount between the same accounts, the other way round', () => {
+  assert.deepEqual(reversalOf(debitOf(amount(1_500n)), amount(400n)), {
+    kind: 'reversal',
+    amount: amount(400n),
+    debit: 'redemptions',
+    credit: 'card',
+  });
+  assert.deepEqual(reversalOf(creditOf(amount(1_500n)), amount(1_500n)), {
+    kind: 'reversal',
+    amount: amount(1_500n),
+    debit: 'card',
+    credit: 'sales',
+  });
+});
+
+test('what is moved and reversed as a whole has moved nothing, in any currency', () => {
+  const positive = fc.bigInt({ min: 1n, max: 10n ** 16n });
+  const make = fc.constantFrom<(value: Movement['amount']) => Movement>(debitOf, captureOf, creditOf);
+  fc.assert(
+    fc.property(positive, make, fc.constantFrom('USD', 'JPY', 'KWD'), (minor, of, code) => {
+      const movement = of(amount(minor, code));
+      const reversal = reversalOf(movement, movement.amount);
+      assert.equal(effectOf(movement) + effectOf(reversal), 0n);
+      assert.deepEqual(movement.amount, amount(minor, code));
+      assert.deepEqual([reversal.debit, reversal.credit], [movement.credit, movement.debit]);
+      assert.ok(isReversible(movement.kind) && !isReversible(reversal.kind));
+    }),
+  );
+});
+
 test('only crediting the card raises its balance', () => {
   assert.equal(effectOf({ amount: amount(7n), credit: 'card' }), 7n);
   for (const credit of systemAccounts) assert.equal(effectOf({ amount: amount(7n), credit }), -7n);
@@ -93,7 +141,7 @@ test('a chain starts from 32 zero bytes', () => {
 test('the canonical content is what every chain there is was made of', () => {
   assert.equal(
     canonicalContent(transfer),
-    '[17,244212357349,2,244212357350,"adjustment","15.00","USD","card","adjustments","10.00","api_client:7",null,null,null,1755261458999]',
+    '[17,244212357349,2,244212357350,"adjustment","15.00","USD","card","adjustments","10.00","api_client:7",null,null,null,null,null,1755261458999]',
   );
   assert.equal(
     canonicalContent({

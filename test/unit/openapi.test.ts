@@ -5,13 +5,19 @@ import { createConfig, lintFromString, type NormalizedProblem } from '@redocly/o
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { FaultCode } from '../../src/domain/fault.ts';
-import { recordOf } from '../../src/domain/record.ts';
+import {
+  claimableFields,
+  holdRecordOf,
+  recordOf,
+  spendableRecordOf,
+  transactionOf,
+} from '../../src/domain/record.ts';
 import { openApiDocument } from '../../src/http/openapi.ts';
 import * as parameters from '../../src/http/parameters.ts';
 import { problems } from '../../src/http/problem.ts';
 import type { OpenApiDocument } from '../../src/http/reference/reference.ts';
-import { operations, pagePaths } from '../../src/http/routes.ts';
-import { cardWith } from './samples.ts';
+import { operations, pagePaths, type OperationId } from '../../src/http/routes.ts';
+import { amount, cardWith, holdWith, transferWith } from './samples.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 type Operation = NonNullable<NonNullable<NonNullable<OpenApiDocument['paths']>[string]>['get']>;
@@ -149,18 +155,31 @@ test('no component is described that nothing refers to', () => {
   );
 });
 
-test('the four operations and four pages are described, each by a name of its own', () => {
+test('the operations and four pages are described, each by a name of its own', () => {
   assert.deepEqual(
     described.map(({ path, method, operation }) => `${operation.operationId} ${method} ${path}`).toSorted(),
     [
+      'captureHold post /holds/{hold_id}/capture',
       'createGiftCard post /gift_card',
+      'createHold post /gift_card/{gift_card_id}/holds',
+      'creditGiftCard post /gift_card/{gift_card_id}/credit',
+      'debitGiftCard post /gift_card/{gift_card_id}/debit',
       'health get /healthz',
+      'listHolds get /gift_card/{gift_card_id}/holds',
+      'listTransactions get /gift_card/{gift_card_id}/transactions',
+      'lookUpGiftCard post /gift_card/lookup',
       'metrics get /metrics',
       'openapi get /openapi.json',
       'readiness get /readyz',
+      'redeemGiftCard post /gift_card/redeem',
       'retrieveGiftCard get /gift_card/{gift_card_id}',
+      'retrieveHold get /holds/{hold_id}',
+      'retrieveTransaction get /transactions/{transaction_id}',
+      'reverseTransaction post /transactions/{transaction_id}/reverse',
       'searchGiftCard get /gift_card',
+      'undoDisabling post /gift_card/{gift_card_id}/undo',
       'updateGiftCard put /gift_card/{gift_card_id}',
+      'voidHold post /holds/{hold_id}/void',
     ],
   );
   for (const { path } of described.filter(({ operation }) => operation.tags?.[0] === 'Service')) {
@@ -184,25 +203,230 @@ test('the description names where the service is reached', () => {
 
 /** Refused before a handler sees the request, or failed: any operation. */
 const anywhere = ['400', '401', '403', '408', '417', '429', '431', '500', '503'];
+const ofBodies = ['413', '415', '422'];
+/** A write has a body, and a key that may be in use. */
+const ofWrites = ['409', ...ofBodies];
 
-const statuses: Readonly<Record<string, readonly string[]>> = {
-  createGiftCard: ['201', ...anywhere, '409', '413', '415', '422'],
-  searchGiftCard: ['200', '304', ...anywhere, '404', '422'],
-  retrieveGiftCard: ['200', '304', ...anywhere, '404'],
-  updateGiftCard: ['200', ...anywhere, '404', '409', '412', '413', '415', '422'],
+const codesAnywhere: readonly FaultCode[] = [
+  'invalid-request', 'invalid-query', 'unauthenticated', 'invalid-signature', 'insufficient-scope', 'cross-site-request',
+  'request-timeout', 'expectation-failed', 'too-many-requests', 'headers-too-large', 'internal-error', 'overloaded', 'unavailable',
+  'closing',
+]; // prettier-ignore
+const codesOfBodies: readonly FaultCode[] = ['invalid-body', 'body-too-large', 'unsupported-media-type', 'invalid-parameter']; // prettier-ignore
+const codesOfKeys: readonly FaultCode[] = ['invalid-idempotency-key', 'idempotency-key-in-use', 'idempotency-key-reused']; // prettier-ignore
+const codesOfMoney: readonly FaultCode[] = ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'currency-mismatch']; // prettier-ignore
+const codesOfSpending: readonly FaultCode[] = [...codesOfMoney, 'insufficient-balance'];
+const codesOfHolds: readonly FaultCode[] = ['not-found', 'precondition-failed', 'hold-closed', 'hold-expired']; // prettier-ignore
+
+const [read, write, redeem] = ['read_gift_cards', 'write_gift_cards', 'redeem_gift_cards'] as const;
+
+const cardId = 'path gift_card_id required';
+const holdId = 'path hold_id required';
+const transactionId = 'path transaction_id required';
+const page = ['query limit', 'query before', 'query after'];
+const ifMatch = 'header If-Match';
+const ifNoneMatch = 'header If-None-Match';
+const inWrites = ['query dry_run', 'header Idempotency-Key'];
+
+type Expected = {
+  readonly scopes: readonly string[];
+  readonly statuses: readonly string[];
+  /** Besides those of any operation, any body and any key. */
+  readonly codes: readonly FaultCode[];
+  /** Besides X-Request-Id, which every operation takes. */
+  readonly parameters: readonly string[];
+  readonly body?: {
+    readonly schema: string;
+    readonly wrapper: 'gift_card' | 'transaction' | 'hold';
+    readonly required: boolean;
+  };
+  readonly answer: Readonly<Record<string, string>>;
+  /** Of a success, besides those of every one. */
+  readonly headers: readonly string[];
 };
 
-for (const [id, expected] of Object.entries(statuses)) {
+const issued = { gift_card: 'IssuedGiftCard' };
+const retrieved = { gift_card: 'GiftCard' };
+const spendable = { gift_card: 'SpendableGiftCard' };
+const moved = { transaction: 'Transaction', ...spendable };
+const held = { hold: 'Hold', ...spendable };
+
+const expectations: Readonly<Record<OperationId, Expected>> = {
+  createGiftCard: {
+    scopes: [write],
+    statuses: ['201', ...anywhere, ...ofWrites],
+    codes: [],
+    parameters: [...inWrites],
+    body: { schema: 'CreateGiftCard', wrapper: 'gift_card', required: true },
+    answer: issued,
+    headers: ['ETag', 'Location'],
+  },
+  searchGiftCard: {
+    scopes: [read],
+    statuses: ['200', '304', ...anywhere, '404', '422'],
+    codes: ['not-found', 'invalid-parameter', 'too-many-misses'],
+    parameters: ['query last_characters required', 'query email required', ifNoneMatch],
+    answer: retrieved,
+    headers: ['ETag'],
+  },
+  retrieveGiftCard: {
+    scopes: [read],
+    statuses: ['200', '304', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, ifNoneMatch],
+    answer: retrieved,
+    headers: ['ETag'],
+  },
+  updateGiftCard: {
+    scopes: [write],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed'],
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'UpdateGiftCard', wrapper: 'gift_card', required: false },
+    answer: retrieved,
+    headers: ['ETag'],
+  },
+  lookUpGiftCard: {
+    scopes: [read, redeem],
+    statuses: ['200', ...anywhere, '404', ...ofBodies],
+    codes: ['not-found', 'too-many-misses'],
+    parameters: [],
+    body: { schema: 'LookUp', wrapper: 'gift_card', required: true },
+    answer: spendable,
+    headers: ['ETag'],
+  },
+  redeemGiftCard: {
+    scopes: [redeem],
+    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    codes: [...codesOfSpending, 'too-many-misses'],
+    parameters: [ifMatch, ...inWrites],
+    body: { schema: 'Redeem', wrapper: 'transaction', required: true },
+    answer: moved,
+    headers: ['ETag'],
+  },
+  debitGiftCard: {
+    scopes: [redeem],
+    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    codes: codesOfSpending,
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'Debit', wrapper: 'transaction', required: true },
+    answer: moved,
+    headers: ['ETag'],
+  },
+  creditGiftCard: {
+    scopes: [write],
+    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    codes: codesOfMoney,
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'Credit', wrapper: 'transaction', required: true },
+    answer: moved,
+    headers: ['ETag'],
+  },
+  undoDisabling: {
+    scopes: [write],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed', 'undo-window-closed'],
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
+    answer: retrieved,
+    headers: ['ETag'],
+  },
+  createHold: {
+    scopes: [redeem],
+    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    codes: codesOfSpending,
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'CreateHold', wrapper: 'hold', required: true },
+    answer: held,
+    headers: ['ETag', 'Location'],
+  },
+  listHolds: {
+    scopes: [read, redeem],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, ...page],
+    answer: { holds: 'Hold' },
+    headers: ['Link'],
+  },
+  retrieveHold: {
+    scopes: [read, redeem],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [holdId],
+    answer: held,
+    headers: ['ETag'],
+  },
+  captureHold: {
+    scopes: [redeem],
+    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    codes: codesOfHolds,
+    parameters: [holdId, ifMatch, ...inWrites],
+    body: { schema: 'Capture', wrapper: 'transaction', required: false },
+    answer: { transaction: 'Transaction', ...held },
+    headers: ['ETag'],
+  },
+  voidHold: {
+    scopes: [redeem],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: codesOfHolds,
+    parameters: [holdId, ifMatch, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'hold', required: false },
+    answer: held,
+    headers: ['ETag'],
+  },
+  listTransactions: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, ...page],
+    answer: { transactions: 'Transaction' },
+    headers: ['Link'],
+  },
+  retrieveTransaction: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [transactionId],
+    answer: { transaction: 'Transaction' },
+    headers: [],
+  },
+  reverseTransaction: {
+    scopes: [redeem, write],
+    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    codes: [
+      'not-found', 'precondition-failed', 'card-disabled', 'not-reversible', 'reversal-exceeds-transaction', 'insufficient-balance',
+    ], // prettier-ignore
+    parameters: [transactionId, ifMatch, ...inWrites],
+    body: { schema: 'Reverse', wrapper: 'transaction', required: false },
+    answer: moved,
+    headers: ['ETag'],
+  },
+};
+
+/** Whether a request may carry a key and be rehearsed. */
+function isWrite({ parameters: listed }: Expected): boolean {
+  return listed.includes('header Idempotency-Key');
+}
+
+const expectedOperations = operations.map(({ id }) => ({ id, ...expectations[id] }));
+
+for (const { id, statuses } of expectedOperations) {
   test(`${id} lists exactly the statuses that it can answer`, () => {
-    assert.deepEqual(Object.keys(operationOf(id).responses ?? {}), expected.toSorted());
+    assert.deepEqual(Object.keys(operationOf(id).responses ?? {}), statuses.toSorted());
   });
 }
 
-test('the operations that are listed here are all there are', () => {
+test('the operations that are listed here are all there are, and writes are those that can be rehearsed', () => {
   assert.deepEqual(
-    Object.keys(statuses),
+    Object.keys(expectations),
     operations.map(({ id }) => id),
   );
+  assert.equal(operations.length, 17);
+  for (const { id, query, method } of operations) {
+    const isReading = method === 'GET' || id === 'lookUpGiftCard';
+    assert.equal(query.includes('dry_run'), !isReading, id);
+    assert.equal(isWrite(expectations[id]), !isReading, id);
+  }
 });
 
 /** No credential, no limit; but a malformed request or too many headers are refused before any page. */
@@ -260,42 +484,25 @@ test('a response tells the codes of its own status only, each with an example', 
       }
     }
   }
-  assert.ok(responses > 40);
+  assert.ok(responses > 200, `only ${responses} responses`);
 });
 
-test('an operation’s codes are those that its kind of request can meet', () => {
-  const ofWrites = ['invalid-body', 'invalid-idempotency-key', 'body-too-large', 'unsupported-media-type', 'idempotency-key-in-use', 'idempotency-key-reused']; // prettier-ignore
-  for (const { id, method } of operations) {
-    const codes = faultsOf(operationOf(id));
-    assert.equal(new Set(codes).size, codes.length);
-    for (const code of ofWrites) assert.equal(codes.includes(code), method !== 'GET', `${id} ${code}`);
-    for (const code of [
-      'unauthenticated',
-      'invalid-signature',
-      'insufficient-scope',
-      'too-many-requests',
-      'invalid-query',
-    ]) {
-      assert.ok(codes.includes(code), `${id} ${code}`);
-    }
-    assert.equal(codes.includes('too-many-misses'), id === 'searchGiftCard');
-    assert.equal(codes.includes('precondition-failed'), id === 'updateGiftCard');
-    assert.equal(codes.includes('invalid-parameter'), id !== 'retrieveGiftCard');
-  }
-});
+for (const { id, codes, body, ...rest } of expectedOperations) {
+  test(`${id} tells exactly the codes that its kind of request can meet`, () => {
+    const told = faultsOf(operationOf(id));
+    assert.equal(new Set(told).size, told.length);
+    const due = [
+      ...codesAnywhere,
+      ...(body ? codesOfBodies : []),
+      ...(isWrite({ codes, ...rest }) ? codesOfKeys : []),
+      ...codes,
+    ];
+    assert.deepEqual(told.toSorted(), due.toSorted());
+  });
+}
 
 test('responses name the headers that come with them', () => {
-  const expected: Readonly<Record<string, readonly string[]>> = {
-    200: ['ETag', 'Cache-Control', 'X-Request-Id', 'RateLimit', 'RateLimit-Policy'],
-    201: [
-      'ETag',
-      'Cache-Control',
-      'X-Request-Id',
-      'RateLimit',
-      'RateLimit-Policy',
-      'Location',
-      'Idempotent-Replayed',
-    ],
+  const ofStatus: Readonly<Record<string, readonly string[]>> = {
     304: ['ETag', 'X-Request-Id'],
     401: ['X-Request-Id', 'WWW-Authenticate'],
     403: ['X-Request-Id', 'WWW-Authenticate'],
@@ -303,22 +510,30 @@ test('responses name the headers that come with them', () => {
     429: ['X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy'],
     503: ['X-Request-Id', 'Retry-After'],
   };
-  for (const { id, method } of operations) {
-    for (const [status, response] of Object.entries(operationOf(id).responses ?? {})) {
+  const ofAnySuccess = ['Cache-Control', 'X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
+  for (const given of expectedOperations) {
+    const ofSuccess = [
+      ...ofAnySuccess,
+      ...given.headers,
+      ...(isWrite(given) ? ['Idempotent-Replayed', 'Dry-Run'] : []),
+    ];
+    for (const [status, response] of Object.entries(operationOf(given.id).responses ?? {})) {
       const names = Object.keys((response as { readonly headers?: object }).headers ?? {});
-      const replayed = status === '200' && method === 'PUT' ? ['Idempotent-Replayed'] : [];
-      assert.deepEqual(
-        names.toSorted(),
-        [...(expected[status] ?? ['X-Request-Id']), ...replayed].toSorted(),
-        `${id} ${status}`,
-      );
+      const due = status.startsWith('2') ? ofSuccess : (ofStatus[status] ?? ['X-Request-Id']);
+      assert.deepEqual(names.toSorted(), due.toSorted(), `${given.id} ${status}`);
     }
   }
 });
 
-test('an operation is opened by any one token header, with the scope that its route demands', () => {
-  for (const { id, scope, customerMaySearch } of operations) {
-    const ways = [{ bearer: [scope] }, { accessToken: [scope] }, { gcfAccessToken: [scope] }];
+test('an operation is opened by any one token header, with any one of the scopes that its route demands', () => {
+  for (const { id, scopes, customerMaySearch } of operations) {
+    assert.deepEqual(scopes, expectations[id].scopes, id);
+    const ways = scopes.flatMap((scope) => [
+      { bearer: [scope] },
+      { accessToken: [scope] },
+      { gcfAccessToken: [scope] },
+    ]);
+    assert.equal(customerMaySearch, id === 'searchGiftCard');
     assert.deepEqual(operationOf(id).security, customerMaySearch ? [...ways, { appProxy: [] }] : ways);
   }
   for (const id of ['health', 'readiness', 'metrics', 'openapi'])
@@ -327,34 +542,63 @@ test('an operation is opened by any one token header, with the scope that its ro
   assert.deepEqual(Object.keys(schemes).toSorted(), ['accessToken', 'appProxy', 'bearer', 'gcfAccessToken']);
 });
 
+type GivenParameter = {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema: Json;
+};
+
+function parametersOf(id: string): readonly GivenParameter[] {
+  return (operationOf(id).parameters ?? []) as readonly GivenParameter[];
+}
+
 test('an operation documents the parameters that it reads besides its body', () => {
-  const listed = (id: string) =>
-    (operationOf(id).parameters ?? []).map((given) => {
-      const { name, in: place, required = false } = given as { name: string; in: string; required?: boolean };
-      return `${place} ${name}${required ? ' required' : ''}`;
-    });
-  const card = 'path gift_card_id required';
-  assert.deepEqual(listed('createGiftCard'), ['header Idempotency-Key', 'header X-Request-Id']);
-  assert.deepEqual(listed('retrieveGiftCard'), [card, 'header If-None-Match', 'header X-Request-Id']);
-  assert.deepEqual(listed('updateGiftCard'), [
-    card,
-    'header Idempotency-Key',
-    'header If-Match',
-    'header X-Request-Id',
-  ]);
-  assert.deepEqual(listed('searchGiftCard'), [
-    'query last_characters required',
-    'query email required',
-    'header If-None-Match',
-    'header X-Request-Id',
-  ]);
   for (const { id, query } of operations) {
-    const names = listed(id).filter((line) => line.startsWith('query'));
+    const listed = parametersOf(id).map(
+      ({ name, in: place, required = false }) => `${place} ${name}${required ? ' required' : ''}`,
+    );
+    assert.deepEqual(listed, [...expectations[id].parameters, 'header X-Request-Id'], id);
+    const names = parametersOf(id).filter((given) => given.in === 'query');
     assert.deepEqual(
-      names,
-      query.map((name) => `query ${name} required`),
+      names.map(({ name }) => name),
+      query,
     );
   }
+});
+
+test('a parameter besides the body takes what the service takes, and nothing else', () => {
+  const integers = [1, 9_007_199_254_740_991];
+  const noIds = [0, -1, 1.5, 'x', null];
+  const cases: Readonly<Record<string, readonly [good: readonly unknown[], bad: readonly unknown[]]>> = {
+    'path gift_card_id': [integers, [...noIds, 2 ** 53]],
+    'path hold_id': [integers, [...noIds, 2 ** 53]],
+    'path transaction_id': [integers, [...noIds, 2 ** 53]],
+    'query dry_run': [['true', 'false', '1', '0'], ['', 'yes', 'TRUE', null]],
+    'query limit': [[1, 50, 250], [...noIds, 251]],
+    'query before': [integers, noIds],
+    'query after': [integers, noIds],
+    'query last_characters': [['7f3k', '7F3K'], ['7f3', '7f3kk', '7f-k', null]],
+    'query email': [['grace@example.com'], ['', null]],
+    'header Idempotency-Key': [['a', '!~', 'a'.repeat(255)], ['', 'a b', 'é', 'a'.repeat(256)]],
+    'header X-Request-Id': [['a', 'a'.repeat(128)], ['', 'a b', 'a'.repeat(129)]],
+    'header If-Match': [['"244212357349-1"', '*'], [5]],
+    'header If-None-Match': [['"244212357349-1"', '*'], [5]],
+  }; // prettier-ignore
+  const seen = new Set<string>();
+  for (const { id } of operations) {
+    for (const { name, in: place, schema, description } of parametersOf(id)) {
+      const key = `${place} ${name}`;
+      seen.add(key);
+      const [good, bad] = cases[key] ?? assert.fail(key);
+      const isValid = validator(schema);
+      for (const value of good) assert.ok(isValid(value), `${id} ${key}: ${String(value)}`);
+      for (const value of bad) assert.ok(!isValid(value), `${id} ${key}: ${String(value)}`);
+      assert.ok(description ?? schema['description'], `${id} ${key}`);
+    }
+  }
+  assert.deepEqual([...seen].toSorted(), Object.keys(cases).toSorted());
 });
 
 /** The schema of the component that documents a body. */
@@ -362,51 +606,168 @@ function bodySchema(name: string): Json {
   return targetOf(`#/components/schemas/${name}`);
 }
 
-test('the body of a creation documents every parameter, as it is read', () => {
-  const { properties, required } = bodySchema('CreateGiftCard');
-  assert.deepEqual(
-    properties,
-    asJson({
-      initial_value: parameters.initialValue.schema,
-      expires_on: parameters.expiresOnOrLater.schema,
-      email: parameters.email.schema,
-      recipient_email: parameters.recipientEmail.schema,
-      note: parameters.note.schema,
-      message: parameters.message.schema,
-      code: parameters.code.schema,
-      currency: parameters.currency.schema,
-    }),
-  );
-  assert.deepEqual(required, ['initial_value']);
+const spending = {
+  amount: parameters.amount.schema,
+  currency: parameters.expectedCurrency.schema,
+  reference: parameters.reference.schema,
+  note: parameters.note.schema,
+  order_id: parameters.orderId.schema,
+};
+const partial = parameters.partial.schema;
+const code = parameters.requiredCode.schema;
+const part = { amount: parameters.optionalAmount.schema, note: parameters.note.schema };
+const creation = {
+  initial_value: parameters.initialValue.schema,
+  expires_on: parameters.expiresOnOrLater.schema,
+  email: parameters.email.schema,
+  recipient_email: parameters.recipientEmail.schema,
+  note: parameters.note.schema,
+  message: parameters.message.schema,
+  code: parameters.code.schema,
+  currency: parameters.currency.schema,
+};
+const settable = {
+  disable: parameters.disable.schema,
+  balance: parameters.balance.schema,
+  expires_on: parameters.expiresOn.schema,
+  note: parameters.note.schema,
+  release_holds: parameters.releaseHolds.schema,
+};
+
+const bodies: Readonly<Record<string, { readonly read: object; readonly required: readonly string[] }>> = {
+  CreateGiftCard: { read: creation, required: ['initial_value'] },
+  UpdateGiftCard: { read: settable, required: [] },
+  LookUp: { read: { code }, required: ['code'] },
+  Redeem: { read: { code, ...spending, partial }, required: ['code', 'amount'] },
+  Debit: { read: { ...spending, partial }, required: ['amount'] },
+  Credit: { read: spending, required: ['amount'] },
+  CreateHold: { read: { ...spending, expires_in: parameters.expiresIn.schema }, required: ['amount'] },
+  Capture: { read: part, required: [] },
+  Reverse: { read: part, required: [] },
+  Nothing: { read: {}, required: [] },
+};
+
+/** Fields of the record that an operation cannot set, but lets a client send along. */
+const sentAlong: Readonly<Record<string, readonly string[]>> = {
+  CreateGiftCard: ['balance', ...claimableFields].filter((name) => !(name in creation)),
+  UpdateGiftCard: [...claimableFields, 'code'],
+};
+
+for (const [name, { read: own, required: demanded }] of Object.entries(bodies)) {
+  test(`the body ${name} documents every parameter, as it is read, and demands those that are required`, () => {
+    const { properties, required, additionalProperties } = bodySchema(name);
+    assert.ok(isObject(properties));
+    const others = sentAlong[name] ?? [];
+    assert.deepEqual(Object.keys(properties).toSorted(), [...Object.keys(own), ...others].toSorted());
+    for (const [field, schema] of Object.entries(own)) {
+      assert.deepEqual(properties[field], asJson(schema), field);
+    }
+    assert.deepEqual(required ?? [], demanded);
+    assert.equal(additionalProperties, false);
+  });
+}
+
+test('what a client may send along is null in a creation, and a value of the record in an update', () => {
+  const fieldsOf = (name: string): Json => bodySchema(name)['properties'] as Json;
+  for (const [name, isText] of [
+    ['CreateGiftCard', false],
+    ['UpdateGiftCard', true],
+  ] as const) {
+    for (const field of sentAlong[name] ?? []) {
+      const isValid = validator(fieldsOf(name)[field]);
+      assert.ok(isValid(null), `${name} ${field}`);
+      for (const value of ['x', 5]) assert.equal(isValid(value), isText, `${name} ${field}`);
+      for (const value of [true, {}, []]) assert.ok(!isValid(value), `${name} ${field}`);
+    }
+  }
 });
 
-test('the body of an update documents every parameter that can be set, as it is read, and demands none', () => {
-  const { properties, required } = bodySchema('UpdateGiftCard');
-  const settable = {
-    disable: parameters.disable.schema,
-    balance: parameters.balance.schema,
-    expires_on: parameters.expiresOn.schema,
-    note: parameters.note.schema,
-  };
-  for (const [name, schema] of Object.entries(settable)) {
-    assert.ok(isObject(properties));
-    assert.deepEqual(properties[name], asJson(schema), name);
-  }
-  assert.ok(required === undefined || (Array.isArray(required) && required.length === 0));
+test('every body that is described here is some operation’s, and the other way round', () => {
+  const used = new Set(expectedOperations.flatMap(({ body }) => (body ? [body.schema] : [])));
+  assert.deepEqual([...used].toSorted(), Object.keys(bodies).toSorted());
+  assert.deepEqual(
+    Object.keys(document.components?.schemas ?? {}).toSorted(),
+    [...used, 'GiftCard', 'IssuedGiftCard', 'SpendableGiftCard', 'Transaction', 'Hold', 'Problem'].toSorted(),
+  );
 });
 
 function asJson(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
+type GivenBody = {
+  readonly required: boolean;
+  readonly content: Readonly<Record<string, { readonly schema: Json; readonly example?: unknown }>>;
+};
+
 /** What the documentation says a request's body may be. */
 function documentedBody(id: string): (value: unknown) => boolean {
-  const { content } = operationOf(id).requestBody as {
-    readonly content: Readonly<Record<string, { schema: Json }>>;
-  };
+  const { content } = operationOf(id).requestBody as GivenBody;
   assert.deepEqual(Object.keys(content), ['application/json', 'application/x-www-form-urlencoded']);
+  assert.deepEqual(content['application/json']?.schema, content['application/x-www-form-urlencoded']?.schema);
   return validator(content['application/json']?.schema);
 }
+
+for (const { id, body } of expectedOperations) {
+  test(`${id} documents ${body ? `the body ${body.schema}, bare and wrapped in its own name` : 'no body'}`, () => {
+    const given = operationOf(id).requestBody as GivenBody | undefined;
+    assert.equal(given !== undefined, body !== undefined);
+    if (!given || !body) return;
+    const { wrapper } = body;
+    assert.equal(given.required, body.required);
+    const reference = { $ref: `#/components/schemas/${body.schema}` };
+    const wrapped = { type: 'object', properties: { [wrapper]: reference }, required: [wrapper], additionalProperties: false }; // prettier-ignore
+    assert.deepEqual(given.content['application/json']?.schema, { anyOf: [reference, wrapped] });
+    const isDocumented = documentedBody(id);
+    const example = given.content['application/json']?.example;
+    assert.ok(isObject(example));
+    assert.ok(isDocumented(example) && isDocumented({ [wrapper]: example }));
+    // A body that may be left out may be empty, too.
+    assert.equal(isDocumented({}), !body.required);
+    assert.equal(isDocumented({ [wrapper]: {} }), !body.required);
+    for (const other of ['gift_card', 'transaction', 'hold'].filter((name) => name !== wrapper)) {
+      assert.ok(!isDocumented({ [other]: example }), other);
+    }
+    const beside = body.schema === 'Nothing' ? { note: null } : example;
+    assert.ok(!isDocumented({ ...beside, [wrapper]: example }));
+    assert.ok(!isDocumented({ ...example, mistyped: null }));
+    assert.ok(!isDocumented({ [wrapper]: { ...example, mistyped: null } }));
+    for (const value of [null, [], 'x', [example]]) assert.ok(!isDocumented(value));
+  });
+}
+
+test('a body of money is documented with what it takes, and not with what is refused', () => {
+  const debit = documentedBody('debitGiftCard');
+  const all = { amount: 10, currency: 'USD', reference: 'r', note: '', order_id: '1001', partial: 'true' };
+  assert.ok(debit(all));
+  assert.ok(debit({ amount: '10.00', currency: null, reference: null, note: null, order_id: null }));
+  for (const wrong of [
+    { amount: 0 },
+    { amount: -1 },
+    { amount: '1e3' },
+    { amount: null },
+    { currency: 'usd' },
+    { reference: 'a'.repeat(256) },
+    { order_id: 0 },
+    { order_id: 1.5 },
+    { partial: 1 },
+    { expires_in: 5 },
+    { code: 'q2m8xk4w9c0d7f3k' },
+  ]) {
+    assert.ok(!debit({ ...all, ...wrong }), JSON.stringify(wrong));
+  }
+  assert.ok(!documentedBody('creditGiftCard')({ amount: 10, partial: true }));
+  const hold = documentedBody('createHold');
+  for (const seconds of [1, '900', 604_800, null]) assert.ok(hold({ amount: 10, expires_in: seconds }));
+  for (const seconds of [0, 604_801, 1.5, '0', true]) assert.ok(!hold({ amount: 10, expires_in: seconds }));
+  for (const id of ['captureHold', 'reverseTransaction']) {
+    assert.ok(documentedBody(id)({ amount: null, note: null }), id);
+    assert.ok(!documentedBody(id)({ amount: 0 }), id);
+  }
+  for (const id of ['lookUpGiftCard', 'redeemGiftCard']) {
+    assert.ok(!documentedBody(id)({ code: null, amount: 10 }), id);
+  }
+});
 
 test('a body is documented bare and wrapped, never both, and a mistyped name is not', () => {
   const create = documentedBody('createGiftCard');
@@ -462,43 +823,108 @@ function documentedAnswer(id: string, status: string): (value: unknown) => boole
   return validator(response.content['application/json']?.schema);
 }
 
-test('the record of a card is of its documented form, with its code only in the answer to a creation', () => {
-  const record: unknown = JSON.parse(JSON.stringify(recordOf(cardWith())));
-  assert.ok(isObject(record));
-  const code = 'q2m8xk4w9c0d7f3k';
-  for (const [id, status] of [
-    ['retrieveGiftCard', '200'],
-    ['searchGiftCard', '200'],
-    ['updateGiftCard', '200'],
-  ] as const) {
+const plain = JSON.parse(JSON.stringify(recordOf(cardWith()))) as Json;
+
+/** What the service shows of each kind, as it is sent. */
+const shown: Readonly<Record<string, Json>> = {
+  GiftCard: plain,
+  IssuedGiftCard: { ...plain, code: 'q2m8xk4w9c0d7f3k' },
+  SpendableGiftCard: { ...spendableRecordOf(cardWith({ held: amount(400n) })) },
+  Transaction: { ...transactionOf(transferWith()) },
+  Hold: { ...holdRecordOf(holdWith(), 0) },
+};
+
+for (const { id, statuses, answer } of expectedOperations) {
+  test(`${id} is answered as it is documented: whole, and with nothing besides`, () => {
+    const [status = ''] = statuses;
     const isDocumented = documentedAnswer(id, status);
-    assert.ok(isDocumented({ gift_card: record }), id);
-    assert.ok(
-      isDocumented({ gift_card: { ...record, disabled_at: '2026-01-02T03:04:05Z', note: null } }),
-      id,
-    );
-    assert.ok(!isDocumented({ gift_card: { ...record, disabled_at: '2026-01-02' } }), id);
-    assert.ok(!isDocumented({ gift_card: { ...record, balance: 10.5 } }), id);
-    assert.ok(!isDocumented(record), id);
-    assert.ok(!isDocumented({ gift_card: { ...record, code } }), id);
-    for (const name of Object.keys(record)) {
-      const { [name]: _, ...less } = record;
-      assert.ok(!isDocumented({ gift_card: less }), `${id} without ${name}`);
+    const listed = Object.entries(answer).map(([name, schema]) => {
+      const one = shown[schema] ?? assert.fail(schema);
+      return { name, one, wrap: (value: unknown) => (name.endsWith('s') ? [value] : value) };
+    });
+    const whole = Object.fromEntries(listed.map(({ name, one, wrap }) => [name, wrap(one)]));
+    assert.ok(isDocumented(whole));
+    assert.ok(!isDocumented({ ...whole, more: null }));
+    assert.ok(!isDocumented({}));
+    for (const { name, one, wrap } of listed) {
+      const { [name]: _, ...less } = whole;
+      assert.ok(!isDocumented(less), `without ${name}`);
+      assert.ok(!isDocumented({ ...whole, [name]: null }), name);
+      assert.ok(!isDocumented({ ...whole, [name]: wrap({ ...one, more: null }) }), `more in ${name}`);
+      for (const field of Object.keys(one)) {
+        const { [field]: _field, ...rest } = one;
+        assert.ok(!isDocumented({ ...whole, [name]: wrap(rest) }), `${name} without ${field}`);
+      }
     }
-  }
-  const isIssued = documentedAnswer('createGiftCard', '201');
-  assert.ok(isIssued({ gift_card: { ...record, code } }));
-  assert.ok(!isIssued({ gift_card: record }));
+  });
+}
+
+test('the code of a card is only in the answer to its creation', () => {
+  const told = Object.entries(document.components?.schemas ?? {}).flatMap(([name, schema]) =>
+    isObject(schema['properties']) && 'code' in schema['properties'] ? [name] : [],
+  );
+  assert.deepEqual(
+    told.filter((name) => name in shown),
+    ['IssuedGiftCard'],
+  );
+  const issuing = expectedOperations.filter(({ answer }) => answer['gift_card'] === 'IssuedGiftCard');
+  assert.deepEqual(
+    issuing.map(({ id }) => id),
+    ['createGiftCard'],
+  );
 });
 
-test('the schema of a record lists its fields in the specification’s order, all required', () => {
-  const order = Object.keys(recordOf(cardWith()));
-  const card = bodySchema('GiftCard');
-  const issued = bodySchema('IssuedGiftCard');
-  assert.deepEqual(Object.keys(card['properties'] ?? {}), order);
-  assert.deepEqual(card['required'], order);
-  assert.deepEqual(Object.keys(issued['properties'] ?? {}), [...order, 'code']);
-  assert.deepEqual(issued['required'], [...order, 'code']);
+test('values of another form than the documented one are none', () => {
+  const cases: Readonly<Record<string, readonly (readonly [wrong: Json, right: Json])[]>> = {
+    GiftCard: [
+      [{ disabled_at: '2026-01-02' }, { disabled_at: '2026-01-02T03:04:05Z' }],
+      [{ balance: 10.5 }, { note: null }],
+    ],
+    SpendableGiftCard: [
+      [{ held: 4 }, { held: '0.00' }],
+      [{ available: '-1.00' }, { available: '0' }],
+      [{ code: 'q2m8xk4w9c0d7f3k' }, {}],
+    ],
+    Transaction: [
+      [{ kind: 'refund' }, { kind: 'reversal' }],
+      [{ amount: '+5.00' }, { amount: '5.00' }],
+      [{ amount: -5 }, { amount: '-0.005' }],
+      [{ balance_after: '-5.00' }, { balance_after: '0.00' }],
+      [{ hold_id: '7' }, { hold_id: 7 }],
+      [{ reverses: 0 }, { reverses: 9 }],
+      [{ created_at: null }, { reference: null, note: null, order_id: null }],
+    ],
+    Hold: [
+      [{ status: 'closed' }, { status: 'expired' }],
+      [{ captured_amount: null }, { captured_amount: '8.00' }],
+      [{ closed_at: '2026-01-02' }, { closed_at: '2026-01-02T03:04:05Z' }],
+      [{ expires_at: null }, { reference: null, note: null, order_id: null }],
+    ],
+  };
+  for (const [name, pairs] of Object.entries(cases)) {
+    const isValid = validator(bodySchema(name));
+    for (const [wrong, right] of pairs) {
+      assert.ok(isValid({ ...shown[name], ...right }), `${name} ${JSON.stringify(right)}`);
+      assert.ok(!isValid({ ...shown[name], ...wrong }), `${name} ${JSON.stringify(wrong)}`);
+    }
+  }
+});
+
+test('every kind and status that there is, is documented', () => {
+  const propertyOf = (name: string, field: string): unknown =>
+    (bodySchema(name)['properties'] as Readonly<Record<string, Json>>)[field]?.['enum'];
+  assert.deepEqual(propertyOf('Transaction', 'kind'), [
+    'issue', 'adjustment', 'debit', 'credit', 'capture', 'reversal',
+  ]); // prettier-ignore
+  assert.deepEqual(propertyOf('Hold', 'status'), ['open', 'captured', 'voided', 'expired']);
+});
+
+test('what is shown lists its fields in the order in which they are sent, all required', () => {
+  for (const [name, one] of Object.entries(shown)) {
+    const schema = bodySchema(name);
+    assert.deepEqual(Object.keys(schema['properties'] ?? {}), Object.keys(one), name);
+    assert.deepEqual(schema['required'], Object.keys(one), name);
+  }
 });
 
 test('every example satisfies the schema that it stands for', () => {
@@ -523,18 +949,24 @@ test('every example satisfies the schema that it stands for', () => {
       examples += node['examples'].length;
     }
   }
-  assert.ok(examples > 120, `only ${examples} examples`);
+  assert.ok(examples > 480, `only ${examples} examples`);
 });
 
-test('the bodies of the code samples are documented ones', () => {
-  for (const { id, method } of operations) {
+test('the code samples are requests to their operations, with documented bodies', () => {
+  for (const { id, method, path } of operations) {
+    const given = expectations[id];
     const samples = operationOf(id)['x-codeSamples'] ?? [];
     assert.equal(samples.length, 1);
     for (const { source } of samples) {
       const body = /-d '(?<body>[^']*)'/.exec(source)?.groups?.['body'];
-      assert.equal(body !== undefined, method !== 'GET');
+      if (given.body?.required) assert.ok(body !== undefined, source);
+      if (!given.body) assert.equal(body, undefined, source);
       if (body !== undefined) assert.ok(documentedBody(id)(JSON.parse(body)), source);
-      assert.ok(source.includes('"$BASE_URL/gift_card'), source);
+      const address = /^curl (?:-X (?<verb>[A-Z]+) )?"\$BASE_URL(?<path>[^"?]*)(?:\?[^"]*)?"/.exec(source);
+      assert.equal(address?.groups?.['verb'] ?? 'GET', method, source);
+      const pattern = new RegExp(`^${path.replaceAll(/:[a-z_]+/g, '[1-9][0-9]*')}$`);
+      assert.match(address?.groups?.['path'] ?? '', pattern);
+      if (source.includes('Idempotency-Key')) assert.ok(isWrite(given), source);
     }
   }
 });

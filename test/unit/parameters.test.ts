@@ -95,8 +95,9 @@ const anySent = fc.oneof(
 
 test('there is a parameter of every kind to look at', () => {
   assert.deepEqual(Object.keys(all).toSorted(), [
-    'balance', 'code', 'currency', 'disable', 'email', 'expiresOn', 'expiresOnOrLater', 'initialValue', 'message', 'note',
-    'recipientEmail', 'searchedCharacters', 'searchedEmail',
+    'amount', 'balance', 'code', 'currency', 'disable', 'email', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater',
+    'initialValue', 'message', 'note', 'optionalAmount', 'orderId', 'partial', 'recipientEmail', 'reference', 'releaseHolds',
+    'requiredCode', 'searchedCharacters', 'searchedEmail',
   ]); // prettier-ignore
   assert.equal(required, 'is required');
 });
@@ -136,33 +137,41 @@ for (const [name, parameter] of Object.entries(all)) {
   });
 }
 
-test('only the value of a new card and both parameters of a search are required', () => {
+test('only the value of a new card, what moves, the code of a lookup and both parameters of a search are required', () => {
   const isRequired = Object.entries(all).filter(([, parameter]) => parameter.isRequired);
   assert.deepEqual(isRequired.map(([name]) => name).toSorted(), [
+    'amount',
     'initialValue',
+    'requiredCode',
     'searchedCharacters',
     'searchedEmail',
   ]);
 });
 
 test('an amount is taken by its value and refused in words that follow its name', () => {
-  const { initialValue, balance } = parameters;
+  const { initialValue, balance, amount: moved, optionalAmount } = parameters;
   for (const value of [15, '15', '15.0', '15.00', 1.5e1]) {
-    assert.deepEqual(valueOf(initialValue.read(value, reading())), amount(1_500n));
-    assert.deepEqual(valueOf(balance.read(value, reading())), amount(1_500n));
+    for (const parameter of [initialValue, balance, moved, optionalAmount]) {
+      assert.deepEqual(valueOf<unknown>(parameter.read(value, reading())), amount(1_500n));
+    }
   }
   const refused = ['1e3', '+5', ' 5', '1,00', '0x10', 'NaN', '.5', '5.', '05', 4.005, '4.005', '', true, [], {}, 1e12, -1, new InexactNumber('4.9999999999999999999')]; // prettier-ignore
   for (const value of refused) {
-    assert.equal(initialValue.read(value, reading()).ok, false, show(value));
-    assert.equal(balance.read(value, reading()).ok, false, show(value));
+    for (const parameter of [initialValue, balance, moved, optionalAmount]) {
+      assert.equal(parameter.read(value, reading()).ok, false, show(value));
+    }
   }
-  assert.equal(refusalOf(initialValue.read(0, reading())), 'must be greater than 0');
-  assert.equal(refusalOf(initialValue.read('0.00', reading())), 'must be greater than 0');
+  for (const parameter of [initialValue, moved, optionalAmount]) {
+    for (const value of [0, '0.00', -1]) {
+      assert.equal(refusalOf(parameter.read(value, reading())), 'must be greater than 0', show(value));
+    }
+  }
   assert.deepEqual(valueOf(balance.read(0, reading())), amount(0n));
   assert.equal(refusalOf(balance.read(-1, reading())), 'must be at least 0');
-  for (const parameter of [initialValue, balance]) {
+  for (const parameter of [initialValue, balance, moved]) {
     assert.equal(refusalOf(parameter.read(null, reading())), 'is required');
   }
+  assert.equal(valueOf(optionalAmount.read(null, reading())), null);
 });
 
 test('an amount is in the store’s currency, with its decimals', () => {
@@ -173,22 +182,30 @@ test('an amount is in the store’s currency, with its decimals', () => {
     refusalOf(parameters.initialValue.read('15.0', yen)),
     'must be a whole number: JPY has no decimals',
   );
-  assert.deepEqual(valueOf(parameters.balance.read('1.005', dinar)), amount(1_005n, 'KWD'));
+  for (const parameter of [parameters.balance, parameters.amount, parameters.optionalAmount]) {
+    assert.deepEqual(valueOf<unknown>(parameter.read('1.005', dinar)), amount(1_005n, 'KWD'));
+    assert.equal(parameter.read('1.5', yen).ok, false);
+  }
 });
 
-test('an amount may reach the store’s own limit and not exceed it', () => {
+test('the value of a new card may reach the store’s own limit and not exceed it', () => {
   const limited = reading({ store: storeWith({ issueLimit: amount(50_000n) }) });
-  for (const parameter of [parameters.initialValue, parameters.balance]) {
-    assert.deepEqual(valueOf(parameter.read('500', limited)), amount(50_000n));
+  const { initialValue } = parameters;
+  assert.deepEqual(valueOf(initialValue.read('500', limited)), amount(50_000n));
+  for (const value of ['500.01', 999_999_999_999]) {
     assert.equal(
-      refusalOf(parameter.read('500.01', limited)),
-      'must be at most 500.00, the store’s limit'.replace('’', "'"),
-    );
-    assert.equal(
-      refusalOf(parameter.read(999_999_999_999, limited)),
+      refusalOf(initialValue.read(value, limited)),
       "must be at most 500.00, the store's limit",
+      show(value),
     );
-    assert.deepEqual(valueOf(parameter.read('500.01', reading())), amount(50_001n));
+  }
+  assert.deepEqual(valueOf(initialValue.read('500.01', reading())), amount(50_001n));
+});
+
+test('no other amount is judged by the store’s limit before the card is known', () => {
+  const limited = reading({ store: storeWith({ issueLimit: amount(50_000n) }) });
+  for (const parameter of [parameters.balance, parameters.amount, parameters.optionalAmount]) {
+    assert.deepEqual(valueOf<unknown>(parameter.read('500.01', limited)), amount(50_001n));
   }
 });
 
@@ -262,40 +279,44 @@ test('a search takes neither null nor nothing', () => {
   assert.equal(valueOf(parameters.searchedEmail.read('ADA@example.com', reading())).key, 'ada@example.com');
 });
 
-test('disable is a boolean in JSON, and true, false, 1 or 0 as text in a form', async (t) => {
-  const isAccepted = (value: unknown, isForm: boolean): Parsed<boolean> =>
-    parameters.disable.read(value, reading({ isForm }));
-  assert.equal(valueOf(isAccepted(true, false)), true);
-  assert.equal(valueOf(isAccepted(false, false)), false);
-  assert.equal(valueOf(isAccepted('true', true)), true);
-  assert.equal(valueOf(isAccepted('1', true)), true);
-  assert.equal(valueOf(isAccepted('false', true)), false);
-  assert.equal(valueOf(isAccepted('0', true)), false);
-  for (const value of ['true', 'false', '1', '0', 1, 0, null, '', 'yes', [], {}, [true]]) {
-    await t.test(`JSON ${show(value)}`, () =>
-      assert.equal(refusalOf(isAccepted(value, false)), 'must be true or false'),
-    );
-  }
-  for (const value of [
-    'TRUE',
-    'True',
-    'yes',
-    'on',
-    'off',
-    't',
-    '01',
-    '2',
-    '-1',
-    ' true',
-    'null',
-    null,
-    '__proto__',
-  ]) {
-    await t.test(`form ${show(value)}`, () =>
-      assert.equal(refusalOf(isAccepted(value, true)), 'must be true or false'),
-    );
-  }
-});
+const { disable, releaseHolds, partial } = parameters;
+
+for (const [name, flag] of Object.entries({ disable, releaseHolds, partial })) {
+  test(`${name} is a boolean in JSON, and true, false, 1 or 0 as text in a form`, async (t) => {
+    const isAccepted = (value: unknown, isForm: boolean): Parsed<boolean> =>
+      flag.read(value, reading({ isForm }));
+    assert.equal(valueOf(isAccepted(true, false)), true);
+    assert.equal(valueOf(isAccepted(false, false)), false);
+    assert.equal(valueOf(isAccepted('true', true)), true);
+    assert.equal(valueOf(isAccepted('1', true)), true);
+    assert.equal(valueOf(isAccepted('false', true)), false);
+    assert.equal(valueOf(isAccepted('0', true)), false);
+    for (const value of ['true', 'false', '1', '0', 1, 0, null, '', 'yes', [], {}, [true]]) {
+      await t.test(`JSON ${show(value)}`, () =>
+        assert.equal(refusalOf(isAccepted(value, false)), 'must be true or false'),
+      );
+    }
+    for (const value of [
+      'TRUE',
+      'True',
+      'yes',
+      'on',
+      'off',
+      't',
+      '01',
+      '2',
+      '-1',
+      ' true',
+      'null',
+      null,
+      '__proto__',
+    ]) {
+      await t.test(`form ${show(value)}`, () =>
+        assert.equal(refusalOf(isAccepted(value, true)), 'must be true or false'),
+      );
+    }
+  });
+}
 
 test('currency can only be the store’s own', () => {
   const { currency } = parameters;
@@ -311,4 +332,93 @@ test('currency can only be the store’s own', () => {
   const yen = reading({ store: storeWith({ currency: currencyOf('JPY') }) });
   assert.equal(valueOf(currency.read('JPY', yen)), null);
   assert.equal(refusalOf(currency.read('USD', yen)), 'must be JPY, the store’s currency');
+});
+
+test('the code of a lookup is a whole one, spaces, hyphens and case aside', () => {
+  const { requiredCode } = parameters;
+  assert.equal(valueOf(requiredCode.read('Q2M8 xk4w-9C0D-7f3k', reading())).reveal(), 'q2m8xk4w9c0d7f3k');
+  for (const value of [null, '', '7f3k', 'a'.repeat(21), 'q2m8_xk4w', 12_345_678, ['q2m8xk4w9c0d7f3k']]) {
+    assert.equal(requiredCode.read(value, reading()).ok, false, show(value));
+  }
+});
+
+test('a caller may believe any currency; only what is none is refused here', () => {
+  const { expectedCurrency } = parameters;
+  assert.equal(valueOf(expectedCurrency.read(null, reading())), null);
+  for (const value of ['USD', 'EUR', 'JPY']) {
+    assert.equal(valueOf(expectedCurrency.read(value, reading())), value);
+  }
+  for (const value of ['usd', ' USD', 'USD ', 'US', 'USDT', '', 840, true, ['USD'], {}]) {
+    assert.equal(refusalOf(expectedCurrency.read(value, reading())), 'must be an ISO 4217 code', show(value));
+  }
+});
+
+test('a reference has at most 255 characters, and is none when it is null or empty', () => {
+  const { reference } = parameters;
+  for (const value of [null, '']) assert.equal(valueOf(reference.read(value, reading())), null);
+  for (const value of ['receipt-1017', 'é'.repeat(255), '😀'.repeat(255)]) {
+    assert.equal(valueOf(reference.read(value, reading())), value);
+  }
+  for (const value of ['a'.repeat(256), '😀'.repeat(256)]) {
+    assert.equal(refusalOf(reference.read(value, reading())), 'must have at most 255 characters');
+  }
+  assert.equal(refusalOf(reference.read(1017, reading())), 'must be a string');
+});
+
+test('an order is an integer below 2^53, in JSON or as text', () => {
+  const { orderId } = parameters;
+  assert.equal(valueOf(orderId.read(null, reading())), null);
+  for (const [value, id] of [
+    [1, 1],
+    ['1', 1],
+    [1001, 1001],
+    [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+    ['9007199254740991', Number.MAX_SAFE_INTEGER],
+  ] as const) {
+    assert.equal(valueOf(orderId.read(value, reading())), id);
+  }
+  const refused = [0, -1, 1.5, 2 ** 53, '9007199254740992', '0', '01', '+1', '-1', ' 1', '1 ', '1.0', '1e3', '', true, [1], {}, new InexactNumber('9007199254740993')]; // prettier-ignore
+  for (const value of refused) {
+    assert.equal(
+      refusalOf(orderId.read(value, reading())),
+      'must be an integer from 1 to 2^53 - 1',
+      show(value),
+    );
+  }
+});
+
+test('a hold lasts from a second to 7 days, and 15 minutes when it is not told', () => {
+  const { expiresIn } = parameters;
+  assert.equal(valueOf(expiresIn.read(null, reading())), 900);
+  for (const [value, seconds] of [
+    [1, 1],
+    ['1', 1],
+    [604_800, 604_800],
+    ['604800', 604_800],
+  ] as const) {
+    assert.equal(valueOf(expiresIn.read(value, reading())), seconds);
+  }
+  for (const value of [
+    0,
+    -1,
+    1.5,
+    604_801,
+    '604801',
+    '0',
+    '01',
+    '+1',
+    ' 1',
+    '1.0',
+    '9e2',
+    '',
+    true,
+    [900],
+    {},
+  ]) {
+    assert.equal(
+      refusalOf(expiresIn.read(value, reading())),
+      'must be a whole number of seconds from 1 to 604800',
+      show(value),
+    );
+  }
 });

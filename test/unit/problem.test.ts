@@ -138,15 +138,52 @@ test('Retry-After stands there exactly when the fault says how long to wait', ()
   assert.ok(!('retry-after' in problemHeaders(new Fault('closing'))));
 });
 
-test('a 401 says which credentials would do, and nothing else does', () => {
+test('a 401 says which credentials would do, a 403 which scope, and nothing else does', () => {
   const challenged = codes.filter((code) => 'www-authenticate' in problemHeaders(new Fault(code)));
   assert.deepEqual(
     challenged,
-    codes.filter((code) => statuses[code] === 401),
+    codes.filter((code) => statuses[code] === 401 || code === 'insufficient-scope'),
   );
   assert.equal(problemHeaders(new Fault('unauthenticated'))['www-authenticate'], 'Bearer realm="largesse"');
-  assert.match(
-    problemHeaders(new Fault('invalid-signature'))['www-authenticate'] ?? '',
-    /^Bearer .*, AppProxy /,
+  assert.equal(
+    problemHeaders(new Fault('invalid-signature'))['www-authenticate'],
+    'Bearer realm="largesse", AppProxy realm="largesse"',
+  );
+});
+
+test('a missing scope is named, in words and to the client, and any of several would do', () => {
+  for (const [scopes, words, listed] of [
+    [['read_gift_cards'], 'read_gift_cards', 'read_gift_cards'],
+    [
+      ['redeem_gift_cards', 'write_gift_cards'],
+      'redeem_gift_cards or write_gift_cards',
+      'redeem_gift_cards write_gift_cards',
+    ],
+  ] as const) {
+    const fault = new Fault('insufficient-scope', { scopes });
+    assert.equal(problemBody(fault, options).detail, `The access token lacks the scope ${words}.`);
+    assert.equal(
+      problemHeaders(fault)['www-authenticate'],
+      `Bearer realm="largesse", error="insufficient_scope", scope="${listed}"`,
+    );
+    const told = new Fault('insufficient-scope', { scopes, detail: 'Just so.' });
+    assert.equal(problemBody(told, options).detail, 'Just so.');
+  }
+});
+
+test('what a fault tells besides stands beside the rest, before the request’s id', () => {
+  const errors = { amount: ['exceeds what is available: 5.00'] };
+  const fault = new Fault('insufficient-balance', { errors, extensions: { available: '5.00' } });
+  assert.equal(
+    JSON.stringify(problemBody(fault, options)),
+    JSON.stringify({
+      type: '/apps/x/docs/problems/insufficient-balance',
+      title: 'Unprocessable Content',
+      status: 422,
+      detail: problems['insufficient-balance'].detail,
+      errors,
+      available: '5.00',
+      request_id: 'r-1',
+    }),
   );
 });

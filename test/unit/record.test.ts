@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Card } from '../../src/domain/card.ts';
+import type { Transfer } from '../../src/domain/ledger.ts';
 import { InexactNumber } from '../../src/domain/money.ts';
-import { claimableFields, isTrue, recordOf, type ClaimableField } from '../../src/domain/record.ts';
-import { amount, cardWith, show } from './samples.ts';
+import {
+  claimableFields,
+  holdRecordOf,
+  isTrue,
+  recordOf,
+  spendableRecordOf,
+  transactionOf,
+  type ClaimableField,
+} from '../../src/domain/record.ts';
+import { amount, cardWith, holdWith, show, transferWith } from './samples.ts';
 
 /** In the specification's order; `code` is only in the answer to a creation. */
 const specified = [
@@ -70,6 +79,117 @@ test('amounts have exactly the decimals of the currency', () => {
 
 test('an instant of the year 1970 is a time and not an absence', () => {
   assert.equal(recordOf(cardWith({ disabledAt: 0 })).disabled_at, '1970-01-01T00:00:00Z');
+});
+
+test('a spendable record is the record, and then what is held and what is available', () => {
+  const card = cardWith({ balance: amount(1_050n), held: amount(400n) });
+  const spendable = spendableRecordOf(card);
+  assert.deepEqual(spendable, { ...recordOf(card), held: '4.00', available: '6.50' });
+  assert.deepEqual(Object.keys(spendable), [...specified, 'held', 'available']);
+  const yen = spendableRecordOf(
+    cardWith({ initialValue: amount(9n, 'JPY'), balance: amount(9n, 'JPY'), held: amount(9n, 'JPY') }),
+  );
+  assert.deepEqual([yen.balance, yen.held, yen.available], ['9', '9', '0']);
+});
+
+test('a transaction says what the transfer is', () => {
+  const transfer = transferWith({
+    kind: 'reversal',
+    debit: 'redemptions',
+    credit: 'card',
+    reference: 'receipt-1017',
+    note: 'Returned',
+    orderId: 1001,
+    holdId: 7,
+    reverses: 9,
+  });
+  const expected = {
+    id: 244_212_357_350,
+    gift_card_id: 244_212_357_349,
+    kind: 'reversal',
+    amount: '15.00',
+    currency: 'USD',
+    balance_after: '10.00',
+    actor: 'api_client:7',
+    reference: 'receipt-1017',
+    note: 'Returned',
+    order_id: 1001,
+    hold_id: 7,
+    reverses: 9,
+    created_at: '2025-08-15T12:37:38Z',
+  };
+  assert.equal(JSON.stringify(transactionOf(transfer)), JSON.stringify(expected));
+  const plain = transactionOf(transferWith());
+  assert.deepEqual(Object.keys(plain), Object.keys(expected));
+  const empty = Object.entries(plain).flatMap(([name, value]) => (value === null ? [name] : []));
+  assert.deepEqual(empty, ['reference', 'note', 'order_id', 'hold_id', 'reverses']);
+});
+
+test('the amount of a transaction is signed by what it did to the balance, whatever its kind', () => {
+  const cases: readonly (readonly [given: Partial<Transfer>, shown: string])[] = [
+    [{ kind: 'issue', debit: 'sales', credit: 'card' }, '15.00'],
+    [{ kind: 'credit', debit: 'sales', credit: 'card' }, '15.00'],
+    [{ kind: 'debit', debit: 'card', credit: 'redemptions' }, '-15.00'],
+    [{ kind: 'capture', debit: 'card', credit: 'redemptions' }, '-15.00'],
+    [{ kind: 'adjustment', debit: 'adjustments', credit: 'card' }, '15.00'],
+    [{ kind: 'adjustment', debit: 'card', credit: 'adjustments' }, '-15.00'],
+    [{ kind: 'reversal', debit: 'redemptions', credit: 'card' }, '15.00'],
+    [{ kind: 'reversal', debit: 'card', credit: 'sales' }, '-15.00'],
+    [{ amount: amount(5n, 'JPY'), balanceAfter: amount(0n, 'JPY') }, '-5'],
+    [{ amount: amount(5n, 'KWD'), balanceAfter: amount(0n, 'KWD') }, '-0.005'],
+  ];
+  for (const [given, shown] of cases) {
+    const told = transactionOf(transferWith(given));
+    assert.equal(told.amount, shown, show(given.kind));
+    assert.equal(told.currency, given.amount?.currency.code ?? 'USD');
+  }
+});
+
+test('a hold says what it is while it is open', () => {
+  const { createdAt } = holdWith();
+  assert.equal(
+    JSON.stringify(holdRecordOf(holdWith(), createdAt)),
+    JSON.stringify({
+      id: 244_212_361_001,
+      gift_card_id: 244_212_357_349,
+      status: 'open',
+      amount: '10.00',
+      captured_amount: '0.00',
+      currency: 'USD',
+      reference: 'checkout-77',
+      note: 'Held at the counter',
+      order_id: 1001,
+      created_at: '2026-06-15T12:00:00Z',
+      expires_at: '2026-06-15T12:15:00Z',
+      closed_at: null,
+    }),
+  );
+});
+
+test('an open hold is expired from its instant on, closed yet or not, and as of that instant', () => {
+  const hold = holdWith();
+  const told = (now: number) => {
+    const { status, closed_at } = holdRecordOf(hold, now);
+    return [status, closed_at];
+  };
+  assert.deepEqual(told(hold.expiresAt - 1), ['open', null]);
+  for (const later of [0, 1, 10 ** 9]) {
+    assert.deepEqual(told(hold.expiresAt + later), ['expired', '2026-06-15T12:15:00Z']);
+  }
+});
+
+test('a hold that was closed stays as it was closed, however late it is', () => {
+  const closedAt = Date.UTC(2026, 5, 15, 12, 5);
+  for (const status of ['captured', 'voided', 'expired'] as const) {
+    const hold = holdWith({ status, closedAt, captured: amount(status === 'captured' ? 800n : 0n) });
+    for (const now of [closedAt, hold.expiresAt, hold.expiresAt + 10 ** 9]) {
+      const told = holdRecordOf(hold, now);
+      assert.equal(told.status, status);
+      assert.equal(told.closed_at, '2026-06-15T12:05:00Z');
+      assert.equal(told.captured_amount, status === 'captured' ? '8.00' : '0.00');
+      assert.equal(told.amount, '10.00');
+    }
+  }
 });
 
 test('the fields that no operation sets are those of the record but balance, note and expires_on', () => {

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { openApiDocument } from '../../src/http/openapi.ts';
+import { problems } from '../../src/http/problem.ts';
 import { linkAddress } from '../../src/http/reference/markup.ts';
 import { headingsOf, renderMarkdown } from '../../src/http/reference/markdown.ts';
 import { renderReference } from '../../src/http/reference/reference.ts';
 import type { OpenApiDocument } from '../../src/http/reference/reference.ts';
+import * as routes from '../../src/http/routes.ts';
 import { sampleDocument } from './reference-sample.ts';
 
 type Schema = NonNullable<NonNullable<OpenApiDocument['components']>['schemas']>[string];
@@ -248,6 +251,41 @@ describe('the reference page is complete', () => {
     assert.ok(update.includes('WWW-Authenticate'));
     assert.ok(update.includes('Retry-After'));
   });
+});
+
+describe('the reference page of this service', () => {
+  const keys = { GET: 'get', POST: 'post', PUT: 'put' } as const;
+  for (const basePath of ['', '/apps/x']) {
+    it(`tells of every operation, object and code at ${basePath || 'the root'}`, () => {
+      const document = openApiDocument(basePath);
+      const { html } = renderReference(document);
+      for (const { id, method, path } of routes.operations) {
+        const text = textOf(articleOf(html, id));
+        const operation = document.paths?.[path.replaceAll(/:([a-z_]+)/g, '{$1}')];
+        const described = operation?.[keys[method]];
+        assert.equal(described?.operationId, id);
+        assert.ok(text.includes(described.summary ?? id), id);
+        for (const { source } of described['x-codeSamples'] ?? []) assert.ok(text.includes(source), id);
+        for (const status of Object.keys(described.responses ?? {})) {
+          assert.ok(html.includes(`id="operation-${id}-${status}"`), `${id} ${status}`);
+        }
+      }
+      for (const name of Object.keys(document.components?.schemas ?? {})) {
+        assert.ok(textOf(html).includes(name), name);
+      }
+      for (const code of Object.keys(problems)) assert.ok(html.includes(` id="problem-${code}"`), code);
+    });
+
+    it(`leads every link within it to exactly one element at ${basePath || 'the root'}`, () => {
+      const { html } = renderReference(openApiDocument(basePath));
+      const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+      const unique = new Set(ids);
+      assert.equal(unique.size, ids.length, 'no id stands twice');
+      const links = [...html.matchAll(/ href="#([^"]*)"/g)].map(([, id]) => id);
+      assert.ok(links.length > 200);
+      for (const link of links) assert.ok(unique.has(link), `#${link} is nowhere`);
+    });
+  }
 });
 
 describe('the reference page puts schemas into words', () => {

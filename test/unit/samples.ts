@@ -5,6 +5,8 @@ import fc from 'fast-check';
 import type { Card } from '../../src/domain/card.ts';
 import { currencyCodes, currencyOf } from '../../src/domain/currency.ts';
 import { Fault, type FaultCode } from '../../src/domain/fault.ts';
+import type { Hold } from '../../src/domain/hold.ts';
+import type { Transfer } from '../../src/domain/ledger.ts';
 import type { Money } from '../../src/domain/money.ts';
 import type { Parsed } from '../../src/domain/parsed.ts';
 import type { Store } from '../../src/domain/store.ts';
@@ -50,6 +52,47 @@ export function cardWith(given: Partial<Card> = {}): Card {
     orderId: 62,
     userId: 63,
     apiClientId: 64,
+    ...given,
+  };
+}
+
+export function transferWith(given: Partial<Transfer> = {}): Transfer {
+  return {
+    storeId: 17,
+    cardId: 244_212_357_349,
+    sequence: 2,
+    id: 244_212_357_350,
+    kind: 'adjustment',
+    amount: amount(1_500n),
+    debit: 'card',
+    credit: 'adjustments',
+    balanceAfter: amount(1_000n),
+    actor: 'api_client:7',
+    reference: null,
+    note: null,
+    orderId: null,
+    holdId: null,
+    reverses: null,
+    createdAt: 1_755_261_458_999,
+    ...given,
+  };
+}
+
+export function holdWith(given: Partial<Hold> = {}): Hold {
+  return {
+    storeId: 17,
+    id: 244_212_361_001,
+    cardId: 244_212_357_349,
+    status: 'open',
+    amount: amount(1_000n),
+    captured: amount(0n),
+    actor: 'api_client:7',
+    reference: 'checkout-77',
+    note: 'Held at the counter',
+    orderId: 1001,
+    createdAt: Date.UTC(2026, 5, 15, 12, 0, 0, 999),
+    expiresAt: Date.UTC(2026, 5, 15, 12, 15, 0, 999),
+    closedAt: null,
     ...given,
   };
 }

@@ -14,7 +14,7 @@ create table stores (
   require_signature integer not null check (require_signature in (0, 1)),
   customer_search integer not null check (customer_search in (0, 1)),
   -- 0: a disabling is final at once.
-  undo_window_minutes integer not null check (undo_window_minutes between 0 and 60),
+  undo_window_minutes integer not null default 0 check (undo_window_minutes between 0 and 60),
   demonstration integer not null check (demonstration in (0, 1)),
   created_at integer not null,
   updated_at integer not null,
@@ -59,7 +59,7 @@ create table gift_cards (
   -- A cache of the ledger: moves only together with a transfer.
   balance integer not null check (balance >= 0),
   -- A cache of the open holds: the part of the balance that they reserve.
-  held integer not null check (held >= 0),
+  held integer not null default 0 check (held >= 0),
   last_characters text not null check (length(last_characters) = 4),
   customer_id integer,
   recipient_id integer,

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { hasRunOut, holdSecondsDefault, holdSecondsMax, type HoldStatus } from '../../src/domain/hold.ts';
+
+test('a hold lasts 15 minutes unless told otherwise, and 7 days at most', () => {
+  assert.deepEqual([holdSecondsDefault, holdSecondsMax], [900, 604_800]);
+});
+
+test('an open hold has run out from its very instant on; a closed one never runs out', () => {
+  const expected = {
+    open: [false, true, true],
+    captured: [false, false, false],
+    voided: [false, false, false],
+    expired: [false, false, false],
+  } as const satisfies Record<HoldStatus, readonly boolean[]>;
+  for (const status of Object.keys(expected) as HoldStatus[]) {
+    const found = [999, 1_000, 1_001].map((now) => hasRunOut({ status, expiresAt: 1_000 }, now));
+    assert.deepEqual(found, expected[status], status);
+  }
+});
