@@ -269,7 +269,7 @@ test('a service that breaks off, or a client that does, does not end the proxy',
   assert.equal((await ask(`${proxy.url}/none`)).status, 502, 'the proxy goes on');
   breaking.close();
   proxy.program.kill('SIGTERM');
-  assert.deepEqual(await proxy.program.ended, { code: 0, signal: null });
+  assert.deepEqual(await proxy.program.ended(), { code: 0, signal: null });
 });
 
 test('a signed-in customer searches for cards of their own without a token, where the store allows it', async (t) => {

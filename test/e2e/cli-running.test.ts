@@ -30,7 +30,7 @@ test('serve writes JSON logs into a pipe and exits with 0 on SIGTERM and on SIGI
       const service = await home.serve();
       const { code } = await issue(service, token);
       service.program.kill(signal);
-      assert.deepEqual(await service.program.ended, { code: 0, signal: null });
+      assert.deepEqual(await service.program.ended(), { code: 0, signal: null });
       assert.equal(service.program.errors(), '');
 
       const output = service.program.output();
@@ -75,7 +75,7 @@ test('a request in flight is answered after SIGTERM, however often that is sent'
   const [response] = await answered;
   response.resume();
   assert.equal(response.statusCode, 201);
-  assert.deepEqual(await service.program.ended, { code: 0, signal: null });
+  assert.deepEqual(await service.program.ended(), { code: 0, signal: null });
   assert.match(service.program.output(), /"message":"stopped"\}\n$/);
 });
 

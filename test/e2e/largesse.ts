@@ -67,7 +67,7 @@ export function makeHome(): Home {
         program,
         stop() {
           program.kill('SIGTERM');
-          return program.ended;
+          return program.ended();
         },
       };
     },
