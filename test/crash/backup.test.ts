@@ -4,11 +4,10 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { seeded } from '../harness/seeded.ts';
 import { command, emptyFolder, openShop, serve } from '../harness/served.ts';
 import { assertHolds, storedCards } from '../harness/stored.ts';
-import { openTills, type KnownCard } from '../harness/till.ts';
+import { openTills, untilMoreAcknowledged, type KnownCard } from '../harness/till.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
@@ -24,7 +23,7 @@ test('a backup under load is whole, verifies with the same keys, and holds every
   const keys = join(path, 'largesse.keys.json');
 
   for (const name of ['first.db', 'second.db']) {
-    await wait(400);
+    await untilMoreAcknowledged(tills, 300);
     const acknowledged = new Map<number, KnownCard>(tills.flatMap(({ cards }) => [...cards]));
     const target = join(path, name);
     const taken = await command(environment, 'backup', target, '--json');
@@ -35,7 +34,7 @@ test('a backup under load is whole, verifies with the same keys, and holds every
     assert.equal((JSON.parse(verified.output) as { readonly ok: boolean }).ok, true);
 
     const cards = storedCards(target);
-    assert.ok(acknowledged.size > 100, `only ${acknowledged.size} cards had been acknowledged`);
+    assert.ok(acknowledged.size > 0);
     for (const card of acknowledged.values()) {
       const held = cards.get(card.id);
       assert.ok(held, `the card ${card.id} was acknowledged before the backup and is not in it`);

@@ -8,6 +8,7 @@
 
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Seeded } from './seeded.ts';
 
 export type KnownCard = {
@@ -189,6 +190,21 @@ export function afterwards({ before, body }: OpenRequest, id: number): KnownCard
 
 function amount(cents: number): string {
   return `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
+}
+
+/** How many requests the tills were told to be done. */
+export function countAcknowledged(tills: readonly Till[]): number {
+  return tills.reduce((sum, { acknowledged }) => sum + acknowledged, 0);
+}
+
+/** Waits until the tills have been told of so many more successes: however slow the machine, there is something to lose. */
+export async function untilMoreAcknowledged(tills: readonly Till[], more: number): Promise<void> {
+  const enough = countAcknowledged(tills) + more;
+  const deadline = performance.now() + 30_000;
+  while (countAcknowledged(tills) < enough) {
+    assert.ok(performance.now() < deadline, `only ${countAcknowledged(tills)} requests were acknowledged`);
+    await wait(10);
+  }
 }
 
 export function openTills(count: number, token: string, random: Seeded, prefix = 'till'): readonly Till[] {

@@ -24,6 +24,20 @@ test('later ids are larger, whatever the clock does, and all are integers below 
   );
 });
 
+test('ids differ where a burst runs ahead of the clock and the clock catches up', () => {
+  let time = now;
+  const chance = systemChance({ now: () => time });
+  let last = 0;
+  for (let count = 1; count <= 400_000; count += 1) {
+    // With steps of 16.5 on average, so many ids take up just about the 4,096 of one millisecond.
+    if (count % 245 === 0) time += 1;
+    const id = chance.id();
+    // A message for each of so many would take longer than the ids.
+    if (!(id > last)) assert.fail(`${id} after ${last}`);
+    last = id;
+  }
+});
+
 test('ids last until 2094', () => {
   const last = epoch + 2 ** 41 - 1;
   assert.equal(new Date(last).getUTCFullYear(), 2094);
