@@ -10,6 +10,8 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
 const root = join(import.meta.dirname, '..');
+/** Of util-linux: runs a program, or moves a process, to given cores. */
+const pinner = 'taskset';
 const readyWithinMs = 30_000;
 const readyPollMs = 2;
 const stopWithinMs = 40_000;
@@ -35,7 +37,7 @@ export type Server = AsyncDisposable & {
  */
 export function pin(): boolean {
   if (availableParallelism() < 2) return false;
-  const { status } = spawnSync('taskset', ['--all-tasks', '--cpu-list', '--pid', '1', String(process.pid)]);
+  const { status } = spawnSync(pinner, ['--all-tasks', '--cpu-list', '--pid', '1', String(process.pid)]);
   return status === 0;
 }
 
@@ -52,7 +54,7 @@ export async function startServer(given: {
   const port = await freePort();
   const output = openSync(given.log, 'a');
   const command = [process.execPath, join(root, given.script), given.argument];
-  const [file = '', ...args] = given.isPinned ? ['taskset', '--cpu-list', '0', ...command] : command;
+  const [file = '', ...args] = given.isPinned ? [pinner, '--cpu-list', '0', ...command] : command;
   const startedAt = performance.now();
   const child = spawn(file, args, {
     cwd: root,
@@ -67,7 +69,7 @@ export async function startServer(given: {
     await stop();
     throw new Error(`${given.script} did not start: ${readFileSync(given.log, 'utf8')}`, { cause: error });
   }
-  // taskset becomes the server: its process id stays.
+  // The pinner becomes the server: its process id stays.
   const { pid } = child;
   return {
     port,

@@ -33,7 +33,7 @@ export type Results = {
   readonly startUpMs: readonly number[];
 };
 
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);
   const middle = sorted.length / 2;
   const [below, above] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];

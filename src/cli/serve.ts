@@ -11,8 +11,8 @@ export function addServeCommand(root: Command): void {
     .action(async () => {
       const service = await start(readConfig());
       const stopped = new Promise<'stop'>((resolve) => {
-        process.once('SIGTERM', () => resolve('stop'));
-        process.once('SIGINT', () => resolve('stop'));
+        process.on('SIGTERM', () => resolve('stop'));
+        process.on('SIGINT', () => resolve('stop'));
       });
       const reason = await Promise.race([stopped, service.failed.then(() => 'failed' as const)]);
       await service[Symbol.asyncDispose]();

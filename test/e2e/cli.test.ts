@@ -251,6 +251,7 @@ test('stores and tokens are made, changed and listed, as JSON and for people', a
     proxy_secret: 'set',
     require_signature: true,
     customer_search: true,
+    undo_window_minutes: 0,
     demonstration: false,
   };
   const settings = ['--name', 'Flowers', '--time-zone', 'Europe/Paris', '--issue-limit', '500'];
