@@ -49,6 +49,9 @@ export function tell(results: Results): string {
     results.isPinned
       ? 'Server on core 0, load generator on core 1.'
       : 'NOT PINNED: servers and load generator compete for the same cores.',
+    ...(isDisturbed(results)
+      ? ['DISTURBED: a ceiling got less than 0.9 of its core, so something else ran. Do not compare.']
+      : []),
     '',
     tableOf(rows),
     '',
@@ -56,6 +59,11 @@ export function tell(results: Results): string {
     `memory       ${megabytes(memory.atRest)} at rest, ${megabytes(memory.underLoad)} under load`,
     `start-up     ${spread(startUpMs, 0)} ms from nothing to ready`,
   ].join('\n');
+}
+
+/** Whether a ceiling, which never waits for a disk, was not the limit of its own speed. */
+function isDisturbed({ measured }: Results): boolean {
+  return measured.some(({ ceiling }) => median(ceiling.map(({ coresUsed }) => coresUsed)) < 0.9);
 }
 
 function rowsOf({ operation, ceiling, service, commitGroupSize }: Measured): string[][] {

@@ -9,7 +9,7 @@ import { parse } from 'csv-parse/sync';
 
 const header = 'row,store,id,code,key\n';
 
-export interface IssuedCode {
+interface IssuedCode {
   row: number;
   store: string;
   id: number;

@@ -149,7 +149,7 @@ async function handOn(proxy: AppProxy, request: IncomingMessage, response: Serve
 }
 
 /** The query with the proxy's parameters, which replace any that the client made up, and the signature. */
-export function signedQuery(proxy: Omit<AppProxy, 'to'>, query: readonly QueryParameter[]): string {
+function signedQuery(proxy: Omit<AppProxy, 'to'>, query: readonly QueryParameter[]): string {
   const own = new Set<string>(proxyParameters);
   const parameters: QueryParameter[] = [
     ...query.filter(([name]) => !own.has(name)),

@@ -1,6 +1,6 @@
 /** What commands print: a table for people, or JSON with `--json`. */
 
-export type Cell = string | number | boolean | null;
+type Cell = string | number | boolean | null;
 export type Row = Readonly<Record<string, Cell>>;
 
 export function print(text: string): void {

@@ -13,9 +13,9 @@ import { Secret } from './secret.ts';
 export const codeAlphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** Symbols of a random code: 16 × 5 bits = 80 bits. */
-export const codeLength = 16;
+const codeLength = 16;
 
-export const lastCharactersLength = 4;
+const lastCharactersLength = 4;
 
 /** What a store may choose as a code, before canonicalisation: separators anywhere. */
 export const codePattern = '^[ -]*(?:[0-9A-Za-z][ -]*){8,20}$';

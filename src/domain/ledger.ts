@@ -14,7 +14,7 @@ import { formatMoney, subtract, type Money } from './money.ts';
 /** The accounts of a store that a card's money comes from or goes to. */
 export const systemAccounts = ['sales', 'promotions', 'redemptions', 'adjustments', 'breakage'] as const;
 
-export type SystemAccount = (typeof systemAccounts)[number];
+type SystemAccount = (typeof systemAccounts)[number];
 
 /** `card` is the account of the card that the transfer belongs to. */
 export type Account = 'card' | SystemAccount;

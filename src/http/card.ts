@@ -143,7 +143,7 @@ function withoutAbsent<T extends object>(values: T): Present<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<T>;
 }
 
-export function answerUnlessKnown({ request }: Exchange, card: Card): Answer {
+function answerUnlessKnown({ request }: Exchange, card: Card): Answer {
   const headers = { etag: etagOf(card) };
   if (isKnown(request.headers['if-none-match'], card))
     return { status: 304, headers: { ...headers, 'cache-control': 'no-store' }, body: '' };

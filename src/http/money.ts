@@ -307,7 +307,7 @@ function shown(
 }
 
 /** An answer that tells of one card. */
-export function answer(status: number, body: object, card: Card): Answer {
+function answer(status: number, body: object, card: Card): Answer {
   return {
     status,
     headers: {

@@ -5,7 +5,7 @@
 
 import type { RateLimit } from '../config.ts';
 
-export type RateLimited = {
+type RateLimited = {
   readonly allowed: boolean;
   /** Whole seconds after which a refused request may be made again, at least 1. */
   readonly retryAfterSeconds: number;

@@ -70,5 +70,3 @@ export const pagePaths = {
   referenceStyle: '/docs/reference.css',
   problem: '/docs/problems/:code',
 } as const;
-
-export type PageName = keyof typeof pagePaths;

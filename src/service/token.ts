@@ -18,7 +18,7 @@ const secretLength = 40;
 const symbols = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** The form of a token, for scanners and for refusing anything else unread. */
-export const tokenPattern = /^lgs_([1-9a-z][0-9a-z]{0,10})_[0-9A-Za-z]{40}$/;
+const tokenPattern = /^lgs_([1-9a-z][0-9a-z]{0,10})_[0-9A-Za-z]{40}$/;
 
 /** A token as a caller presented it; whether it works is not known yet. */
 export type PresentedToken = { readonly storeId: number; readonly secret: Secret };

@@ -20,7 +20,7 @@ import { listStores } from '../storage/store.ts';
 import { chainHash, listTransfers, type ChainedTransfer } from '../storage/transfer.ts';
 
 /** Something that is off. */
-export type Mismatch = {
+type Mismatch = {
   readonly store: string;
   /** Null where it is about a store's totals. */
   readonly cardId: number | null;

@@ -46,7 +46,7 @@ export interface Schema {
   readonly deprecated?: boolean | undefined;
 }
 
-export interface Example {
+interface Example {
   readonly summary?: string | undefined;
   readonly value?: unknown;
 }
@@ -70,7 +70,7 @@ export interface Parameter extends Header {
   readonly in: string;
 }
 
-export interface RequestBody {
+interface RequestBody {
   readonly description?: string | undefined;
   readonly required?: boolean | undefined;
   readonly content: Named<MediaType>;
@@ -84,7 +84,7 @@ export interface Response {
   readonly 'x-faults'?: readonly string[] | undefined;
 }
 
-export interface CodeSample {
+interface CodeSample {
   readonly lang: string;
   readonly label?: string | undefined;
   readonly source: string;
@@ -114,7 +114,7 @@ export type PathItem = { readonly [method in Method]?: Operation | undefined } &
   readonly parameters?: readonly Referable<Parameter>[] | undefined;
 };
 
-export interface Flow {
+interface Flow {
   readonly authorizationUrl?: string | undefined;
   readonly tokenUrl?: string | undefined;
   readonly scopes?: Named<string> | undefined;

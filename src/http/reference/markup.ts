@@ -30,7 +30,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Makes text safe between tags and inside a quoted attribute, single or double. */
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
