@@ -32,7 +32,7 @@ export function systemChance(clock: Clock): Chance {
   let lastId = 0;
   const small = randomNumbers();
   return {
-    bytes: (length) => randomBytes(length),
+    bytes: pooledBytes(),
     requestId: () => randomUUID(),
     id() {
       const fresh = (clock.now() - idEpoch) * idsPerMs + small(idsPerMs);
@@ -42,13 +42,27 @@ export function systemChance(clock: Clock): Chance {
   };
 }
 
+/** Asking the system for a few bytes costs as much as for many: they are drawn ahead, and each is handed out once. */
+const poolLength = 4_096;
+
+function pooledBytes(): (length: number) => Uint8Array {
+  let pool = randomBytes(0);
+  return (length) => {
+    if (length > poolLength) return randomBytes(length);
+    if (pool.length < length) pool = randomBytes(poolLength);
+    const drawn = pool.subarray(0, length);
+    pool = pool.subarray(length);
+    return drawn;
+  };
+}
+
 /** Uniform integers below a power of two up to 65,536, drawn from a pool: asking the system each time is slow. */
 function randomNumbers(): (below: number) => number {
   let pool = randomBytes(0);
   let position = 0;
   return (below) => {
     if (position >= pool.length) {
-      pool = randomBytes(4_096);
+      pool = randomBytes(poolLength);
       position = 0;
     }
     const drawn = pool.readUInt16LE(position);

@@ -2,7 +2,6 @@
 
 import type { FastifyBaseLogger } from 'fastify';
 import { pino } from 'pino';
-import pretty from 'pino-pretty';
 import type { Config } from './config.ts';
 
 export type Log = {
@@ -15,7 +14,10 @@ export type Log = {
 const bufferBytes = 4_096;
 const flushPeriodMs = 500;
 
-export function createLog({ logLevel, isProduction }: Pick<Config, 'logLevel' | 'isProduction'>): Log {
+export async function createLog({
+  logLevel,
+  isProduction,
+}: Pick<Config, 'logLevel' | 'isProduction'>): Promise<Log> {
   const options = {
     level: logLevel,
     base: null,
@@ -24,6 +26,8 @@ export function createLog({ logLevel, isProduction }: Pick<Config, 'logLevel' | 
     formatters: { level: (level: string) => ({ level }) },
   };
   if (!isProduction && process.stdout.isTTY) {
+    // Only people at a terminal need it: it stays out of the memory of everybody else.
+    const { default: pretty } = await import('pino-pretty');
     const stream = pretty({
       colorize: true,
       messageKey: 'message',

@@ -32,10 +32,8 @@ export class StartError extends Error {
 export type Surroundings = { readonly clock: Clock; readonly log: Log };
 
 /** Starts the service. @throws StartError, or whatever keeps the database from being opened. */
-export async function start(
-  config: Config,
-  { clock, log }: Surroundings = { clock: systemClock, log: createLog(config) },
-): Promise<Service> {
+export async function start(config: Config, given?: Surroundings): Promise<Service> {
+  const { clock, log } = given ?? { clock: systemClock, log: await createLog(config) };
   const { logger } = log;
   const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
   let isClosing = false;

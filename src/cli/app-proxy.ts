@@ -91,8 +91,8 @@ export function addAppProxyCommand(root: Command): void {
       const port = typeof address === 'object' && address ? address.port : listen;
       print(`http://127.0.0.1:${port}${prefix} plays ${domain} and hands on to ${to.href}`);
       await new Promise<void>((resolve) => {
-        process.once('SIGTERM', resolve);
-        process.once('SIGINT', resolve);
+        process.on('SIGTERM', () => resolve());
+        process.on('SIGINT', () => resolve());
       });
       server.closeAllConnections();
       server.close();

@@ -15,6 +15,7 @@ const contentSecurityPolicy =
 
 export function addPages(app: FastifyInstance, services: Services, prefix: string): void {
   const { config, metrics } = services;
+  const documentation = documentationOf(config.basePath);
   const at = (name: keyof typeof pagePaths): string => `${prefix}${pagePaths[name]}`;
 
   app.get(at('health'), (_request, reply) =>
@@ -36,24 +37,39 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
       .send(await metrics.render());
   });
 
-  const document = openApiDocument(config.basePath);
-  const json = JSON.stringify(document, null, 2);
-  app.get(at('openapi'), (_request, reply) => reply.type('application/json; charset=utf-8').send(json));
+  app.get(at('openapi'), (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(documentation().json),
+  );
 
-  const { html, css } = renderReference(document);
   app.get(at('reference'), (_request, reply) =>
     reply
       .headers({ 'content-security-policy': contentSecurityPolicy, 'x-content-type-options': 'nosniff' })
       .type('text/html; charset=utf-8')
-      .send(html),
+      .send(documentation().html),
   );
-  app.get(at('referenceStyle'), (_request, reply) => reply.type('text/css; charset=utf-8').send(css));
+  app.get(at('referenceStyle'), (_request, reply) =>
+    reply.type('text/css; charset=utf-8').send(documentation().css),
+  );
   // The address that a problem's type names leads to its explanation.
   app.get(at('problem'), (request, reply) => {
     const { code } = request.params as { readonly code: string };
     if (!/^[a-z-]{1,64}$/.test(code)) throw new Fault('not-found');
     return reply.redirect(`../../docs#problem-${code}`, 302);
   });
+}
+
+type Documentation = { readonly json: string; readonly html: string; readonly css: string };
+
+/** The API's description and its pages, made when somebody first asks for one of them. */
+function documentationOf(basePath: string): () => Documentation {
+  let made: Documentation | undefined;
+  return () => {
+    if (!made) {
+      const document = openApiDocument(basePath);
+      made = { json: JSON.stringify(document, null, 2), ...renderReference(document) };
+    }
+    return made;
+  };
 }
 
 /** A scraper on this machine, or one that presents the token. */

@@ -198,7 +198,7 @@ test('a real store closes the door while the service runs, and for good', async 
     );
 
     const config = readConfig({ ...fresh.environment, LOG_LEVEL: 'silent' });
-    await using again = await start(config, { clock: fresh.clock, log: createLog(config) });
+    await using again = await start(config, { clock: fresh.clock, log: await createLog(config) });
     assert.equal((await fetch(`${again.url}/gift_card/${id}`)).status, 401);
   } finally {
     await fresh[Symbol.asyncDispose]();
@@ -217,7 +217,7 @@ async function refusesToStart(environment: Readonly<Record<string, string>>): Pr
   let message = '';
   await assert.rejects(
     async () => {
-      await using _started = await start(config, { clock: service.clock, log: createLog(config) });
+      await using _started = await start(config, { clock: service.clock, log: await createLog(config) });
     },
     (error: unknown) => {
       assert.ok(error instanceof StartError);
@@ -257,7 +257,7 @@ test('on another address, or in production, it does not start without real store
       `${JSON.stringify(environment)}: with a store and a token it starts, and lets nobody in without`,
       async () => {
         const config = readConfig({ ...real.environment, LOG_LEVEL: 'silent', ...environment });
-        await using started = await start(config, { clock: real.clock, log: createLog(config) });
+        await using started = await start(config, { clock: real.clock, log: await createLog(config) });
         const base = started.url.replace('0.0.0.0', '127.0.0.1');
         assert.equal((await fetch(`${base}/gift_card/1`)).status, 401);
         assert.equal(

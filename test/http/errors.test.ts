@@ -294,7 +294,7 @@ test('a service that is closing finishes what is in flight and refuses what come
   await using prepared = await startService({ stores: [{ domain: 'flowers.example' }] });
   const token = await prepared.token('flowers.example');
   const config = readConfig({ ...prepared.environment, LOG_LEVEL: 'silent' });
-  const second = await start(config, { clock: systemClock, log: createLog(config) });
+  const second = await start(config, { clock: systemClock, log: await createLog(config) });
   const lock = holdWriteLock(prepared);
   await using wire = openWire({ url: second.url });
   const body = '{"initial_value":5}';
