@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { load, type Call } from './load.ts';
-import { createOf, loadingOf, retrieveOf, type Operation } from './operations.ts';
+import { createOf, debitOf, loadingOf, retrieveOf, richCardOf, type Operation } from './operations.ts';
 import { largesse, pin, startServer, startService, type Server } from './processes.ts';
 import { tell, type Measured, type Results, type Round } from './report.ts';
 
@@ -91,10 +91,23 @@ async function measure(plan: Plan): Promise<Results> {
   const next = (): Call | undefined => loading.next().value;
   await load({ port: service.port, connections, status: 201, seconds: Infinity, next });
 
+  const rich: number[] = [];
+  const one = 'debit of one card';
+  const calls = [richCardOf(token, (id) => rich.push(id))];
+  await load({ port: service.port, connections: 1, status: 201, seconds: Infinity, next: () => calls.pop() });
+
   const [retrieve, create] = [retrieveOf(ids, token), createOf(token)];
   const measured = [
     await compare({ service, operation: retrieve, forCeiling: retrieveOf(ids, token) }, plan),
     await compare({ service, operation: create, forCeiling: createOf(token) }, plan),
+    await compare(
+      { service, operation: debitOf('debit', ids, token), forCeiling: debitOf('debit', ids, token) },
+      plan,
+    ),
+    await compare(
+      { service, operation: debitOf(one, rich, token), forCeiling: debitOf(one, rich, token) },
+      plan,
+    ),
   ];
   const underLoad = service.memory();
   assert.equal(await service.stop(), 0, 'the service did not end well');
@@ -105,7 +118,7 @@ async function measure(plan: Plan): Promise<Results> {
     connections,
     secondsPerRound: seconds,
     cardsLoaded: ids.length,
-    cardsAtEnd: verify(home, { cards: ids.length + create.calls }),
+    cardsAtEnd: verify(home, { cards: ids.length + rich.length + create.calls }),
     measured,
     memory: { atRest, underLoad },
     startUpMs,
@@ -163,7 +176,7 @@ async function compare(
     rounds.service.push(await round(service, operation, plan));
   }
   const after = await commits(service);
-  const isWrite = operation.name === 'create';
+  const isWrite = operation.name !== 'retrieve';
   return {
     operation: operation.name,
     ...rounds,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { Call } from './load.ts';
 
 export type Operation = {
-  readonly name: 'retrieve' | 'create';
+  readonly name: 'retrieve' | 'create' | 'debit' | 'debit of one card';
   /** The status of every answer. */
   readonly status: number;
   readonly next: () => Call;
@@ -61,7 +61,7 @@ export function createOf(token: string): Operation {
     next() {
       calls += 1;
       const key = calls % 2 === 0 ? `Idempotency-Key: bench-${run}-${calls}\r\n` : '';
-      const request = post({ token, body, headers: key });
+      const request = post('/gift_card', { token, body, headers: key });
       return { request, check: calls % checkedEvery < 2 ? checkCreated : null };
     },
     get calls() {
@@ -77,6 +77,46 @@ function checkCreated(body: string): void {
   assert.equal(record['balance'], '25.00');
 }
 
+/** Debits a cent of the given cards, each as likely as any other, every other time with an idempotency key. */
+export function debitOf(
+  name: 'debit' | 'debit of one card',
+  ids: readonly number[],
+  token: string,
+): Operation {
+  const body = '{"amount":"0.01"}';
+  const run = Date.now().toString(36);
+  let calls = 0;
+  return {
+    name,
+    status: 201,
+    next() {
+      calls += 1;
+      const id = ids[Math.floor(Math.random() * ids.length)];
+      const key = calls % 2 === 0 ? `Idempotency-Key: ${name.length}-${run}-${calls}\r\n` : '';
+      const request = post(`/gift_card/${id}/debit`, { token, body, headers: key });
+      return { request, check: calls % checkedEvery < 2 ? checkDebited : null };
+    },
+    get calls() {
+      return calls;
+    },
+  };
+}
+
+function checkDebited(body: string): void {
+  const { transaction, gift_card: card } = JSON.parse(body) as Readonly<{
+    transaction: Record;
+    gift_card: Record;
+  }>;
+  assert.equal(transaction['amount'], '-0.01');
+  assert.equal(transaction['balance_after'], card['balance']);
+}
+
+/** One card that can afford every debit of a run. */
+export function richCardOf(token: string, created: (id: number) => void): Call {
+  const request = post('/gift_card', { token, body: '{"initial_value":"999999999999.00"}', headers: '' });
+  return { request, check: (body) => created(Number(recordOf(body)['id'])) };
+}
+
 /** The cards that are there before anything is measured: each with a note and a customer of its own. */
 export function* loadingOf(
   { cards, token }: { readonly cards: number; readonly token: string },
@@ -90,14 +130,17 @@ export function* loadingOf(
   for (let index = 0; index < cards; index += 1) {
     const email = `customer-${String(index).padStart(8, '0')}@example.com`;
     const body = JSON.stringify({ initial_value: '25.00', email, note: 'Sold at the counter' });
-    yield { request: post({ token, body, headers: '' }), check };
+    yield { request: post('/gift_card', { token, body, headers: '' }), check };
   }
   return undefined;
 }
 
-function post({ token, body, headers }: Readonly<{ token: string; body: string; headers: string }>): string {
+function post(
+  path: string,
+  { token, body, headers }: Readonly<{ token: string; body: string; headers: string }>,
+): string {
   return (
-    `POST /gift_card HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n${headers}` +
+    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n${headers}` +
     `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
   );
 }

@@ -121,6 +121,10 @@ export function createAppProxy(proxy: AppProxy): Server {
 }
 
 async function handOn(proxy: AppProxy, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (!/^\/(?!\/)/.test(request.url ?? '')) {
+    response.writeHead(400, { 'content-type': 'text/plain' }).end('A target is a path.\n');
+    return;
+  }
   const target = new URL(request.url ?? '/', 'http://storefront.invalid');
   if (target.pathname !== proxy.prefix && !target.pathname.startsWith(`${proxy.prefix}/`)) {
     response.writeHead(404, { 'content-type': 'text/plain' }).end(`Only ${proxy.prefix} is handed on.\n`);
@@ -137,14 +141,15 @@ async function handOn(proxy: AppProxy, request: IncomingMessage, response: Serve
     path: `${path}?${query}`,
     headers: { ...Object.fromEntries(headers), 'x-forwarded-host': proxy.shop },
   });
-  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+  const arrival = new Promise<IncomingMessage>((resolve, reject) => {
     onward.once('response', resolve);
     onward.once('error', reject);
   });
   // The service may answer before the body has gone through: that is no failure of the proxy.
   pipeline(request, onward).catch(() => undefined);
-  const answer = await answered;
-  response.writeHead(answer.statusCode ?? 502, answer.headers);
+  const answer = await arrival;
+  const answered = Object.entries(answer.headers).filter(([name]) => !droppedHeaders.has(name));
+  response.writeHead(answer.statusCode ?? 502, Object.fromEntries(answered));
   await pipeline(answer, response);
 }
 

@@ -33,6 +33,13 @@ export function readDomain(text: string): string {
   return domain.value;
 }
 
+/** A name that is shown in lists. */
+export function readName(text: string): string {
+  if (!/^[^\p{Cc}]{1,200}$/u.test(text))
+    throw new InvalidArgumentError('It takes 1 to 200 characters on one line.');
+  return text;
+}
+
 function readCurrency(text: string): Currency {
   const currency = findCurrency(text.toUpperCase());
   if (!currency) throw new InvalidArgumentError('It takes an ISO 4217 code such as USD.');
@@ -66,7 +73,7 @@ function readLimit(text: string, currency: Currency): Money | null {
 
 function addSettings(command: Command): Command {
   return command
-    .option('--name <name>', 'what the store is called')
+    .addOption(new Option('--name <name>', 'what the store is called').argParser(readName))
     .addOption(new Option('--time-zone <zone>', 'in which its days are counted').argParser(readTimeZone))
     .option('--issue-limit <amount>', 'the most that a card may be worth, or none')
     .addOption(

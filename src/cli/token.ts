@@ -9,7 +9,7 @@ import { requireStore } from '../service/store.ts';
 import { createToken, revoke, rotateToken, type NewToken } from '../service/token.ts';
 import { listTokens, type Token } from '../storage/token.ts';
 import { print, printFields, printJson, printTable, type Row } from './output.ts';
-import { readDomain } from './store.ts';
+import { readDomain, readName } from './store.ts';
 
 type Options = {
   readonly store: string;
@@ -44,7 +44,7 @@ export function addTokenCommands(root: Command): void {
     .command('create')
     .description('make an access token and show it, once')
     .addOption(storeOption())
-    .option('--name <name>', 'what it is for', 'token')
+    .addOption(new Option('--name <name>', 'what it is for').argParser(readName).default('token'))
     .addOption(
       new Option('--scopes <scopes>', 'what it may do')
         .argParser(readScopes)

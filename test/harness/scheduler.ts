@@ -27,17 +27,6 @@ import { Rerun, rerunsMax, type Script, type Statement } from '../../src/storage
 import { connect, type Connection } from '../../src/storage/sqlite-connection.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
 
-/** Draws numbers from 0 up to, not including, 1; the same ones from the same seed (mulberry32). */
-export function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 export type Outcome<T> = { readonly done: T } | { readonly thrown: unknown };
 
 export type Ran<T> = {

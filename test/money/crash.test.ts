@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { seeded } from '../harness/scheduler.ts';
+import { seeded } from '../harness/seeded.ts';
 import { crash } from './crash.ts';
 
 const rounds = Number(process.env['CRASH_ROUNDS'] ?? 10);

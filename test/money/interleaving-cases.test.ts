@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Action, Changes } from '../harness/reference-model.ts';
-import { seeded } from '../harness/scheduler.ts';
+import { seeded } from '../harness/seeded.ts';
 import { contend, contender, openArena, type Preparation } from './contest.ts';
 
 const orders = 400;

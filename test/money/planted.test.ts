@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { readThenWriteDebit, unguardedDebit } from '../harness/planted-debit.ts';
-import { seeded } from '../harness/scheduler.ts';
+import { seeded } from '../harness/seeded.ts';
 import type { Script } from '../../src/storage/sql.ts';
 import { contend, openArena, type Contender, type Violation } from './contest.ts';
 import { crash } from './crash.ts';

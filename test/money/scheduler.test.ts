@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Rerun, one, run, sql, type Script } from '../../src/storage/sql.ts';
-import { openStage, seeded, type Ran, type Stage } from '../harness/scheduler.ts';
+import { openStage, type Ran, type Stage } from '../harness/scheduler.ts';
+import { seeded } from '../harness/seeded.ts';
 
 const schedules = 300;
 
