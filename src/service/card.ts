@@ -172,7 +172,7 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
   yield* refuseUpdate(ctx, card, command);
 
   const effective = effectiveChanges(card, command.changes);
-  if (Object.keys(effective).length === 0) return yield* presentCard(ctx, card);
+  if (Object.keys(effective).length === 0) return card;
   const now = ctx.clock.now();
   const { disable, ...values } = effective;
   const changed: Card = {

@@ -58,7 +58,9 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
       const { balance, ...others } = action.changes;
       const changes: CardChanges = { ...others, ...(balance !== undefined && { balance: money(balance) }) };
       const asked = { changes, releaseHolds: action.releaseHolds, claims: new Map(), claimedCode: null };
-      return { card: yield* update(ctx, { ...on(action.card), ...asked, refusals: new Refusals() }) };
+      const card = yield* update(ctx, { ...on(action.card), ...asked, refusals: new Refusals() });
+      // Its answer does not show what is held.
+      return { card: { ...card, held: money(0n) } };
     }
     case 'debit':
       return yield* debit(ctx, { ...on(action.card), amount: money(action.amount), partial: action.partial });
