@@ -1,11 +1,17 @@
 /**
  * SQL as it is written here, and the scripts that yield it.
  *
- * Terms: a *statement* is a text with its values; a *script* is a generator that yields
+ * Terms: a *statement* is a text with its values; a *script* is a generator that yields *steps* of
  * statements, is handed their rows, and returns its result. A script performs no I/O and awaits
  * nothing, so that an engine can drive it in one transaction, run it again, or interleave it with
  * others. It never catches a database error: an expected conflict is an `on conflict` clause or a
- * guarded `update … returning` that returns nothing.
+ * guarded `update … returning` that returns nothing. A key that is taken although nobody expects it
+ * (an id drawn at random, a place that another transaction took meanwhile) is an error of the
+ * database, upon which the engine runs the script again.
+ *
+ * Where the database is across a network, every step whose rows are awaited is a round trip. So
+ * independent statements are yielded together, and those whose rows nobody looks at (`run`) wait
+ * for the next step, or go out with the commit.
  */
 
 import assert from 'node:assert/strict';
@@ -36,11 +42,15 @@ export function sql<Row = never>(strings: TemplateStringsArray, ...values: SqlVa
   return new Statement<Row>(strings, values);
 }
 
-/**
- * A unit of work in one transaction. It yields statements that do not depend on each other's rows
- * together, and is handed the rows of each.
- */
-export type Script<T> = Generator<readonly Statement[], T, readonly (readonly unknown[])[]>;
+/** Statements that go to the database together, in this order. */
+export type Step = {
+  readonly statements: readonly Statement[];
+  /** Whether the script looks at their rows. If not, an engine may send them later, but before any later statement. */
+  readonly isAwaited: boolean;
+};
+
+/** A unit of work in one transaction. It is handed the rows of each statement of a step; of a step that is not awaited, any. */
+export type Script<T> = Generator<Step, T, readonly (readonly unknown[])[]>;
 
 /**
  * What a script throws when a guarded statement finds that the world has moved since the script
@@ -55,7 +65,7 @@ export const rerunsMax = 5;
 
 /** All rows of a statement. */
 export function* all<Row>(statement: Statement<Row>): Script<readonly Row[]> {
-  const [rows] = yield [statement];
+  const [rows] = yield { statements: [statement], isAwaited: true };
   // The engine hands back one list of rows a statement; what is in them is the tag's declaration.
   return rows as readonly Row[];
 }
@@ -76,9 +86,48 @@ export function* one<Row>(statement: Statement<Row>): Script<Row> {
   return row;
 }
 
-/** Statements whose rows do not matter, sent together. */
+/** Statements whose rows do not matter. */
 export function* run(...statements: readonly Statement[]): Script<void> {
-  yield statements;
+  yield { statements, isAwaited: false };
+}
+
+type Results<Scripts extends readonly Script<unknown>[]> = {
+  [Place in keyof Scripts]: Scripts[Place] extends Script<infer T> ? T : never;
+};
+
+/**
+ * Runs scripts side by side, so that their steps go out together: for scripts of which none depends on
+ * what another does. The first statements of each go out in the order of the scripts.
+ * @returns what each returns.
+ */
+export function* together<const Scripts extends readonly Script<unknown>[]>(
+  ...scripts: Scripts
+): Script<Results<Scripts>> {
+  const results: unknown[] = [];
+  let waiting = scripts.map((script, place) => ({ script, place, step: script.next([]) }));
+  while (waiting.length > 0) {
+    const statements: Statement[] = [];
+    const awaiting: { script: Script<unknown>; place: number; from: number; to: number }[] = [];
+    for (const { script, place, step: reached } of waiting) {
+      let step = reached;
+      // Nobody looks at these rows: the script goes on to the step that it waits for.
+      while (step.done !== true && !step.value.isAwaited) {
+        statements.push(...step.value.statements);
+        step = script.next(step.value.statements.map(() => []));
+      }
+      if (step.done === true) results[place] = step.value;
+      else {
+        const from = statements.push(...step.value.statements) - step.value.statements.length;
+        awaiting.push({ script, place, from, to: statements.length });
+      }
+    }
+    const rows = statements.length > 0 ? yield { statements, isAwaited: awaiting.length > 0 } : [];
+    waiting = awaiting.map(({ script, place, from, to }) => ({
+      script, place, step: script.next(rows.slice(from, to)),
+    })); // prettier-ignore
+  }
+  // Each result stands at its script's place.
+  return results as Results<Scripts>;
 }
 
 /** A stored integer as a number. @throws AssertionError if it is not exact. */

@@ -33,6 +33,14 @@ export function isFatal(error: unknown): boolean {
   return result !== undefined && fatalResults.has(result);
 }
 
+/** CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE and CONSTRAINT_ROWID: a key is taken. */
+const takenResults: ReadonlySet<number> = new Set([1555, 2067, 2579]);
+
+/** A row with the same unique key is there already. */
+export function isKeyTaken(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && takenResults.has(Number(error.errcode));
+}
+
 /** The database could not do its work, whatever the statement was: nobody's fault but its own. */
 export function isStorageFailure(error: unknown): boolean {
   return isBusy(error) || isFatal(error) || resultOf(error) === results.full;
@@ -98,7 +106,7 @@ export function connect(file: string, { readOnly }: { readonly readOnly: boolean
     },
     drive(script) {
       let step = script.next([]);
-      while (!step.done) step = script.next(step.value.map(query));
+      while (!step.done) step = script.next(step.value.statements.map(query));
       return step.value;
     },
   };

@@ -20,7 +20,14 @@ import { Fault } from '../domain/fault.ts';
 import { createMigrationsTable, insertApplied, pending, selectApplied } from './migrate.ts';
 import type { Migration } from './migrate.ts';
 import { Rerun, rerunsMax, type Script } from './sql.ts';
-import { connect, isBusy, isFatal, isStorageFailure, type Connection } from './sqlite-connection.ts';
+import {
+  connect,
+  isBusy,
+  isFatal,
+  isKeyTaken,
+  isStorageFailure,
+  type Connection,
+} from './sqlite-connection.ts';
 import type { Storage, StorageObserver } from './storage.ts';
 
 export type SqliteOptions = {
@@ -140,10 +147,10 @@ export function openSqlite(options: SqliteOptions): Storage {
       // SQLite gives up the whole transaction on some errors: then there is no group left to save.
       if (isStorageFailure(error) || !connection.database.isTransaction) throw error;
       if (connection === writer) writer.undoToSavepoint();
-      if (error instanceof Rerun && reruns < rerunsMax) return attempt(job, connection, reruns + 1);
+      const isRerun = error instanceof Rerun || isKeyTaken(error);
+      if (isRerun && reruns < rerunsMax) return attempt(job, connection, reruns + 1);
       // The script was undone every time, so nothing of it was kept.
-      const refusal =
-        error instanceof Rerun ? new Fault('overloaded', { retryAfterSeconds: 1, cause: error }) : error;
+      const refusal = isRerun ? new Fault('overloaded', { retryAfterSeconds: 1, cause: error }) : error;
       return () => job.refuse(refusal);
     }
   };

@@ -106,20 +106,21 @@ export function testScripts(factory: StorageFactory): void {
     const { storage } = opened;
     const rows = await storage.write(function* (): Script<readonly (readonly unknown[])[]> {
       yield* insertRow(1, 'counter');
-      return yield [
+      const statements = [
         sql`update stores set updated_at = updated_at + 1 where domain = 'counter' returning updated_at`,
         sql`select domain from stores where domain = 'nobody'`,
         sql`update stores set updated_at = updated_at * 10 where domain = 'counter' returning updated_at`,
         sql`update stores set updated_at = updated_at + 5 where domain = 'counter'`,
         sql`select domain, updated_at from stores`,
       ];
+      return yield { statements, isAwaited: true };
     });
     assert.deepEqual(
       rows.map((each) => each.map((row) => ({ ...(row as object) }))),
       [[{ updated_at: 1n }], [], [{ updated_at: 10n }], [], [{ domain: 'counter', updated_at: 15n }]],
     );
     const none = await storage.read(function* (): Script<readonly (readonly unknown[])[]> {
-      return yield [];
+      return yield { statements: [], isAwaited: true };
     });
     assert.deepEqual(none, []);
   });

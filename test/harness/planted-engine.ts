@@ -53,12 +53,12 @@ function* recording<T>(script: Script<T>, log: Statement[]): Script<T> {
   log.length = 0;
   let step = script.next([]);
   while (!step.done) {
-    log.push(...step.value);
+    log.push(...step.value.statements);
     step = script.next(yield step.value);
   }
   return step.value;
 }
 
 function* playing(log: readonly Statement[]): Script<void> {
-  yield log;
+  yield { statements: log, isAwaited: true };
 }

@@ -24,7 +24,7 @@
 
 import assert from 'node:assert/strict';
 import { Rerun, rerunsMax, type Script, type Statement } from '../../src/storage/sql.ts';
-import { connect, type Connection } from '../../src/storage/sqlite-connection.ts';
+import { connect, isKeyTaken, type Connection } from '../../src/storage/sqlite-connection.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
 
 export type Outcome<T> = { readonly done: T } | { readonly thrown: unknown };
@@ -119,6 +119,11 @@ export function openStage(): Stage {
   };
 } // prettier-ignore
 
+/** What an engine runs a script again for. */
+function isRerun(error: unknown): boolean {
+  return error instanceof Rerun || isKeyTaken(error);
+}
+
 function outcomeOf<T>(body: () => T): Outcome<T> {
   try {
     return { done: body() };
@@ -134,7 +139,7 @@ function inOneGo<T>(run: Stage['run'], script: (() => Script<T>) | undefined): T
     try {
       return run(script());
     } catch (error) {
-      if (!(error instanceof Rerun) || attempts > rerunsMax) throw error;
+      if (!isRerun(error) || attempts > rerunsMax) throw error;
     }
   }
 }
@@ -146,12 +151,12 @@ function play(connection: Connection, statements: readonly Statement[]): readonl
 }
 
 function* answers(statement: Statement): Script<readonly unknown[]> {
-  const [rows = []] = yield [statement];
+  const [rows = []] = yield { statements: [statement], isAwaited: true };
   return rows;
 }
 
 function* playing(log: readonly Statement[]): Script<void> {
-  for (const statement of log) yield [statement];
+  yield { statements: log, isAwaited: true };
 }
 
 type Probe = { readonly rows: readonly unknown[]; readonly keys: readonly string[] };
@@ -222,7 +227,7 @@ function interleave<T>(
     if (step.done) {
       engine.commit(caller.log);
       end(place, caller, { done: step.value });
-    } else caller.waiting = step.value;
+    } else caller.waiting = step.value.statements;
   };
   /** One turn: the script goes on until its next statement, which is run; or to its end, which is a turn of its own. */
   const advance = (place: number, caller: Caller<T>): void => {
@@ -255,7 +260,7 @@ function interleave<T>(
     try {
       advance(place, caller);
     } catch (error) {
-      if (error instanceof Rerun) rerun(place, caller, error);
+      if (isRerun(error)) rerun(place, caller, error);
       else end(place, caller, { thrown: error });
     }
   }

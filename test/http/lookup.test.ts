@@ -154,9 +154,9 @@ test('the work for a code that cannot be spent is the same, whatever the reason'
 
 /** Drives a script, noting the text of each statement. */
 function* watched<T>(script: Script<T>, noted: string[]): Script<T> {
-  let step = script.next();
+  let step = script.next([]);
   while (step.done !== true) {
-    noted.push(...step.value.map((statement) => statement.text(() => '?')));
+    noted.push(...step.value.statements.map((statement) => statement.text(() => '?')));
     step = script.next(yield step.value);
   }
   return step.value;
