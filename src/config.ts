@@ -58,6 +58,9 @@ export const limits = Object.freeze({
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 65_000,
+  /** A client that was refused and goes on sending is listened to until it has been silent for so long. */
+  lingerIdleMs: 1_000,
+  lingerMaxMs: 10_000,
   connectionsMax: 4_096,
   /** How long requests in flight may take once the service is told to stop. */
   stopTimeoutMs: 25_000,

@@ -2,6 +2,7 @@
 
 import type { FastifyReply } from 'fastify';
 import type { Fault, FaultCode, FieldErrors } from '../domain/fault.ts';
+import { lingeringBody } from './linger.ts';
 
 type Problem = {
   readonly status: number;
@@ -225,8 +226,10 @@ export function sendProblem(
   fault: Fault,
   options: { basePath: string; requestId: string },
 ): FastifyReply {
-  return reply
-    .code(problems[fault.code].status)
-    .headers(problemHeaders(fault))
-    .send(JSON.stringify(problemBody(fault, options)));
+  reply.code(problems[fault.code].status).headers(problemHeaders(fault));
+  const body = JSON.stringify(problemBody(fault, options));
+  const closes = reply.getHeader('connection') === 'close' || !reply.raw.shouldKeepAlive;
+  const { raw } = reply.request;
+  if (raw.complete || !closes) return reply.send(body);
+  return reply.header('content-length', Buffer.byteLength(body)).send(lingeringBody(raw, body));
 }

@@ -1,6 +1,7 @@
 /** What is too large, too slow, or no proper HTTP. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import test, { after } from 'node:test';
 import { giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
@@ -74,6 +75,24 @@ test('a body may have 64 KiB and not one byte more', async (t) => {
     problemOf(await exchange(service, text), { code: 'unauthenticated' });
   });
 }); // prettier-ignore
+
+for (const connection of ['close', 'keep-alive']) {
+  test(`who sends far too much and only then reads still gets the answer (connection: ${connection})`, async () => {
+    const bytes = 8 * 2 ** 20;
+    await using wire = openWire(service);
+    wire.socket.pause();
+    const head = requestText('POST /gift_card', [bearer, json, ['Content-Length', String(bytes)]]);
+    wire.send(head.replace('Connection: close', `Connection: ${connection}`));
+    for (let sent = 0; sent < bytes; sent += 2 ** 16) {
+      if (!wire.socket.write(Buffer.alloc(2 ** 16, ' '))) await once(wire.socket, 'drain');
+    }
+    wire.socket.resume();
+    await wire.closed;
+    const [refusal] = parseAnswers(wire.received());
+    assert.ok(refusal, wire.received());
+    problemOf(refusal, { code: 'body-too-large' });
+  });
+}
 
 test('a request may have 100 header fields', async () => {
   // With Host, Authorization and Connection.
