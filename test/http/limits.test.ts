@@ -1,7 +1,7 @@
 /** What is too large, too slow, or no proper HTTP. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { once as happens } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import test, { after } from 'node:test';
 import { giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
@@ -84,7 +84,7 @@ for (const connection of ['close', 'keep-alive']) {
     const head = requestText('POST /gift_card', [bearer, json, ['Content-Length', String(bytes)]]);
     wire.send(head.replace('Connection: close', `Connection: ${connection}`));
     for (let sent = 0; sent < bytes; sent += 2 ** 16) {
-      if (!wire.socket.write(Buffer.alloc(2 ** 16, ' '))) await once(wire.socket, 'drain');
+      if (!wire.socket.write(Buffer.alloc(2 ** 16, ' '))) await happens(wire.socket, 'drain');
     }
     wire.socket.resume();
     await wire.closed;
