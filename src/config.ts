@@ -20,13 +20,34 @@ export type LookupMisses = {
   readonly perClient: number;
 };
 
+/** Where the database is: a file of the embedded one, or a server. */
+export type DatabaseLocation =
+  | { readonly kind: 'file'; /** Absolute. */ readonly file: string }
+  | {
+      readonly kind: 'server';
+      /** One a host; any of them may be the primary. */
+      readonly urls: readonly Secret[];
+      /** The address without user and password. */
+      readonly shown: string;
+    };
+
 /** What the command line needs to reach the database. */
 export type DatabaseConfig = {
-  /** Absolute path of the SQLite file. */
-  readonly databaseFile: string;
+  readonly database: DatabaseLocation;
   /** Absolute path of the key file. */
   readonly keysFile: string;
+  /** Connections that one process may have to the server. */
+  readonly connectionsMax: number;
+  /** Into how many parts new tables on a server are divided by their store; null: they are whole. */
+  readonly partitions: number | null;
+  /** Whether the service may start although a standby that is not synchronous may be promoted. */
+  readonly asynchronousStandbyAllowed: boolean;
 };
+
+/** The database's place as it may be told. */
+export function shownLocation(location: DatabaseLocation): string {
+  return location.kind === 'file' ? location.file : location.shown;
+}
 
 export type Config = DatabaseConfig & {
   readonly port: number;
@@ -67,6 +88,11 @@ export const limits = Object.freeze({
   scriptsQueuedMax: 4_096,
   scriptsInGroupMax: 256,
   lockWaitMaxMs: 5_000,
+  /** Of a server: how long connecting to one host, waiting for a connection, and one transaction may take. */
+  connectTimeoutMs: 2_000,
+  connectionWaitMaxMs: 3_000,
+  transactionMaxMs: 10_000,
+  idleTransactionMaxMs: 15_000,
   rateLimitedCallersMax: 20_000,
   idempotencyKeysInFlightMax: 8_192,
   searchMissesMax: 10,
@@ -116,23 +142,37 @@ class Reader {
     return absent;
   }
 
+  /** As `read`, of a text that may hold a password: `<name>_FILE` may name a file with it. */
+  readHidden<T>(name: string, absent: T, takes: string, parse: (text: string) => T | undefined): T {
+    const text = this.#textOf(name);
+    if (text === undefined) return absent;
+    const value = parse(text);
+    if (value !== undefined) return value;
+    this.problems.push(`${name}=${withoutPassword(text)}: takes ${takes}`);
+    return absent;
+  }
+
   /** A secret from the variable, or from the file that `<name>_FILE` names. */
   readSecret(name: string, { lengthMin }: { readonly lengthMin: number }): Secret | null {
-    const file = this.#environment[`${name}_FILE`];
-    let text = this.#environment[name];
-    if (file) {
-      if (text) this.problems.push(`${name} and ${name}_FILE: only one of them may be set`);
-      try {
-        text = readFileSync(file, 'utf8').trim();
-      } catch {
-        this.problems.push(`${name}_FILE=${file}: takes the path of a file that can be read`);
-        return null;
-      }
-    }
-    if (!text) return null;
+    const text = this.#textOf(name);
+    if (text === undefined) return null;
     if (text.length < lengthMin)
       this.problems.push(`${name}: takes a secret of at least ${lengthMin} characters`);
     return new Secret(text);
+  }
+
+  /** The text of a variable, or of the file that `<name>_FILE` names; undefined if there is none, or it is empty. */
+  #textOf(name: string): string | undefined {
+    const file = this.#environment[`${name}_FILE`];
+    const text = this.#environment[name] || undefined;
+    if (!file) return text;
+    if (text) this.problems.push(`${name} and ${name}_FILE: only one of them may be set`);
+    try {
+      return readFileSync(file, 'utf8').trim() || undefined;
+    } catch {
+      this.problems.push(`${name}_FILE=${file}: takes the path of a file that can be read`);
+      return undefined;
+    }
   }
 
   finish<T extends object>(value: T): Readonly<T> {
@@ -198,27 +238,54 @@ export function readDatabaseConfig(environment: Environment = process.env): Data
 }
 
 function readDatabase(reader: Reader): DatabaseConfig {
-  const databaseFile = reader.read(
+  const database = reader.readHidden<DatabaseLocation>(
     'DATABASE_URL',
-    resolve('data/largesse.db'),
-    'the file of the embedded database, such as file:./data/largesse.db',
-    parseDatabaseUrl,
+    { kind: 'file', file: resolve('data/largesse.db') },
+    'the file of the embedded database, such as file:./data/largesse.db, or a server, such as postgres://user:password@host:5432/largesse',
+    (text) => parseFileUrl(text) ?? parseServerUrl(text),
   );
-  const beside = join(dirname(databaseFile), 'largesse.keys.json');
+  const folder = database.kind === 'file' ? dirname(database.file) : resolve('data');
   return {
-    databaseFile,
-    keysFile: reader.read('KEYS_FILE', beside, 'the path of the key file', (text) => resolve(text)),
+    database,
+    keysFile: reader.read(
+      'KEYS_FILE',
+      join(folder, 'largesse.keys.json'),
+      'the path of the key file',
+      (text) => resolve(text),
+    ),
+    connectionsMax: reader.read('DATABASE_CONNECTIONS', 16, 'a number from 1 to 500', parseCount(500)),
+    partitions: reader.read<number | null>('PARTITIONS', null, 'a number from 1 to 1024', parseCount(1024)),
+    asynchronousStandbyAllowed: reader.read('ASYNCHRONOUS_STANDBY', false, 'allow or refuse', (text) =>
+      ['allow', 'refuse'].includes(text) ? text === 'allow' : undefined,
+    ),
   };
 }
 
-function parseDatabaseUrl(text: string): string | undefined {
+function parseFileUrl(text: string): DatabaseLocation | undefined {
   if (!text.startsWith('file:') || text.includes('?') || text.includes('#')) return undefined;
   try {
     const path = text.startsWith('file://') ? fileURLToPath(text) : text.slice('file:'.length);
-    return path === '' || path.endsWith('/') ? undefined : resolve(path);
+    return path === '' || path.endsWith('/') ? undefined : { kind: 'file', file: resolve(path) };
   } catch {
     return undefined;
   }
+}
+
+/** Takes several hosts separated by commas, as PostgreSQL's own clients do. */
+function parseServerUrl(text: string): DatabaseLocation | undefined {
+  const [, user = '', hosts, path, query = ''] =
+    /^postgres(?:ql)?:\/\/([^@/?#]*@)?([^@/?#]+)(\/[^/?#]+)(\?[^#]*)?$/.exec(text) ?? [];
+  if (hosts === undefined || path === undefined) return undefined;
+  const urls = hosts.split(',').map((host) => `postgres://${user}${host}${path}${query}`);
+  if (!urls.every((url) => URL.canParse(url) && new URL(url).hostname !== '')) return undefined;
+  return { kind: 'server', urls: urls.map((url) => new Secret(url)), shown: `postgres://${hosts}${path}` };
+}
+
+function parseCount(most: number): (text: string) => number | undefined {
+  return (text) => {
+    const count = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+    return count >= 1 && count <= most ? count : undefined;
+  };
 }
 
 function parsePort(text: string): number | undefined {

@@ -1,12 +1,13 @@
 /** The database and its keys, opened together: neither is of use without the other. */
 
-import { systemChance, systemClock, type Clock } from './clock-and-chance.ts';
-import { limits, type DatabaseConfig } from './config.ts';
+import { systemChance, systemClock, type Chance, type Clock } from './clock-and-chance.ts';
+import { limits, shownLocation, type DatabaseConfig } from './config.ts';
 import type { Context } from './context.ts';
 import { KeyFileError, makeKeyFile, readKeyFile } from './key-file.ts';
 import { keysOf } from './keys.ts';
 import { checkKeys, hasKeys } from './service/key-check.ts';
-import { loadMigrations, MigrationError, pending } from './storage/migrate.ts';
+import { loadMigrations, MigrationError, pending, type Migration } from './storage/migrate.ts';
+import { openPostgres } from './storage/postgres.ts';
 import { openSqlite } from './storage/sqlite.ts';
 import type { Storage, StorageObserver } from './storage/storage.ts';
 
@@ -27,17 +28,9 @@ export async function openDatabase(
   { prepare, observer = nobody, clock = systemClock }: OpenOptions,
 ): Promise<Database> {
   const chance = systemChance(clock);
-  const storage = openSqlite({
-    file: config.databaseFile,
-    create: prepare,
-    clock,
-    observer,
-    queueMax: limits.scriptsQueuedMax,
-    groupMax: limits.scriptsInGroupMax,
-    lockWaitMaxMs: limits.lockWaitMaxMs,
-  });
+  const storage = openStorage(config, { create: prepare, clock, chance, observer });
   try {
-    const migrations = loadMigrations('sqlite');
+    const migrations = migrationsOf(config);
     if (prepare) await storage.migrate(migrations);
     const missing = pending(migrations, await storage.applied());
     if (missing.length > 0)
@@ -57,6 +50,44 @@ export async function openDatabase(
   }
 }
 
-function missingKeys({ keysFile, databaseFile }: DatabaseConfig): string {
-  return `the key file ${keysFile} is missing, and ${databaseFile} was written with its keys: put it back, or set KEYS_FILE`;
+/** The migrations for the kind of database that is configured. */
+export function migrationsOf({ database }: DatabaseConfig): readonly Migration[] {
+  return loadMigrations(database.kind === 'file' ? 'sqlite' : 'postgres');
+}
+
+function openStorage(
+  config: DatabaseConfig,
+  given: {
+    readonly create: boolean;
+    readonly clock: Clock;
+    readonly chance: Chance;
+    readonly observer: StorageObserver;
+  },
+): Storage {
+  const { database } = config;
+  if (database.kind === 'file') {
+    return openSqlite({
+      ...given,
+      file: database.file,
+      queueMax: limits.scriptsQueuedMax,
+      groupMax: limits.scriptsInGroupMax,
+      lockWaitMaxMs: limits.lockWaitMaxMs,
+    });
+  }
+  return openPostgres({
+    ...given,
+    urls: database.urls,
+    connectionsMax: config.connectionsMax,
+    partitions: config.partitions,
+    waitingMax: limits.scriptsQueuedMax,
+    waitMaxMs: limits.connectionWaitMaxMs,
+    keepMaxMs: limits.transactionMaxMs,
+    connectTimeoutMs: limits.connectTimeoutMs,
+    lockWaitMaxMs: limits.lockWaitMaxMs,
+    idleTransactionMaxMs: limits.idleTransactionMaxMs,
+  });
+}
+
+function missingKeys({ keysFile, database }: DatabaseConfig): string {
+  return `the key file ${keysFile} is missing, and ${shownLocation(database)} was written with its keys: put it back, or set KEYS_FILE`;
 }

@@ -3,8 +3,8 @@
 import type { FastifyInstance } from 'fastify';
 import { startBackground } from './background.ts';
 import { systemClock, type Clock } from './clock-and-chance.ts';
-import type { Config } from './config.ts';
-import { openDatabase, type Database } from './database.ts';
+import { shownLocation, type Config } from './config.ts';
+import { migrationsOf, openDatabase, type Database } from './database.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
 import { tokenUses } from './http/token-uses.ts';
@@ -12,7 +12,7 @@ import { isExposed } from './key-file.ts';
 import { createLog, type Log } from './log.ts';
 import { ensureDemonstrationStore } from './service/store.ts';
 import { beat } from './storage/heartbeat.ts';
-import { loadMigrations, pending } from './storage/migrate.ts';
+import { pending } from './storage/migrate.ts';
 import { hasRealStores } from './storage/store.ts';
 import { hasRealTokens } from './storage/token.ts';
 
@@ -118,11 +118,11 @@ async function chooseMode(config: Config, { ctx, storage }: Database): Promise<b
 
 /** Whether the database takes writes and its schema is current. Asked often, it looks once a second. */
 function readiness(
-  { limits }: Config,
+  config: Config,
   { ctx, storage }: Database,
   mayServe: () => boolean,
 ): () => Promise<boolean> {
-  const migrations = loadMigrations('sqlite');
+  const migrations = migrationsOf(config);
   const look = async (): Promise<boolean> => {
     try {
       await storage.write(() => beat(ctx.clock.now()));
@@ -136,7 +136,7 @@ function readiness(
   return async () => {
     if (!mayServe()) return false;
     const now = performance.now();
-    if (now - lookedAt >= limits.readinessPeriodMs) {
+    if (now - lookedAt >= config.limits.readinessPeriodMs) {
       lookedAt = now;
       last = look();
     }
@@ -159,7 +159,11 @@ function announce(
   }: { readonly url: string; readonly developmentMode: boolean; readonly logger: Log['logger'] },
 ): void {
   logger.info(
-    { url: `${url}${config.basePath}`, docs: `${url}${config.basePath}/docs`, database: config.databaseFile },
+    {
+      url: `${url}${config.basePath}`,
+      docs: `${url}${config.basePath}/docs`,
+      database: shownLocation(config.database),
+    },
     'largesse serves',
   );
   if (isExposed(config.keysFile))

@@ -11,10 +11,13 @@ import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec, type TestEvent } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
+import { startSharedPostgres } from './harness/postgres-database.ts';
 
 const timeoutPerFileMs = 5 * 60_000;
 /** These start, load and kill whole servers: they run last, one file at a time. */
 const alone = /^test\/(crash|e2e)\//;
+/** No PostgreSQL server is started for a run of these alone. */
+const withoutServer = /^test\/unit\//;
 
 const { values, positionals } = parseArgs({ options: { name: { type: 'string' } }, allowPositionals: true });
 const named = positionals.map((path) => relative('', path));
@@ -69,7 +72,13 @@ async function* runEverything(): AsyncGenerator<TestEvent> {
   }
 }
 
-await pipeline(runEverything(), new spec(), process.stdout, { end: false });
+{
+  const isNamed = Boolean(process.env['TEST_POSTGRES_URL']);
+  await using postgres =
+    isNamed || files.every((file) => withoutServer.test(file)) ? undefined : await startSharedPostgres();
+  if (postgres) process.env['TEST_POSTGRES_URL'] = postgres.url();
+  await pipeline(runEverything(), new spec(), process.stdout, { end: false });
+}
 if ((totals.get('tests') ?? 0) === 0) complaints.push('no test ran');
 for (const complaint of complaints) console.error(complaint);
 process.exitCode = complaints.length > 0 ? 1 : 0;

@@ -2,11 +2,12 @@
 
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { readDatabaseConfig } from '../config.ts';
+import { readDatabaseConfig, shownLocation } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import { currencyOf } from '../domain/currency.ts';
 import { formatMoney } from '../domain/money.ts';
 import { verify } from '../service/verify.ts';
+import { CommandError } from './failure.ts';
 import { print, printJson, printTable } from './output.ts';
 
 const mismatchesMax = 1_000;
@@ -20,8 +21,8 @@ export function addDatabaseCommands(root: Command): void {
       const config = readDatabaseConfig();
       await using database = await openDatabase(config, { prepare: true });
       const applied = await database.storage.applied();
-      if (json) printJson({ database: config.databaseFile, migrations: applied });
-      else print(`${config.databaseFile} is at migration ${applied.at(-1)?.version ?? 0}.`);
+      if (json) printJson({ database: shownLocation(config.database), migrations: applied });
+      else print(`${shownLocation(config.database)} is at migration ${applied.at(-1)?.version ?? 0}.`);
     });
 
   root
@@ -79,7 +80,9 @@ export function addDatabaseCommands(root: Command): void {
     .action(async (file: string, { json }: { json?: boolean }) => {
       const target = resolve(file);
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      await database.storage.backup(target);
+      const { backup } = database.storage;
+      if (!backup) throw new CommandError('a server is backed up with its own tools, such as pg_dump');
+      await backup(target);
       if (json) printJson({ backup: target });
       else print(`Copied to ${target}. It opens only with the key file, which is not in it.`);
     });

@@ -2,6 +2,7 @@
 
 import type { Context } from '../context.ts';
 import { sameBytes } from '../keys.ts';
+import { beat } from '../storage/heartbeat.ts';
 import { insertKeyCheck, listKeyChecks } from '../storage/key-check.ts';
 import type { Script } from '../storage/sql.ts';
 
@@ -16,6 +17,8 @@ export function* hasKeys(): Script<boolean> {
  * @throws Error if one is missing or another one.
  */
 export function* checkKeys(ctx: Context): Script<void> {
+  // Locks a row that is always there: of two processes that come with other keys, one is refused.
+  yield* beat(ctx.clock.now());
   const checks = yield* listKeyChecks();
   const held = new Map(
     ctx.keys.digests('key-check', 'largesse').map((digest, index) => [ctx.keys.ids[index], digest]),

@@ -27,7 +27,7 @@ export class MigrationError extends Error {
 const fileForm = /^(\d{4})_([a-z0-9-]+)(?:\.([a-z]+))?\.sql$/;
 
 /** The migrations of an engine, in order. */
-export function loadMigrations(engine: 'sqlite'): readonly Migration[] {
+export function loadMigrations(engine: 'sqlite' | 'postgres'): readonly Migration[] {
   const folder = new URL('migrations/', import.meta.url);
   return readdirSync(folder)
     .toSorted()

@@ -19,27 +19,70 @@ import assert from 'node:assert/strict';
 /** What can be bound to a statement, on every engine. Integers come back as bigints; booleans are 0 and 1. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
+/** A piece of SQL that each engine spells in its own way. */
+export class Fragment {
+  readonly name: FragmentName;
+
+  constructor(name: FragmentName) {
+    this.name = name;
+  }
+}
+
+export type FragmentName = 'for update' | 'for update skip locked';
+
+/** Behind a select: its rows stay as they are until the transaction ends. Who wants them, too, waits. */
+export const forUpdate = new Fragment('for update');
+
+/** As `forUpdate`, but rows that somebody else has are left out: for work that any process may do. */
+export const forUpdateSkipLocked = new Fragment('for update skip locked');
+
+/** How an engine spells what is not the same everywhere. */
+export type Dialect = {
+  /** The n-th parameter, from 1: `?` or `$n`. */
+  readonly placeholder: (position: number) => string;
+  readonly fragments: Readonly<Record<FragmentName, string>>;
+};
+
 /** One SQL statement whose rows have the given type. Made by the `sql` tag only. */
 export class Statement<Row = unknown> {
   /** Of one call site, always the same array: what an engine keys its prepared statements by. */
   readonly strings: readonly string[];
   readonly values: readonly SqlValue[];
+  readonly #written: readonly (SqlValue | Fragment)[];
   /** Never set: it makes `Statement<A>` and `Statement<B>` different types. */
   declare readonly row: Row;
 
-  constructor(strings: readonly string[], values: readonly SqlValue[]) {
+  constructor(strings: readonly string[], written: readonly (SqlValue | Fragment)[]) {
     this.strings = strings;
-    this.values = values;
+    this.#written = written;
+    this.values = written.every(isValue) ? written : written.filter(isValue);
   }
 
-  /** The text for an engine, which spells the n-th parameter (from 1) as `placeholder(n)`: `?` or `$n`. */
-  text(placeholder: (position: number) => string): string {
-    return this.strings.reduce((text, part, index) => text + placeholder(index) + part);
+  /** The text for an engine. */
+  text({ placeholder, fragments }: Dialect): string {
+    let position = 0;
+    return this.strings.reduce((text, part, index) => {
+      const written = this.#written[index - 1];
+      if (isFragment(written)) return text + fragments[written.name] + part;
+      position += 1;
+      return text + placeholder(position) + part;
+    });
   }
 }
 
-export function sql<Row = never>(strings: TemplateStringsArray, ...values: SqlValue[]): Statement<Row> {
-  return new Statement<Row>(strings, values);
+function isFragment(written: SqlValue | Fragment | undefined): written is Fragment {
+  return written instanceof Fragment;
+}
+
+function isValue(written: SqlValue | Fragment): written is SqlValue {
+  return !(written instanceof Fragment);
+}
+
+export function sql<Row = never>(
+  strings: TemplateStringsArray,
+  ...written: (SqlValue | Fragment)[]
+): Statement<Row> {
+  return new Statement<Row>(strings, written);
 }
 
 /** Statements that go to the database together, in this order. */

@@ -1,7 +1,7 @@
 /** One connection to an SQLite file: pragmas, prepared statements, transactions, and what its errors mean. */
 
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { Script, Statement } from './sql.ts';
+import type { Dialect, Script, Statement } from './sql.ts';
 
 /** How long opening may wait for another process that is just making the file. */
 const openingWaitMs = 10_000;
@@ -61,6 +61,12 @@ export type Connection = {
   readonly drive: <T>(script: Script<T>) => T;
 };
 
+/** One connection writes at a time, so that no row needs a lock of its own. */
+export const sqliteDialect: Dialect = {
+  placeholder: () => '?',
+  fragments: { 'for update': '', 'for update skip locked': '' },
+};
+
 export function connect(file: string, { readOnly }: { readonly readOnly: boolean }): Connection {
   const database = new DatabaseSync(file, { readOnly, readBigInts: true, timeout: openingWaitMs });
   database.exec(`
@@ -77,7 +83,7 @@ export function connect(file: string, { readOnly }: { readonly readOnly: boolean
   const statementOf = (written: Statement): StatementSync => {
     let statement = prepared.get(written.strings);
     if (!statement) {
-      statement = database.prepare(written.text(() => '?'));
+      statement = database.prepare(written.text(sqliteDialect));
       prepared.set(written.strings, statement);
     }
     return statement;

@@ -196,7 +196,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     async applied() {
       return appliedTo(reader);
     },
-    async backup(target) {
+    backup: async (target) => {
       if (existsSync(target)) throw new Error(`${target} is there already`);
       // All pages in one step: step by step, every write in between would start it anew.
       await backup(reader.database, target, { rate: 2 ** 31 - 1 });

@@ -33,8 +33,11 @@ export type Storage = AsyncDisposable & {
   /** The migrations that the database has. */
   applied(): Promise<readonly AppliedMigration[]>;
 
-  /** Copies a consistent state into a new file while the service goes on. @throws if the file exists. */
-  backup(file: string): Promise<void>;
+  /**
+   * Copies a consistent state into a new file while the service goes on. Null where that is the server's own
+   * business. @throws if the file exists.
+   */
+  readonly backup: ((file: string) => Promise<void>) | null;
 
   /** How many scripts wait to be run. */
   readonly queueDepth: number;

@@ -176,7 +176,7 @@ const tamperings: readonly Tampering[] = [
   {
     what: 'transfers moved to a card that is not there',
     statements: ({ card }) => [
-      sql`update transfers set card_id = ${card.id} + 1 where card_id = ${card.id} and sequence = 4`,
+      sql`update transfers set card_id = ${card.id + 1} where card_id = ${card.id} and sequence = 4`,
     ],
     found: /has a balance that is not the sum of its transfers/,
   },
@@ -364,10 +364,7 @@ export function testVerification(factory: StorageFactory): void {
     const bent = [0, 499, 500, 999, 1_000, 1_002].flatMap((index) => cards[index] ?? []);
     await database.tamper(...bent.map(({ id }) => sql`update gift_cards set balance = 1 where id = ${id}`));
     const found = (await storage.read(() => verify(100))).mismatches.flatMap(({ cardId }) => cardId ?? []);
-    assert.deepEqual(
-      found,
-      bent.map(({ id }) => id),
-    );
+    assert.deepEqual(new Set(found), new Set(bent.map(({ id }) => id)));
   });
 
   test('a verification sees one state, whatever is written meanwhile', async () => {

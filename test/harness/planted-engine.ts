@@ -22,7 +22,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     rehearse: (script) => storage.rehearse(script),
     migrate: (migrations) => storage.migrate(migrations),
     applied: () => storage.applied(),
-    backup: (file) => storage.backup(file),
+    backup: storage.backup,
     get queueDepth() {
       return storage.queueDepth;
     },

@@ -10,6 +10,7 @@ import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite.ts';
 import type { Statement } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { StorageFactory, TestDatabase } from './database.ts';
+import { sqliteDialect } from '../../src/storage/sqlite-connection.ts';
 
 export type SqliteSettings = Partial<Omit<SqliteOptions, 'file' | 'clock'>>;
 
@@ -87,7 +88,8 @@ function tamperWith(connection: DatabaseSync, statements: readonly Statement[]):
   connection.exec('pragma ignore_check_constraints = on; begin immediate');
   const triggers = connection.prepare("select name, sql from sqlite_schema where type = 'trigger'").all();
   for (const { name } of triggers) connection.exec(`drop trigger ${String(name)}`);
-  for (const statement of statements) connection.prepare(statement.text(() => '?')).run(...statement.values);
+  for (const statement of statements)
+    connection.prepare(statement.text(sqliteDialect)).run(...statement.values);
   for (const { sql } of triggers) connection.exec(String(sql));
   connection.exec('commit');
 }

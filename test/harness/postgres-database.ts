@@ -1,0 +1,125 @@
+/** Databases for tests: each of its own, made in a moment on a server that a whole run of the tests shares. */
+
+import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Client, DatabaseError, Pool } from 'pg';
+import { queryOnce, type PostgresAddress, type Row } from './postgres-client.ts';
+import { startPostgres, type PostgresServer } from './postgres-server.ts';
+
+const attemptsMax = 20;
+const pauseMaxMs = 100;
+/** Names the server of the whole run to the processes of its test files. */
+const sharedUrlVariable = 'TEST_POSTGRES_URL';
+
+let shared: Promise<PostgresAddress> | undefined;
+
+/**
+ * Starts a server that is set up unlike any other on purpose: what passes there depends neither on the time zone, nor
+ * on how dates are written, nor on how text is sorted. It is gone with this process at the latest.
+ */
+export function startSharedPostgres(): Promise<PostgresServer> {
+  return startPostgres({
+    collation: 'language',
+    settings: { timezone: 'Asia/Kathmandu', datestyle: 'SQL, DMY', intervalstyle: 'iso_8601' },
+  });
+}
+
+/** The server that this run's tests share; one of this process's own if nobody named one in `TEST_POSTGRES_URL`. */
+export function sharedPostgres(): Promise<PostgresAddress> {
+  const url = process.env[sharedUrlVariable];
+  shared ??= url ? Promise.resolve(addressOf(url)) : startSharedPostgres();
+  return shared;
+}
+
+function addressOf(url: string): PostgresAddress {
+  return {
+    url(database = 'postgres') {
+      const named = new URL(url);
+      named.pathname = `/${database}`;
+      return named.href;
+    },
+  };
+}
+
+export type PostgresDatabase = AsyncDisposable & {
+  readonly url: string;
+  readonly name: string;
+  readonly query: (text: string, values?: readonly unknown[]) => Promise<readonly Row[]>;
+  /** Drops it, whoever is still connected. */
+  readonly drop: () => Promise<void>;
+};
+
+/** Makes an empty database, or a copy of a template. */
+export async function createPostgresDatabase(
+  server: PostgresAddress,
+  { template = 'template0' }: { readonly template?: string } = {},
+): Promise<PostgresDatabase> {
+  const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
+  // Copying files beats copying pages through the log several times over, with a schema of some size in them.
+  await patiently(server.url(), `create database ${name} template ${template} strategy file_copy`);
+  const url = server.url(name);
+  const pool = new Pool({ connectionString: url, max: 2, allowExitOnIdle: true });
+  // An idle connection that breaks, because its server was killed say, is replaced by the next query.
+  pool.on('error', () => {});
+  let isDropped = false;
+  const drop = async (): Promise<void> => {
+    if (isDropped) return;
+    isDropped = true;
+    await pool.end();
+    await patiently(server.url(), `drop database if exists ${name} with (force)`);
+  };
+  return {
+    url,
+    name,
+    query: async (text, values = []) => (await pool.query<Row>(text, [...values])).rows,
+    drop,
+    [Symbol.asyncDispose]: drop,
+  };
+}
+
+/**
+ * The name of a template database that is made once on the server, whoever asks first, in whichever process.
+ *
+ * @param key stands for all that its content depends on.
+ * @param fill makes the content of the database that the URL names, and leaves no connection to it.
+ */
+export async function templateDatabase(
+  server: PostgresAddress,
+  key: string,
+  fill: (url: string) => Promise<void>,
+): Promise<string> {
+  const name = `template_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
+  const client = new Client({ connectionString: server.url() });
+  await client.connect();
+  try {
+    await client.query('select pg_advisory_lock(hashtext($1))', [name]);
+    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);
+    if (rowCount === 1) return name;
+    const draft = `${name}_draft`;
+    await client.query(`drop database if exists ${draft} with (force)`);
+    await client.query(`create database ${draft} template template0`);
+    await fill(server.url(draft));
+    // Nobody can connect to it any more, so nothing keeps it from being copied.
+    await client.query(`alter database ${draft} with allow_connections false`);
+    await patiently(server.url(), `alter database ${draft} rename to ${name}`);
+    return name;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Errors of two who make or drop databases at once, and of a server that has no connection to spare. */
+const passing = new Set(['55006', '53300', '57P03', '23505', 'XX000']);
+
+async function patiently(url: string, text: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await queryOnce(url, text);
+      return;
+    } catch (error) {
+      const isPassing = error instanceof DatabaseError && passing.has(error.code ?? '');
+      if (!isPassing || attempt === attemptsMax) throw error;
+      await wait(Math.random() * pauseMaxMs);
+    }
+  }
+}

@@ -1,0 +1,30 @@
+/** Ports of this machine for servers that keep theirs while they are stopped. */
+
+import { randomInt } from 'node:crypto';
+import { connect, createServer } from 'node:net';
+
+/** Below the ports that systems give to outgoing connections, so that nobody takes a stopped server's port. */
+const ports = { from: 20_000, below: 32_000 } as const;
+
+/** Whether somebody listens on a port of this machine. */
+export function takesConnections(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => resolve(true));
+    socket.once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}
+
+/** A port of this machine that is free now. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(ports.from, ports.below);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    });
+    if (isFree) return port;
+  }
+}

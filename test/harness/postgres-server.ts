@@ -1,0 +1,284 @@
+/** Real PostgreSQL servers for tests: started, stopped, killed, and gone with the process that started them. */
+
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { findPostgres, makeMemoryFolder, makeServerFolder, serverAccount } from './postgres-binaries.ts';
+import { queryOnce, type PostgresAddress, type Row } from './postgres-client.ts';
+import { freePort, takesConnections } from './postgres-port.ts';
+import {
+  childrenOf,
+  signal,
+  startGuarded,
+  type Belongings,
+  type GuardedProcess,
+} from './postgres-process.ts';
+
+const startTimeoutMs = 60_000;
+const stopTimeoutMs = 30_000;
+const pollMs = 5;
+const startsMax = 5;
+type Settings = Readonly<Record<string, string>>;
+
+/** `smart` waits for clients to leave, `fast` cuts them off, `immediate` leaves recovery to the next start. */
+type StopMode = 'smart' | 'fast' | 'immediate';
+const stopSignals = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
+
+const ordinarySettings: Settings = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '128MB',
+  // Memory of a kind that vanishes with the data folder, also after kill -9.
+  dynamic_shared_memory_type: 'mmap',
+  min_wal_size: '16MB',
+  max_wal_size: '256MB',
+  log_line_prefix: '%m [%p] %d ',
+  log_checkpoints: 'off',
+  jit: 'off',
+};
+
+/** For servers whose data nobody wants back after a crash. */
+const hastySettings: Settings = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  autovacuum: 'off',
+  checkpoint_timeout: '1h',
+};
+
+/** How a database sorts text unless told otherwise: by bytes, or as people do. */
+type Collation = 'bytes' | 'language';
+
+type PostgresOptions = {
+  /** Whether what it acknowledged survives a crash. Slower. */
+  readonly durable?: boolean;
+  readonly collation?: Collation;
+  readonly settings?: Settings;
+};
+
+/** What makes up a server; a copy of it has folders and a port of its own. */
+type Parts = Belongings & {
+  readonly binaries: string;
+  readonly port: number;
+  readonly password: string;
+  readonly settings: Settings;
+};
+
+/** A server of its own folder and port. It may be stopped and started any number of times. */
+export class PostgresServer implements PostgresAddress, AsyncDisposable {
+  readonly port: number;
+  /** Holds `server.log`. */
+  readonly folder: string;
+  /** The data folder. */
+  readonly data: string;
+  readonly #parts: Parts;
+  #settings: Settings;
+  #running: GuardedProcess | undefined;
+  #isFenced = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#settings = { ...parts.settings, port: `${parts.port}` };
+    this.port = parts.port;
+    this.folder = parts.folder;
+    this.data = parts.data;
+  }
+
+  /** What it is made of, for a copy of it. */
+  get parts(): Parts {
+    return { ...this.#parts, settings: this.#settings };
+  }
+
+  get isRunning(): boolean {
+    return this.#running?.isGone() === false;
+  }
+
+  /** The ids of its processes, the postmaster's first. */
+  get processes(): readonly number[] {
+    const pid = this.isRunning ? this.#running?.pid : undefined;
+    return pid === undefined ? [] : [pid, ...childrenOf(pid)];
+  }
+
+  url(database = 'postgres'): string {
+    return `postgres://postgres:${this.#parts.password}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** All that it has written since it was made. */
+  log(): string {
+    return readFileSync(join(this.folder, 'server.log'), 'utf8');
+  }
+
+  query(text: string, values?: readonly unknown[]): Promise<readonly Row[]> {
+    return queryOnce(this.url(), text, values);
+  }
+
+  /**
+   * Starts it on its data and port, and waits until it takes connections.
+   *
+   * @throws Error with the end of its log if it does not start, and if it is fenced.
+   */
+  async start(): Promise<void> {
+    if (this.isRunning) return;
+    if (this.#isFenced) throw new Error(`the server on port ${this.port} is fenced: another took its place`);
+    this.#writeSettings();
+    const command = [join(this.#parts.binaries, 'postgres'), '-D', this.data];
+    const running = await startGuarded(command, this.#parts);
+    this.#running?.handOver();
+    this.#running = running;
+    const deadline = performance.now() + startTimeoutMs;
+    while (!this.#isReady(running.pid)) {
+      if (running.isGone()) throw new Error(`PostgreSQL ended at its start:\n${this.log().slice(-2_000)}`);
+      if (performance.now() > deadline) throw new Error(`PostgreSQL does not start:\n${this.log()}`);
+      await wait(pollMs);
+    }
+  }
+
+  /** Stops it and waits until all of its processes are gone. */
+  async stop(mode: StopMode = 'fast'): Promise<void> {
+    await this.#end((pid) => signal(pid, stopSignals[mode]));
+  }
+
+  /** Kills all of its processes at once with SIGKILL, and waits until they are gone and the port is closed. */
+  async killHard(): Promise<void> {
+    await this.#end((pid) => {
+      // A postmaster that stands still starts nothing new, and does not see its children die.
+      signal(pid, 'SIGSTOP');
+      for (const process of [...childrenOf(pid), pid]) signal(process, 'SIGKILL');
+    });
+    if (await takesConnections(this.port)) throw new Error(`somebody still listens on port ${this.port}`);
+  }
+
+  /** Sets settings, also for the next starts; a running server reads them anew, which takes it a moment. */
+  configure(settings: Settings): void {
+    this.#settings = { ...this.#settings, ...settings };
+    this.#writeSettings();
+    const [postmaster] = this.processes;
+    if (postmaster !== undefined) signal(postmaster, 'SIGHUP');
+  }
+
+  /** Kills it if it runs, and keeps it from being started again, as whoever promotes its standby must. */
+  async fence(): Promise<void> {
+    this.#isFenced = true;
+    await this.killHard();
+  }
+
+  /** Lets a fenced server start again. */
+  unfence(): void {
+    this.#isFenced = false;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#running?.remove();
+    removeFolders(this.#parts);
+  }
+
+  async #end(send: (postmaster: number) => void): Promise<void> {
+    const [postmaster] = this.processes;
+    if (postmaster === undefined) return;
+    send(postmaster);
+    await this.#running?.gone(stopTimeoutMs);
+  }
+
+  #writeSettings(): void {
+    const lines = Object.entries(this.#settings).map(([name, value]) => `${name} = ${quote(value)}\n`);
+    writeFileSync(join(this.data, 'postgresql.conf'), lines.join(''));
+  }
+
+  /** What the postmaster notes about itself, line by line. */
+  #pidFile(): readonly string[] {
+    try {
+      return readFileSync(join(this.data, 'postmaster.pid'), 'utf8').split('\n');
+    } catch {
+      return [];
+    }
+  }
+
+  #isReady(pid: number): boolean {
+    const [id, , , , , , , state = ''] = this.#pidFile();
+    return Number(id) === pid && ['ready', 'standby'].includes(state.trim());
+  }
+}
+
+/** A value as the configuration file takes it. */
+function quote(value: string): string {
+  return `'${value.replaceAll("'", "''")}'`;
+}
+
+function removeFolders({ folder, data }: Belongings): void {
+  for (const path of [folder, data]) rmSync(path, { recursive: true, force: true });
+}
+
+/** Fills the data folder of a server that is to be, and guards it until the server does. */
+async function initialise(parts: Omit<Parts, 'port'>, collation: Collation): Promise<GuardedProcess> {
+  const { binaries, folder, data, password } = parts;
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, password);
+  const command = [
+    join(binaries, 'initdb'),
+    `--pgdata=${data}`,
+    `--pwfile=${passwordFile}`,
+    '--username=postgres',
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale=C',
+    '--wal-segsize=1',
+    '--no-sync',
+  ];
+  const icu = ['--locale-provider=icu', '--icu-locale=en'];
+  // Not every PostgreSQL has ICU; one that lacks it sorts by bytes.
+  for (const provider of collation === 'language' ? [icu, []] : [[]]) {
+    const program = await startGuarded([...command, ...provider], parts);
+    await program.gone(startTimeoutMs);
+    // A failed attempt removes what it has made.
+    if (existsSync(join(data, 'PG_VERSION'))) return program;
+    program.handOver();
+  }
+  throw new Error(`initdb failed:\n${readFileSync(join(folder, 'server.log'), 'utf8')}`);
+}
+
+/**
+ * Starts the server on the port of its parts, or on another one where somebody else took that.
+ *
+ * The parts' folders are removed if it does not start.
+ */
+export async function startOnFreePort(parts: Omit<Parts, 'port'>): Promise<PostgresServer> {
+  for (let starts = 1; ; starts += 1) {
+    const server = new PostgresServer({ ...parts, port: await freePort() });
+    try {
+      await server.start();
+      return server;
+    } catch (error) {
+      const isTaken = error instanceof Error && error.message.includes('Address already in use');
+      if (isTaken && starts < startsMax) continue;
+      await server[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+}
+
+/** Makes a server and starts it. Takes about a second. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
+  const { durable = false, collation = 'bytes', settings = {} } = options;
+  const account = serverAccount();
+  const folder = makeServerFolder(account);
+  const data = (durable ? undefined : makeMemoryFolder(account)) ?? join(folder, 'data');
+  try {
+    const parts = {
+      binaries: findPostgres(folder, account),
+      account,
+      folder,
+      data,
+      password: randomBytes(12).toString('hex'),
+      settings: { ...ordinarySettings, ...(!durable && hastySettings), ...settings },
+    };
+    const guard = await initialise(parts, collation);
+    const server = await startOnFreePort(parts);
+    guard.handOver();
+    return server;
+  } catch (error) {
+    removeFolders({ folder, data, account });
+    throw error;
+  }
+}

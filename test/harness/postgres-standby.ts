@@ -1,0 +1,112 @@
+/** A second PostgreSQL server that follows a first one, and takes its place. */
+
+import { spawnSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { makeServerFolder, findPostgres } from './postgres-binaries.ts';
+import type { Belongings } from './postgres-process.ts';
+import { startOnFreePort, type PostgresServer } from './postgres-server.ts';
+
+const streamingTimeoutMs = 30_000;
+const pollMs = 10;
+const promotionTimeoutSeconds = 30;
+
+export type StandbyOptions = {
+  /** What the standby calls itself: lower-case letters, digits and underscores. */
+  readonly name: string;
+  /** Whether the primary acknowledges a commit only once the standby has it on disk. */
+  readonly synchronous: boolean;
+};
+
+export type Standby = AsyncDisposable & {
+  readonly name: string;
+  readonly server: PostgresServer;
+  readonly primary: PostgresServer;
+  readonly isInRecovery: () => Promise<boolean>;
+  /** Waits until the primary sends it what it writes, and waits for it if it is to. @throws Error if it takes too long. */
+  readonly streams: () => Promise<void>;
+  /** Kills the primary and fences it, then makes this server one that takes writes. */
+  readonly promote: () => Promise<void>;
+};
+
+/** Copies the data of a server, which must be stopped. */
+function copyData({ data, account }: Belongings, folder: string): void {
+  const command = ['-R', '-p', data, join(folder, 'data')];
+  const { status, stderr } = spawnSync('cp', command, { ...account, cwd: folder, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`the primary's data could not be copied: ${stderr}`);
+}
+
+/** Starts a copy of a server that follows it. The server itself is stopped for a moment. */
+async function startCopy(primary: PostgresServer, name: string): Promise<PostgresServer> {
+  const { account, password, settings } = primary.parts;
+  const folder = makeServerFolder(account);
+  try {
+    // What a standby misses while it is away is kept for it.
+    primary.configure({ wal_keep_size: '1GB' });
+    await primary.stop();
+    copyData(primary.parts, folder);
+    await primary.start();
+    writeFileSync(join(folder, 'data/standby.signal'), '');
+    const follows = {
+      primary_conninfo: `host=127.0.0.1 port=${primary.port} user=postgres password=${password} application_name=${name}`,
+      wal_retrieve_retry_interval: '200ms',
+    };
+    return await startOnFreePort({
+      account,
+      folder,
+      data: join(folder, 'data'),
+      binaries: findPostgres(folder, account),
+      password,
+      settings: { ...settings, ...follows },
+    });
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Makes a standby of a server, which is stopped for a moment. Both run when this resolves, and the standby streams. */
+export async function startStandby(primary: PostgresServer, options: StandbyOptions): Promise<Standby> {
+  const { name } = options;
+  const server = await startCopy(primary, name);
+  try {
+    if (options.synchronous) {
+      primary.configure({ synchronous_standby_names: name, synchronous_commit: 'on' });
+    }
+    await streams(primary, options);
+  } catch (error) {
+    await server[Symbol.asyncDispose]();
+    throw error;
+  }
+  return {
+    name,
+    server,
+    primary,
+    isInRecovery: async () => (await server.query('select pg_is_in_recovery() as is'))[0]?.['is'] === true,
+    streams: () => streams(primary, options),
+    async promote() {
+      await primary.fence();
+      const [row] = await server.query(`select pg_promote(true, ${promotionTimeoutSeconds}) as done`);
+      if (row?.['done'] !== true) throw new Error(`${name} was not promoted:\n${server.log().slice(-2_000)}`);
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+async function streams(primary: PostgresServer, { name, synchronous }: StandbyOptions): Promise<void> {
+  const deadline = performance.now() + streamingTimeoutMs;
+  const wanted = synchronous ? 'sync' : 'async';
+  for (;;) {
+    const rows = await primary.query(
+      'select state, sync_state from pg_stat_replication where application_name = $1',
+      [name],
+    );
+    const [{ state, sync_state: kind } = {}] = rows;
+    if (state === 'streaming' && kind === wanted) return;
+    if (performance.now() > deadline) {
+      throw new Error(`${name} does not stream (${wanted}): ${JSON.stringify(rows)}`);
+    }
+    await wait(pollMs);
+  }
+}

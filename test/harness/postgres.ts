@@ -1,0 +1,80 @@
+/** PostgreSQL databases for tests, on the server that a whole run shares: the second engine under the same suites. */
+
+import pg from 'pg';
+import { systemChance, systemClock } from '../../src/clock-and-chance.ts';
+import { Secret } from '../../src/domain/secret.ts';
+import { loadMigrations } from '../../src/storage/migrate.ts';
+import { openPostgres, type PostgresOptions } from '../../src/storage/postgres.ts';
+import { postgresDialect } from '../../src/storage/postgres-session.ts';
+import type { Statement } from '../../src/storage/sql.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import type { EngineSettings, StorageFactory, TestDatabase } from './database.ts';
+import { createPostgresDatabase, sharedPostgres } from './postgres-database.ts';
+
+export type PostgresSettings = Partial<PostgresOptions>;
+
+/** Opens an engine as the service would, but for what the test sets. */
+export function openPostgresEngine(
+  url: string,
+  { queueMax = 4_096, ...settings }: EngineSettings & PostgresSettings = {},
+): Storage {
+  return openPostgres({
+    urls: [new Secret(url)],
+    clock: systemClock,
+    chance: systemChance(systemClock),
+    observer: { committed() {}, failed() {} },
+    connectionsMax: 8,
+    partitions: null,
+    waitingMax: queueMax,
+    waitMaxMs: 10_000,
+    keepMaxMs: 10_000,
+    connectTimeoutMs: 2_000,
+    lockWaitMaxMs: 5_000,
+    idleTransactionMaxMs: 15_000,
+    ...settings,
+  });
+}
+
+/** A factory of databases whose tables are whole, or divided into so many partitions. */
+export function postgresFactory(partitions: number | null): StorageFactory {
+  return {
+    migrations: loadMigrations('postgres'),
+    createDatabase: () => createDatabase(partitions),
+  };
+}
+
+async function createDatabase(partitions: number | null): Promise<TestDatabase> {
+  const database = await createPostgresDatabase(await sharedPostgres());
+  const engines = new Set<Storage>();
+  return {
+    open(settings) {
+      const engine = openPostgresEngine(database.url, { partitions, ...settings });
+      engines.add(engine);
+      return engine;
+    },
+    tamper: (...statements) => tamper(database.url, statements),
+    async [Symbol.asyncDispose]() {
+      for (const engine of engines) await engine[Symbol.asyncDispose]();
+      await database.drop();
+    },
+  };
+}
+
+/** As a superuser may: neither triggers nor foreign keys apply to a replica, and checks are dropped for good. */
+async function tamper(url: string, statements: readonly Statement[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query('begin; set local session_replication_role = replica');
+    const { rows } = await client.query<{ table_name: string; name: string }>(`
+      select conrelid::regclass::text as table_name, conname as name from pg_constraint
+      where contype = 'c' and coninhcount = 0 and connamespace = current_schema()::regnamespace`);
+    for (const { table_name: table, name } of rows)
+      await client.query(`alter table ${table} drop constraint if exists "${name}"`);
+    for (const statement of statements)
+      await client.query(statement.text(postgresDialect), [...statement.values]);
+    await client.query('commit');
+  } finally {
+    await client.end();
+  }
+}
