@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { issue, retrieve, update } from '../../src/service/card.ts';
 import { fingerprintsOf, once, type Answer } from '../../src/service/idempotency.ts';
+import { countMiss } from '../../src/service/miss-budget.ts';
 import { createToken, rotateToken } from '../../src/service/token.ts';
 import { verify } from '../../src/service/verify.ts';
 import { findOrInsertCustomer } from '../../src/storage/customer.ts';
@@ -18,12 +19,16 @@ const ann = email('ann@example.com');
 const none = { cards: 0, codes: 0, customers: 0, transfers: 0, events: 0 };
 
 export function testInterleaving(factory: StorageFactory): void {
-  test('a customer who is made between the look and the making is found', async () => {
+  test('a customer whom two make is made by one and found by the other', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const find = () => findOrInsertCustomer(ctx, store.id, ann);
-    const found = await storage.write(() => interrupted(find(), { after: 1, by: find }));
-    assert.equal(found.isNew, false);
+    const isNew: boolean[] = [];
+    const by = function* (): Script<void> {
+      isNew.push((yield* find()).isNew);
+    };
+    await storage.write(() => interrupted(by(), { after: 1, by }));
+    assert.deepEqual(new Set(isNew), new Set([false, true]));
     assert.deepEqual(await storage.read(countRows), { ...none, customers: 1 });
   });
 
@@ -108,6 +113,21 @@ export function testInterleaving(factory: StorageFactory): void {
     assert.equal((await outcomeOf(storage.write(by))).replayed, false);
     assert.equal((await outcomeOf(storage.write(by))).replayed, true);
     assert.equal((await storage.read(countRows)).cards, 1);
+  });
+
+  test('a miss that is counted between the look and the counting has the look done again', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const budgets = [{ subject: 'token', missesMax: 5 }];
+    const count = () => countMiss(ctx, store.id, budgets);
+    let attempts = 0;
+    await storage.write(() => {
+      attempts += 1;
+      return attempts === 1 ? interrupted(count(), { after: 1, by: count }) : count();
+    });
+    assert.equal(attempts, 2);
+    for (let rest = 4; rest > 0; rest -= 1) await storage.write(count);
+    await assert.rejects(storage.write(count), { code: 'too-many-misses' });
   });
 
   test('a token that is rotated while it is being rotated is rotated once', async () => {
