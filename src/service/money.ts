@@ -16,6 +16,7 @@ import type { Store } from '../domain/store.ts';
 import {
   findCard,
   findStanding,
+  lockCard,
   moveBalance,
   type CardKey,
   type MoveDemands,
@@ -90,7 +91,10 @@ export function* namedVersion({
   versions,
 }: Pick<MoneyCommand, 'store' | 'cardId' | 'versions'>): Script<number | null> {
   if (!versions) return null;
-  const { version } = yield* requireCard(store.id, cardId);
+  const [, { version }] = yield* together(
+    lockCard({ storeId: store.id, cardId }),
+    requireCard(store.id, cardId),
+  );
   refuseVersion(versions, version);
   return version;
 }

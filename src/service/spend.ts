@@ -9,6 +9,7 @@ import { creditOf, debitOf, isReversible, reversalOf, type Transfer } from '../d
 import { exceeds, formatMoney, integerDigitsMax, subtract, type Money } from '../domain/money.ts';
 import { transactionOf } from '../domain/record.ts';
 import type { Scope, Store } from '../domain/store.ts';
+import { lockCard, lockCardOfTransfer } from '../storage/card.ts';
 import { announce } from '../storage/event.ts';
 import { Rerun, together, type Script } from '../storage/sql.ts';
 import { findChainEnd, findTransferAndVersion, sumReversals } from '../storage/transfer.ts';
@@ -55,7 +56,8 @@ function* lesser(
   ctx: Context,
   command: MoneyCommand & { readonly amount: Money },
 ): Script<{ readonly amount: Money; readonly version: number }> {
-  const { card } = yield* requireStanding(ctx, { storeId: command.store.id, cardId: command.cardId });
+  const key = { storeId: command.store.id, cardId: command.cardId };
+  const [, { card }] = yield* together(lockCard(key), requireStanding(ctx, key));
   refuseVersion(command.versions, card.version);
   const available = availableOf(card);
   const isLess = available.minor > 0n && exceeds(command.amount, available);
@@ -118,7 +120,8 @@ export function* reverse(
 ): Script<Moved> {
   const { store, transferId } = command;
   // The version is read before the sum: a reversal that comes between them changes it.
-  const [found, before] = yield* together(
+  const [, found, before] = yield* together(
+    lockCardOfTransfer(store.id, transferId),
     findTransferAndVersion(store.id, transferId),
     sumReversals(store.id, transferId),
   );

@@ -3,7 +3,7 @@
 import type { Card } from '../domain/card.ts';
 import { currencyOf } from '../domain/currency.ts';
 import type { EmailAddress } from '../domain/email.ts';
-import { all, first, Rerun, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import { all, first, forUpdate, Rerun, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 type CardRow = {
   readonly store_id: bigint;
@@ -99,6 +99,23 @@ export function* findStanding({ storeId, cardId }: CardKey, now: number): Script
     left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
     where g.store_id = ${storeId} and g.id = ${cardId}`);
   return row && toStanding(row);
+}
+
+/**
+ * Keeps a card as it is until the transaction ends, for a script that is about to change what it reads now:
+ * others wait for their turn, where they would have to start over.
+ */
+export function* lockCard({ storeId, cardId }: CardKey): Script<void> {
+  yield* run(sql`
+    select id from gift_cards where store_id = ${storeId} and id = ${cardId} ${forUpdate}`);
+}
+
+/** As `lockCard`, of the card that a transfer belongs to. */
+export function* lockCardOfTransfer(storeId: number, transferId: number): Script<void> {
+  yield* run(sql`
+    select id from gift_cards
+    where store_id = ${storeId}
+      and id = (select card_id from transfers where store_id = ${storeId} and id = ${transferId}) ${forUpdate}`);
 }
 
 /** Whose cards are searched for: those of the customer or recipient with this address. */
