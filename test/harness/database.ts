@@ -24,7 +24,7 @@ export type StorageFactory = {
   /** The engine's own. */
   readonly migrations: readonly Migration[];
   /** A new database with nothing in it, not even a schema. */
-  createDatabase(): Promise<TestDatabase>;
+  readonly createDatabase: () => Promise<TestDatabase>;
   /** A new database with its schema, made faster than by its migrations. */
   readonly createMigrated?: () => Promise<TestDatabase>;
 };
