@@ -39,18 +39,28 @@ const named = positionals.map((path) => relative('', path));
 const files = named.length > 0 ? named : globSync('test/**/*.test.ts').toSorted();
 const totals = new Map<string, number>();
 const complaints: string[] = [];
-/** Tests and seconds of each suite. */
+/** Tests of each suite, and seconds that its files took one after another. */
 const suites = new Map<string, { tests: number; seconds: number }>();
 
 /** The runs of a file. */
 function jobsOf(file: string): readonly Job[] {
   if (once.test(file)) return values.engine === undefined || named.length > 0 ? [{ file, engine: null }] : [];
   const [, only] = /\.([a-z]+)\.test\.ts$/.exec(file) ?? [];
+  if (only !== undefined && !(only in engineNames))
+    complaints.push(`${file}: its name tells of an engine that is none`);
   return chosen.filter((engine) => only === undefined || only === engine).map((engine) => ({ file, engine }));
 }
 
 function describe({ file, engine }: Job): string {
   return engine === null ? file : `${file} on ${engineNames[engine]}`;
+}
+
+/** The suite that a run belongs to: its folder, on its engine. */
+function suiteOf({ file, engine }: Job): { tests: number; seconds: number } {
+  const name = describe({ file: dirname(file), engine });
+  const suite = suites.get(name) ?? { tests: 0, seconds: 0 };
+  suites.set(name, suite);
+  return suite;
 }
 
 async function runFile(job: Job): Promise<{ job: Job; events: TestEvent[] }> {
@@ -64,9 +74,7 @@ async function runFile(job: Job): Promise<{ job: Job; events: TestEvent[] }> {
     env,
   });
   const events = await Array.fromAsync(stream);
-  const suite = suites.get(describe({ ...job, file: dirname(job.file) })) ?? { tests: 0, seconds: 0 };
-  suites.set(describe({ ...job, file: dirname(job.file) }), suite);
-  suite.seconds += (performance.now() - startedAt) / 1_000;
+  suiteOf(job).seconds += (performance.now() - startedAt) / 1_000;
   return { job, events };
 }
 
@@ -78,8 +86,7 @@ function* judge(job: Job, events: readonly TestEvent[]): Generator<TestEvent> {
   if (!summaries.every((summary) => summary.success)) complaints.push(`${describe(job)}: failed`);
   else if ((testsInFile ?? 0) === 0)
     complaints.push(`${describe(job)}: no test in it, or ended before its tests did`);
-  const suite = suites.get(describe({ ...job, file: dirname(job.file) }));
-  if (suite) suite.tests += testsInFile ?? 0;
+  suiteOf(job).tests += testsInFile ?? 0;
   for (const event of events) {
     if (event.type === 'test:diagnostic' && event.data.file === undefined) {
       const [, name, count] = /^(\w+) ([\d.]+)$/.exec(event.data.message) ?? [];
@@ -122,6 +129,10 @@ async function* runAll(waiting: Job[], atOnce: number): AsyncGenerator<TestEvent
   }
 }
 
+function note(message: string): TestEvent {
+  return { type: 'test:diagnostic', data: { nesting: 0, level: 'info', message } };
+}
+
 function heading(text: string): TestEvent {
   return { type: 'test:stdout', data: { message: `\n${text}\n`, file: '' } };
 }
@@ -131,16 +142,17 @@ async function* runEverything(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
     const its = jobs.filter((job) => job.engine === engine);
     if (its.length === 0) continue;
     yield heading(engine === null ? 'Once' : `On ${engineNames[engine]}`);
-    const { last = [], first = [] } = Object.groupBy(its, ({ file }) => (alone.test(file) ? 'last' : 'first'));
+    const { last = [], first = [] } = Object.groupBy(its, ({ file }) =>
+      alone.test(file) ? 'last' : 'first',
+    );
     yield* runAll(first, availableParallelism());
     yield* runAll(last, 1);
   }
-  for (const [name, { tests, seconds }] of suites) totals.set(`${name}: ${tests} tests, seconds`, Math.round(seconds));
   totals.set('duration_ms', Math.round(performance.now()));
-  for (const [name, count] of totals) {
-    yield { type: 'test:diagnostic', data: { nesting: 0, level: 'info', message: `${name} ${count}` } };
-  }
-} // prettier-ignore
+  for (const [name, { tests, seconds }] of suites)
+    yield note(`${name}: ${tests} tests in ${Math.round(seconds)} s`);
+  for (const [name, count] of totals) yield note(`${name} ${count}`);
+}
 
 if (chosen.length === 0) complaints.push(`--engine ${values.engine}: takes ${engines.join(' or ')}`);
 const jobs = files.flatMap(jobsOf);

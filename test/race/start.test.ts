@@ -70,7 +70,7 @@ test('a demonstration store that another one makes between the look and the maki
   await using database = await openDatabase(readDatabaseConfig(made.environment), { prepare: true });
   const { ctx, storage } = database;
   const by = () => ensureDemonstrationStore(ctx);
-  await storage.write(() => interrupted(by(), { after: 2, by }));
+  await storage.write(() => interrupted(by(), { after: 1, by }));
   assert.equal((await made.query('select id from stores where demonstration = 1')).length, 1);
 });
 
