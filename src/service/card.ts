@@ -13,7 +13,7 @@ import type { Money } from '../domain/money.ts';
 import { isTrue, type ClaimableField } from '../domain/record.ts';
 import type { Secret } from '../domain/secret.ts';
 import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
-import { findCardsOf, insertCard, replaceCard, type Standing } from '../storage/card.ts';
+import { findCardsOf, insertCard, lockCard, replaceCard, type Standing } from '../storage/card.ts';
 import { findCardIdByCode, findStandingByCode, insertChosenCode, insertCode } from '../storage/code.ts';
 import { findOrInsertCustomer } from '../storage/customer.ts';
 import { announce } from '../storage/event.ts';
@@ -209,7 +209,9 @@ function* requireVersion(
   ctx: Context,
   { store, cardId, versions }: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
 ): Script<Standing> {
-  const standing = yield* requireStanding(ctx, { storeId: store.id, cardId });
+  const key = { storeId: store.id, cardId };
+  yield* lockCard(key);
+  const standing = yield* requireStanding(ctx, key);
   refuseVersion(versions, standing.card.version);
   return standing;
 }

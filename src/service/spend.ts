@@ -9,6 +9,7 @@ import { creditOf, debitOf, isReversible, reversalOf, type Transfer } from '../d
 import { exceeds, formatMoney, integerDigitsMax, subtract, type Money } from '../domain/money.ts';
 import { transactionOf } from '../domain/record.ts';
 import type { Scope, Store } from '../domain/store.ts';
+import { lockCard } from '../storage/card.ts';
 import { announce } from '../storage/event.ts';
 import { Rerun, together, type Script } from '../storage/sql.ts';
 import { findChainEnd, findTransferAndVersion, sumReversals } from '../storage/transfer.ts';
@@ -55,7 +56,9 @@ function* lesser(
   ctx: Context,
   command: MoneyCommand & { readonly amount: Money },
 ): Script<{ readonly amount: Money; readonly version: number }> {
-  const { card } = yield* requireStanding(ctx, { storeId: command.store.id, cardId: command.cardId });
+  const key = { storeId: command.store.id, cardId: command.cardId };
+  yield* lockCard(key);
+  const { card } = yield* requireStanding(ctx, key);
   refuseVersion(command.versions, card.version);
   const available = availableOf(card);
   const isLess = available.minor > 0n && exceeds(command.amount, available);

@@ -3,7 +3,7 @@
 import type { Card } from '../domain/card.ts';
 import { currencyOf } from '../domain/currency.ts';
 import type { EmailAddress } from '../domain/email.ts';
-import { all, first, Rerun, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import { all, first, forUpdate, Rerun, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 type CardRow = {
   readonly store_id: bigint;
@@ -99,6 +99,15 @@ export function* findStanding({ storeId, cardId }: CardKey, now: number): Script
     left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
     where g.store_id = ${storeId} and g.id = ${cardId}`);
   return row && toStanding(row);
+}
+
+/**
+ * Keeps everybody else from changing a card until the transaction ends, so that what is read of it
+ * behind this stays true: for scripts that decide by what they have read, and would start over
+ * again and again where many change one card.
+ */
+export function* lockCard({ storeId, cardId }: CardKey): Script<void> {
+  yield* run(sql`select id from gift_cards where store_id = ${storeId} and id = ${cardId} ${forUpdate}`);
 }
 
 /** Whose cards are searched for: those of the customer or recipient with this address. */
