@@ -1,6 +1,6 @@
 /** Idempotency records: the sealed answers to requests that carried a key. */
 
-import { all, first, run, sql, toNumber, type Script } from './sql.ts';
+import { all, first, forUpdateSkipLocked, run, sql, toNumber, type Script } from './sql.ts';
 
 /** Who used the key: keys of different callers never meet. */
 export type KeyOwner = {
@@ -48,7 +48,7 @@ export function* eraseIdempotencyRecords(since: number, limit: number): Script<n
   const erased = yield* all(sql`
     delete from idempotency_records where (store_id, api_client_id, key) in (
       select store_id, api_client_id, key from idempotency_records
-      where created_at < ${since} order by created_at limit ${limit})
+      where created_at < ${since} order by created_at limit ${limit} ${forUpdateSkipLocked})
     returning key`);
   return erased.length;
 }

@@ -86,7 +86,7 @@ export function sql<Row = never>(
 }
 
 /** Statements that go to the database together, in this order. */
-export type Step = {
+type Step = {
   readonly statements: readonly Statement[];
   /** Whether the script looks at their rows. If not, an engine may send them later, but before any later statement. */
   readonly isAwaited: boolean;
