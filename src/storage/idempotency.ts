@@ -1,6 +1,6 @@
 /** Idempotency records: the sealed answers to requests that carried a key. */
 
-import { all, first, Rerun, sql, type Script } from './sql.ts';
+import { all, first, forUpdate, Rerun, sql, type Script } from './sql.ts';
 
 /** Who used the key: keys of different callers never meet. */
 export type KeyOwner = {
@@ -15,7 +15,10 @@ export type IdempotencyRecord = {
   readonly answer: Uint8Array;
 };
 
-/** The record of a key that was first used at `since` or later. */
+/**
+ * The record of a key that was first used at `since` or later. It is locked, so that the transaction that answers
+ * it again waits for the synchronous standby as the first one did: that may have been told that nobody knows.
+ */
 export function* findIdempotencyRecord(
   owner: KeyOwner,
   since: number,
@@ -23,7 +26,7 @@ export function* findIdempotencyRecord(
   return yield* first(sql<IdempotencyRecord>`
     select fingerprint, answer from idempotency_records
     where store_id = ${owner.storeId} and api_client_id = ${owner.apiClientId} and key = ${owner.key}
-      and created_at >= ${since}`);
+      and created_at >= ${since} ${forUpdate}`);
 }
 
 /**
