@@ -88,10 +88,10 @@ export const limits = Object.freeze({
   scriptsQueuedMax: 4_096,
   scriptsInGroupMax: 256,
   lockWaitMaxMs: 5_000,
-  /** Of a server: how long connecting to one host, waiting for a connection, and one transaction may take. */
+  /** Of a server: how long connecting to one host, waiting for a connection, and a script with all its waiting may take. */
   connectTimeoutMs: 2_000,
   connectionWaitMaxMs: 3_000,
-  transactionMaxMs: 10_000,
+  scriptMaxMs: 10_000,
   idleTransactionMaxMs: 15_000,
   rateLimitedCallersMax: 20_000,
   idempotencyKeysInFlightMax: 8_192,
@@ -103,6 +103,7 @@ export const limits = Object.freeze({
   /** One page of cards is verified in the background every so often. */
   auditPeriodMs: 5_000,
   readinessPeriodMs: 1_000,
+  readinessWaitMaxMs: 2_000,
 });
 
 export class ConfigError extends Error {

@@ -81,7 +81,7 @@ function openStorage(
     partitions: config.partitions,
     waitingMax: limits.scriptsQueuedMax,
     waitMaxMs: limits.connectionWaitMaxMs,
-    keepMaxMs: limits.transactionMaxMs,
+    scriptMaxMs: limits.scriptMaxMs,
     connectTimeoutMs: limits.connectTimeoutMs,
     lockWaitMaxMs: limits.lockWaitMaxMs,
     idleTransactionMaxMs: limits.idleTransactionMaxMs,
