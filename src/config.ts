@@ -42,6 +42,7 @@ export type DatabaseConfig = {
   readonly partitions: number | null;
   /** Whether the service may start although a standby that is not synchronous may be promoted. */
   readonly asynchronousStandbyAllowed: boolean;
+  readonly limits: Limits;
 };
 
 /** The database's place as it may be told. */
@@ -66,7 +67,6 @@ export type Config = DatabaseConfig & {
   readonly metricsToken: Secret | null;
   /** Lookups that may find nothing within an hour. */
   readonly lookupMisses: LookupMisses;
-  readonly limits: Limits;
 };
 
 /** The maxima of everything that could grow. */
@@ -228,7 +228,6 @@ export function readConfig(environment: Environment = process.env): Config {
       parseLookupMisses,
     ),
     metricsToken: reader.readSecret('METRICS_TOKEN', { lengthMin: 16 }),
-    limits,
   });
 }
 
@@ -259,6 +258,7 @@ function readDatabase(reader: Reader): DatabaseConfig {
     asynchronousStandbyAllowed: reader.read('ASYNCHRONOUS_STANDBY', false, 'allow or refuse', (text) =>
       ['allow', 'refuse'].includes(text) ? text === 'allow' : undefined,
     ),
+    limits,
   };
 }
 

@@ -182,7 +182,7 @@ function readiness(
       });
     }
     // Who asks does not wait as long as a database that hangs may take.
-    const late = wait(lookedAt + config.limits.readinessWaitMaxMs - now, false, { ref: false });
+    const late = wait(Math.max(1, lookedAt + config.limits.readinessWaitMaxMs - now), false, { ref: false });
     return Promise.race([last, late]);
   };
 }
