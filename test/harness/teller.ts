@@ -38,11 +38,15 @@ export type Teller = {
   work(urls: readonly string[], isOver: () => boolean): Promise<void>;
 };
 
+export type TellerOptions = {
+  readonly token: string;
+  readonly random: Seeded;
+  /** What is noted on the cards that it issues. */
+  readonly note?: () => string;
+};
+
 /** A teller by its name, which its keys start with. */
-export function newTeller(
-  name: string,
-  { token, random }: { readonly token: string; readonly random: Seeded },
-): Teller {
+export function newTeller(name: string, { token, random, note = () => name }: TellerOptions): Teller {
   const cards = new Map<number, Ledger>();
   const successes: number[] = [];
   const refusals: string[] = [];
@@ -52,7 +56,8 @@ export function newTeller(
   const choose = (): Request => {
     const ids = [...cards.keys()];
     const id = ids[random.between(0, ids.length - 1)];
-    if (id === undefined || random() < 0.3) return { path: '/gift_card', json: { initial_value: '100.00' } };
+    if (id === undefined || random() < 0.3)
+      return { path: '/gift_card', json: { initial_value: '100.00', note: note() } };
     const amount = decimal(random.between(1, 300));
     return { path: `/gift_card/${id}/${random() < 0.5 ? 'credit' : 'debit'}`, json: { amount } };
   };
@@ -131,10 +136,7 @@ export function newTeller(
   };
 }
 
-export function newTellers(
-  count: number,
-  given: { readonly token: string; readonly random: Seeded },
-): readonly Teller[] {
+export function newTellers(count: number, given: TellerOptions): readonly Teller[] {
   return Array.from({ length: count }, (_, place) => newTeller(`teller-${place}`, given));
 }
 
