@@ -42,6 +42,7 @@ export type DatabaseConfig = {
   readonly partitions: number | null;
   /** Whether the service may start although a standby that is not synchronous may be promoted. */
   readonly asynchronousStandbyAllowed: boolean;
+  readonly limits: Limits;
 };
 
 /** The database's place as it may be told. */
@@ -66,7 +67,6 @@ export type Config = DatabaseConfig & {
   readonly metricsToken: Secret | null;
   /** Lookups that may find nothing within an hour. */
   readonly lookupMisses: LookupMisses;
-  readonly limits: Limits;
 };
 
 /** The maxima of everything that could grow. */
@@ -88,10 +88,10 @@ export const limits = Object.freeze({
   scriptsQueuedMax: 4_096,
   scriptsInGroupMax: 256,
   lockWaitMaxMs: 5_000,
-  /** Of a server: how long connecting to one host, waiting for a connection, and one transaction may take. */
+  /** Of a server: how long connecting to one host, waiting for a connection, and a script with all its waiting may take. */
   connectTimeoutMs: 2_000,
   connectionWaitMaxMs: 3_000,
-  transactionMaxMs: 10_000,
+  scriptMaxMs: 10_000,
   idleTransactionMaxMs: 15_000,
   rateLimitedCallersMax: 20_000,
   idempotencyKeysInFlightMax: 8_192,
@@ -103,6 +103,7 @@ export const limits = Object.freeze({
   /** One page of cards is verified in the background every so often. */
   auditPeriodMs: 5_000,
   readinessPeriodMs: 1_000,
+  readinessWaitMaxMs: 2_000,
 });
 
 export class ConfigError extends Error {
@@ -227,7 +228,6 @@ export function readConfig(environment: Environment = process.env): Config {
       parseLookupMisses,
     ),
     metricsToken: reader.readSecret('METRICS_TOKEN', { lengthMin: 16 }),
-    limits,
   });
 }
 
@@ -258,6 +258,7 @@ function readDatabase(reader: Reader): DatabaseConfig {
     asynchronousStandbyAllowed: reader.read('ASYNCHRONOUS_STANDBY', false, 'allow or refuse', (text) =>
       ['allow', 'refuse'].includes(text) ? text === 'allow' : undefined,
     ),
+    limits,
   };
 }
 

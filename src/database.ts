@@ -1,7 +1,7 @@
 /** The database and its keys, opened together: neither is of use without the other. */
 
 import { systemChance, systemClock, type Chance, type Clock } from './clock-and-chance.ts';
-import { limits, shownLocation, type DatabaseConfig } from './config.ts';
+import { shownLocation, type DatabaseConfig } from './config.ts';
 import type { Context } from './context.ts';
 import { KeyFileError, makeKeyFile, readKeyFile } from './key-file.ts';
 import { keysOf } from './keys.ts';
@@ -64,7 +64,7 @@ function openStorage(
     readonly observer: StorageObserver;
   },
 ): Storage {
-  const { database } = config;
+  const { database, limits } = config;
   if (database.kind === 'file') {
     return openSqlite({
       ...given,
@@ -81,7 +81,7 @@ function openStorage(
     partitions: config.partitions,
     waitingMax: limits.scriptsQueuedMax,
     waitMaxMs: limits.connectionWaitMaxMs,
-    keepMaxMs: limits.transactionMaxMs,
+    scriptMaxMs: limits.scriptMaxMs,
     connectTimeoutMs: limits.connectTimeoutMs,
     lockWaitMaxMs: limits.lockWaitMaxMs,
     idleTransactionMaxMs: limits.idleTransactionMaxMs,

@@ -15,7 +15,7 @@ import { startSharedPostgres } from './harness/postgres-database.ts';
 
 const timeoutPerFileMs = 5 * 60_000;
 /** These start, load and kill whole servers: they run last, one file at a time. */
-const alone = /^test\/(crash|e2e)\//;
+const alone = /^test\/(crash|e2e|failover)\//;
 /** No PostgreSQL server is started for a run of these alone. */
 const withoutServer = /^test\/unit\//;
 

@@ -101,7 +101,10 @@ export function* listOpenHolds(storeId: number, cardId: number): Script<readonly
   return rows.map(toHold);
 }
 
-/** Open holds of any store that have run out, longest ago first. Those that another process is just closing are left out. */
+/**
+ * Open holds of any store that have run out, longest ago first. They and their cards are the caller's until its
+ * transaction ends; those that another process has, or whose cards are being changed, are left for later.
+ */
 export function* claimRunOutHolds(now: number, limit: number): Script<readonly Hold[]> {
   const rows = yield* all(sql<HoldRow>`
     select h.*, g.currency from holds h
