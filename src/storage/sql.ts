@@ -134,13 +134,20 @@ export function* run(...statements: readonly Statement[]): Script<void> {
   yield { statements, isAwaited: false };
 }
 
+/** A script that has its result already: stands in `together` where there is nothing to ask. */
+// oxlint-disable-next-line require-yield -- a script without a statement
+export function* constant<T>(value: T): Script<T> {
+  return value;
+}
+
 type Results<Scripts extends readonly Script<unknown>[]> = {
   [Place in keyof Scripts]: Scripts[Place] extends Script<infer T> ? T : never;
 };
 
 /**
  * Runs scripts side by side, so that their steps go out together: for scripts of which none depends on
- * what another does. The first statements of each go out in the order of the scripts.
+ * what another does. The first statements of each go out in the order of the scripts, and whether the
+ * guard of one held is known only when all are done: so each statement carries its own guard.
  * @returns what each returns.
  */
 export function* together<const Scripts extends readonly Script<unknown>[]>(
