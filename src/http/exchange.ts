@@ -6,7 +6,14 @@ import type { Context } from '../context.ts';
 import type { QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, type FaultCode, type Refusals } from '../domain/fault.ts';
 import { InexactNumber } from '../domain/money.ts';
-import { Answered, confirmAnswered, fingerprintsOf, once, type Answer, type KeyUse } from '../service/idempotency.ts';
+import {
+  Answered,
+  confirmAnswered,
+  fingerprintsOf,
+  once,
+  type Answer,
+  type KeyUse,
+} from '../service/idempotency.ts';
 import { constant, type Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Caller } from './auth.ts';

@@ -13,8 +13,8 @@ import {
   type PostgresDatabase,
 } from '../harness/postgres-database.ts';
 import type { Program } from '../harness/programs.ts';
-import { fillHouse, furnishHouse, readHouse } from './house.ts';
-import { makeHome, type Home } from './largesse.ts';
+import { fileOf, fillHouse, furnishHouse, makeFileHome, readHouse } from './house.ts';
+import type { Home } from './largesse.ts';
 
 type Copied = {
   readonly ok: boolean;
@@ -53,10 +53,10 @@ function rowsOf({ tables: totals }: Copied): number {
 }
 
 test('a database of every kind of content goes to servers and files and back, and is served the same', async () => {
-  await using home = makeHome();
+  await using home = await makeFileHome();
   await using server = await emptyServer();
   await using divided = await emptyServer();
-  const source = `file:${home.databaseFile}`;
+  const source = `file:${fileOf(home)}`;
   const house = await furnishHouse(home);
 
   const toServer = await copy(home, source, server.url);
@@ -95,12 +95,12 @@ test('a database of every kind of content goes to servers and files and back, an
 }); // prettier-ignore
 
 test('a database without a row can be copied, into one that was migrated before, too', async () => {
-  await using home = makeHome();
+  await using home = await makeFileHome();
   await using server = await emptyServer();
   await home.json('migrate');
   const target = { DATABASE_URL: server.url, KEYS_FILE: home.keysFile };
   assert.equal((await home.run(['migrate'], target)).code, 0);
-  const { ok, stores, ...totals } = await copy(home, `file:${home.databaseFile}`, server.url);
+  const { ok, stores, ...totals } = await copy(home, `file:${fileOf(home)}`, server.url);
   assert.deepEqual([ok, stores, rowsOf({ ok, stores, ...totals })], [true, [], 1]);
   const { ok: okBack } = await copy(home, server.url, fileIn(home, 'back.db'));
   assert.ok(okBack);
@@ -147,10 +147,10 @@ const kills = 6;
 
 for (const way of ['a file to a server', 'a server to a file'] as const) {
   test(`a copy from ${way} that is killed again and again is finished, and used by nobody before`, async () => {
-    await using home = makeHome();
+    await using home = await makeFileHome();
     await using server = await emptyServer();
-    await fillHouse({ DATABASE_URL: `file:${home.databaseFile}` }, { cards });
-    const start = `file:${home.databaseFile}`;
+    await fillHouse({ DATABASE_URL: `file:${fileOf(home)}` }, { cards });
+    const start = `file:${fileOf(home)}`;
     if (way === 'a server to a file') await copy(home, start, server.url);
     const target = join(home.folder, 'target.db');
     const [from, to, count] =
@@ -158,7 +158,7 @@ for (const way of ['a file to a server', 'a server to a file'] as const) {
         ? [start, server.url, serverCounter(server)]
         : [server.url, `file:${target}`, fileCounter(target)];
     const environment = { FROM: from, TO: to, KEYS_FILE: home.keysFile };
-    const total = await (way === 'a file to a server' ? fileCounter(home.databaseFile) : serverCounter(server))();
+    const total = await (way === 'a file to a server' ? fileCounter(fileOf(home)) : serverCounter(server))();
     assert.ok(total > 20_000);
 
     const reached: number[] = [];
@@ -181,9 +181,9 @@ for (const way of ['a file to a server', 'a server to a file'] as const) {
     const onward = await home.run(['copy', '--from', 'env:TO', '--to', fileIn(home, 'onward.db')], environment);
     assert.match(onward.errors, /half-made copy/);
 
-    await using other = makeHome();
-    await fillHouse({ DATABASE_URL: `file:${other.databaseFile}` }, { cards: 1 });
-    const mixed = await other.run(['copy', '--from', `file:${other.databaseFile}`, '--to', 'env:TO'], { TO: to });
+    await using other = await makeFileHome();
+    await fillHouse({ DATABASE_URL: `file:${fileOf(other)}` }, { cards: 1 });
+    const mixed = await other.run(['copy', '--from', `file:${fileOf(other)}`, '--to', 'env:TO'], { TO: to });
     assert.equal(mixed.code, 1);
     assert.match(mixed.errors, /^largesse: the target holds a half-made copy of another database, of /);
 
@@ -200,11 +200,11 @@ for (const way of ['a file to a server', 'a server to a file'] as const) {
 } // prettier-ignore
 
 test('a source that changes while it is copied is found out', async (t) => {
-  await using home = makeHome();
-  await fillHouse({ DATABASE_URL: `file:${home.databaseFile}` }, { cards: 2_000 });
+  await using home = await makeFileHome();
+  await fillHouse({ DATABASE_URL: `file:${fileOf(home)}` }, { cards: 2_000 });
   const pristine = join(home.folder, 'pristine.db');
-  copyFileSync(home.databaseFile, pristine);
-  const count = fileCounter(home.databaseFile);
+  copyFileSync(fileOf(home), pristine);
+  const count = fileCounter(fileOf(home));
   const total = await count();
 
   /** Copies a fresh source up to half, stands still while something happens to it, and goes on. */
@@ -263,14 +263,14 @@ test('a source that changes while it is copied is found out', async (t) => {
 }); // prettier-ignore
 
 test('a source whose ledger does not agree is no house to move from', async () => {
-  await using home = makeHome();
+  await using home = await makeFileHome();
   await using server = await emptyServer();
-  await fillHouse({ DATABASE_URL: `file:${home.databaseFile}` }, { cards: 20 });
-  const database = new DatabaseSync(home.databaseFile);
+  await fillHouse({ DATABASE_URL: `file:${fileOf(home)}` }, { cards: 20 });
+  const database = new DatabaseSync(fileOf(home));
   const row = database.prepare('select min(id) as id from gift_cards').get();
   database.exec(`update gift_cards set balance = balance + 100 where id = ${String(row?.['id'])}`);
   database.close();
-  const environment = { FROM: `file:${home.databaseFile}`, TO: server.url };
+  const environment = { FROM: `file:${fileOf(home)}`, TO: server.url };
   const result = await home.run(['copy', '--from', 'env:FROM', '--to', 'env:TO', '--json'], environment);
   assert.equal(result.code, 1);
   const { ok, differences } = JSON.parse(result.output) as Copied;
@@ -285,19 +285,19 @@ test('a source whose ledger does not agree is no house to move from', async () =
 });
 
 test('targets and sources that cannot be copied are refused, and left as they were', async (t) => {
-  await using home = makeHome();
+  await using home = await makeFileHome();
   await using server = await emptyServer();
-  const source = `file:${home.databaseFile}`;
+  const source = `file:${fileOf(home)}`;
   await fillHouse({ DATABASE_URL: source }, { cards: 3 });
-  await using full = makeHome();
+  await using full = await makeFileHome();
   await full.json('store', 'create', domain, '--currency', 'EUR');
-  await using foreign = makeHome();
+  await using foreign = await makeFileHome();
   await foreign.json('migrate');
   const missing = fileIn(home, 'missing.db');
   const wrongKeys = { KEYS_FILE: foreign.keysFile };
   const cases: readonly (readonly [what: string, from: string, to: string, message: RegExp, more?: Record<string, string>])[] = [
-    ['a target with a store', source, `file:${full.databaseFile}`, /the target is not empty \(stores\): a copy needs an empty target$/m],
-    ['a target that was made with other keys', source, `file:${foreign.databaseFile}`, /the target was made with the key "\w+", which the source does not know/],
+    ['a target with a store', source, `file:${fileOf(full)}`, /the target is not empty \(stores\): a copy needs an empty target$/m],
+    ['a target that was made with other keys', source, `file:${fileOf(foreign)}`, /the target was made with the key "\w+", which the source does not know/],
     ['the source itself', source, source, /the target is not empty \(stores, /],
     ['a source that is not there', missing, server.url, /there is no database at \S+missing\.db$/m],
     ['a source with another key file', source, server.url, /the key file lacks the key "\w+"/, wrongKeys],
@@ -314,7 +314,7 @@ test('targets and sources that cannot be copied are refused, and left as they we
   }
   await t.test('the source itself, empty and under two names', async () => {
     const other = fileIn(foreign, '../' + foreign.folder.split('/').at(-1) + '/./largesse.db').replace('file:', 'file://');
-    const result = await foreign.run(['copy', '--from', `file:${foreign.databaseFile}`, '--to', other]);
+    const result = await foreign.run(['copy', '--from', `file:${fileOf(foreign)}`, '--to', other]);
     assert.deepEqual([result.code, result.output], [1, '']);
     assert.match(result.errors, /the source and the target are the same database/);
     assert.equal((await foreign.run(['verify'])).code, 0);
@@ -325,9 +325,9 @@ test('targets and sources that cannot be copied are refused, and left as they we
 }); // prettier-ignore
 
 test('addresses come from variables and files, and one with a password in plain sight is told', async (t) => {
-  await using home = makeHome();
+  await using home = await makeFileHome();
   await using server = await emptyServer();
-  const source = `file:${home.databaseFile}`;
+  const source = `file:${fileOf(home)}`;
   await fillHouse({ DATABASE_URL: source }, { cards: 3 });
   const file = join(home.folder, 'address');
   writeFileSync(file, `${server.url}\n`);

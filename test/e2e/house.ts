@@ -10,7 +10,8 @@ import { createStore, requireStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
 import { expireHolds, placeHold } from '../../src/service/hold.ts';
 import { email, issueCommand, manualClock, money, newStore } from '../harness/fixtures.ts';
-import { ask, type GiftCard, type Home, type Served } from './largesse.ts';
+import { sqliteEngine } from '../harness/engine-sqlite.ts';
+import { ask, makeHome, type GiftCard, type Home, type Served } from './largesse.ts';
 
 const domain = 'flowers.example';
 const atOnce = 200;
@@ -108,7 +109,7 @@ export async function furnishHouse(home: Home): Promise<House> {
 /** A card of long ago that has expired, with a hold that ran out. */
 async function expireThings(home: Home): Promise<readonly [card: number, hold: number]> {
   const clock = manualClock(Date.UTC(2026, 0, 1));
-  const config = readDatabaseConfig({ DATABASE_URL: `file:${home.databaseFile}` });
+  const config = readDatabaseConfig({ DATABASE_URL: `file:${fileOf(home)}` });
   await using database = await openDatabase(config, { prepare: false, clock });
   const { ctx, storage } = database;
   const { store } = await storage.read(() => requireStore(domain));
@@ -179,4 +180,14 @@ async function exchange(
     ...(given.json !== undefined && { body: JSON.stringify(given.json) }),
   });
   return { status: response.status, etag: response.headers.get('etag'), json: await response.json() };
+}
+
+/** A home whose database is a file. */
+export function makeFileHome(): Promise<Home> {
+  return makeHome(sqliteEngine);
+}
+
+/** The file of its database. */
+export function fileOf({ database }: Home): string {
+  return (database.environment['DATABASE_URL'] ?? '').slice('file:'.length);
 }

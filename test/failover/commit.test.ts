@@ -13,9 +13,10 @@ import {
   readinessOf,
   startOn,
   untilReadiness,
+  emptyFolder,
 } from '../harness/postgres-service.ts';
 import { startStandby } from '../harness/postgres-standby.ts';
-import { emptyFolder, openShop } from '../harness/served.ts';
+import { openShop } from '../harness/served.ts';
 
 /** The processes of the server whose commits wait for a standby. */
 async function waitingCommits(server: PostgresServer): Promise<readonly number[]> {
@@ -34,7 +35,7 @@ async function interrupted<T>(
   const answer = request();
   const deadline = performance.now() + 10_000;
   for (;;) {
-    const [pid] = (await waitingCommits(server)).filter((waiting) => !others.has(waiting));
+    const pid = (await waitingCommits(server)).find((waiting) => !others.has(waiting));
     if (pid !== undefined) {
       await server.query(`select ${how}($1)`, [pid]);
       return answer;

@@ -17,9 +17,10 @@ import {
   clientOf,
   environmentOn,
   startOn,
+  emptyFolder,
 } from '../harness/postgres-service.ts';
 import { seeded } from '../harness/seeded.ts';
-import { emptyFolder, openShop } from '../harness/served.ts';
+import { openShop } from '../harness/served.ts';
 import { addTo, counterOf, insertRow } from '../harness/tally.ts';
 
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
@@ -125,9 +126,9 @@ test('a connection that falls silent is broken off in time, with the idle ones b
   assert.ok(performance.now() - startedAt < 6_000, `${performance.now() - startedAt} ms`);
   proxy.resume();
   // What was sent and never answered is delivered now, and its sender gone: it may have been done or not.
-  const before = await eventually(() => storage.read(() => counterOf('first')));
-  assert.ok(before >= 8 && before <= 17, `${before}`);
-  assert.ok((await add()) > before);
+  const countBefore = await eventually(() => storage.read(() => counterOf('first')));
+  assert.ok(countBefore >= 8 && countBefore <= 17, `${countBefore}`);
+  assert.ok((await add()) > countBefore);
 });
 
 test('a server that takes connections and never answers does not stop the pool for good', async () => {

@@ -6,9 +6,9 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fillDisk, freeDisk, type FullDisk } from '../harness/postgres-disk.ts';
 import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
-import { assertVerifies, environmentOn, untilReadiness } from '../harness/postgres-service.ts';
+import { assertVerifies, environmentOn, untilReadiness, emptyFolder } from '../harness/postgres-service.ts';
 import { seeded } from '../harness/seeded.ts';
-import { emptyFolder, openShop, serve } from '../harness/served.ts';
+import { openShop, serve } from '../harness/served.ts';
 import { assertTold, countSuccesses, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
 
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);

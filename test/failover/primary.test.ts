@@ -10,10 +10,10 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { signal } from '../harness/postgres-process.ts';
 import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
-import { assertVerifies, environmentOn } from '../harness/postgres-service.ts';
+import { assertVerifies, environmentOn, emptyFolder } from '../harness/postgres-service.ts';
 import { startStandby, type Standby } from '../harness/postgres-standby.ts';
 import { seeded } from '../harness/seeded.ts';
-import { emptyFolder, openShop, serve, type Served } from '../harness/served.ts';
+import { openShop, serve, type Served } from '../harness/served.ts';
 import { assertTold, countSuccesses, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
 
 const rounds = Number(process.env['FAILOVER_ROUNDS'] ?? 5);

@@ -13,9 +13,10 @@ import { findReplication } from '../../src/storage/replication.ts';
 import { queryOnce } from '../harness/postgres-client.ts';
 import { openPostgresEngine } from '../harness/postgres.ts';
 import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
-import { environmentOn } from '../harness/postgres-service.ts';
+import { environmentOn, emptyFolder } from '../harness/postgres-service.ts';
 import { startStandby, type Standby } from '../harness/postgres-standby.ts';
-import { command, emptyFolder, openShop, serve, startServing, type Environment } from '../harness/served.ts';
+import { command, openShop, serve, startServing } from '../harness/served.ts';
+import type { Environment } from '../harness/engine-database.ts';
 import { counterOf, addTo, insertRow } from '../harness/tally.ts';
 
 let primary: PostgresServer;
@@ -108,12 +109,12 @@ test('who copies the log, and a logical subscriber, is no standby', async () => 
   await primary.query('create publication everything for all tables');
   await primary.query(`select pg_create_logical_replication_slot('subscriber', 'pgoutput')`);
   const [row] = await primary.query('select pg_current_wal_lsn()::text as lsn');
-  const follow = async (query: string, command: string): Promise<Client> => {
+  const follow = async (query: string, statement: string): Promise<Client> => {
     const client = new Client({ connectionString: `${primary.url()}?${query}` });
     client.on('error', () => {});
     await client.connect();
     // It is answered for as long as the connection lasts.
-    client.query(command).catch(() => {});
+    client.query(statement).catch(() => {});
     return client;
   };
   const followers = [

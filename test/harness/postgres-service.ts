@@ -1,6 +1,8 @@
 /** Processes of the service on PostgreSQL servers. */
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -8,8 +10,17 @@ import { pino } from 'pino';
 import { systemClock } from '../../src/clock-and-chance.ts';
 import { readConfig, type Limits } from '../../src/config.ts';
 import { start } from '../../src/main.ts';
-import { command, type Environment, type Folder } from './served.ts';
+import type { Environment } from './engine-database.ts';
+import { command } from './served.ts';
 import type { PostgresServer } from './postgres-server.ts';
+
+type Folder = Disposable & { readonly path: string };
+
+/** A folder for the keys of services on a server. */
+export function emptyFolder(): Folder {
+  const path = mkdtempSync(join(tmpdir(), 'largesse-failover-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
 
 type Host = Pick<PostgresServer, 'url'>;
 
@@ -24,7 +35,9 @@ export function urlOfAll(servers: readonly Host[]): string {
 /** The environment of a service on servers, with its keys in a folder. */
 export function environmentOn(folder: Folder, servers: readonly Host[], more: Environment = {}): Environment {
   return {
-    ...folder.environment,
+    PORT: '0',
+    RATE_LIMIT: 'off',
+    LOG_LEVEL: 'info',
     DATABASE_URL: urlOfAll(servers),
     KEYS_FILE: join(folder.path, 'largesse.keys.json'),
     ...more,
