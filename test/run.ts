@@ -20,11 +20,11 @@ import { startSharedPostgres } from './harness/postgres-database.ts';
 
 const timeoutPerFileMs = 5 * 60_000;
 /** These use no engine, or all of them: they run once. */
-const once = /^test\/(unit|interleaving|conformance|failover)\//;
+const once = /^test\/(unit|interleaving|conformance|failover)\/|^test\/e2e\/copy\./;
 /** No PostgreSQL server is started for a run of these alone. */
 const withoutServer = /^test\/(unit|interleaving)\//;
 /** These start, load and kill whole servers: they run last, one file at a time. */
-const alone = /^test\/(crash|e2e)\//;
+const alone = /^test\/(crash|e2e|failover)\//;
 
 /** A file, and the engine that it is run on; null: it runs once. */
 type Job = { readonly file: string; readonly engine: EngineId | null };

@@ -6,7 +6,14 @@ import type { Context } from '../context.ts';
 import type { QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, type FaultCode, type Refusals } from '../domain/fault.ts';
 import { InexactNumber } from '../domain/money.ts';
-import { Answered, fingerprintsOf, once, type Answer, type KeyUse } from '../service/idempotency.ts';
+import {
+  Answered,
+  confirmAnswered,
+  fingerprintsOf,
+  once,
+  type Answer,
+  type KeyUse,
+} from '../service/idempotency.ts';
 import { constant, type Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Caller } from './auth.ts';
@@ -99,8 +106,9 @@ async function writeOnce(
     try {
       return { answer: await storage.write(() => once(ctx, use, work)), replayed: false };
     } catch (error) {
-      if (error instanceof Answered) return { answer: error.answer, replayed: true };
-      throw error;
+      if (!(error instanceof Answered)) throw error;
+      await storage.write(() => confirmAnswered(use));
+      return { answer: error.answer, replayed: true };
     }
   };
   try {

@@ -204,16 +204,14 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
   return changed;
 }
 
-/**
- * The card, which nobody else changes from here on.
- * @throws Fault `not-found`, or `precondition-failed` if it is none of the versions that the caller would change.
- */
+/** @throws Fault `not-found`, or `precondition-failed` if the card is none of the versions that the caller would change. */
 function* requireVersion(
   ctx: Context,
   { store, cardId, versions }: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
 ): Script<Standing> {
   const key = { storeId: store.id, cardId };
-  const [, standing] = yield* together(lockCard(key), requireStanding(ctx, key));
+  yield* lockCard(key);
+  const standing = yield* requireStanding(ctx, key);
   refuseVersion(versions, standing.card.version);
   return standing;
 }

@@ -9,7 +9,7 @@ import { exceeds, formatMoney, type Money } from '../domain/money.ts';
 import { holdRecordOf, transactionOf } from '../domain/record.ts';
 import type { Store } from '../domain/store.ts';
 import { announce } from '../storage/event.ts';
-import { findHold, insertHold, listRunOutHolds } from '../storage/hold.ts';
+import { findHold, insertHold, claimRunOutHolds } from '../storage/hold.ts';
 import { constant, together, type Script } from '../storage/sql.ts';
 import { findChainEnd } from '../storage/transfer.ts';
 import {
@@ -144,7 +144,7 @@ export function* voidHold(ctx: Context, command: HoldCommand): Script<Held> {
  * @returns whether there may be more.
  */
 export function* expireHolds(ctx: Context, limit: number): Script<boolean> {
-  const runOut = yield* listRunOutHolds(ctx.clock.now(), limit);
+  const runOut = yield* claimRunOutHolds(ctx.clock.now(), limit);
   yield* closeRunOutHolds(
     ctx,
     runOut.toSorted((left, right) =>

@@ -13,6 +13,7 @@ import {
   eraseIdempotencyRecord,
   findIdempotencyRecord,
   insertIdempotencyRecord,
+  lockIdempotencyRecord,
   type KeyOwner,
 } from '../storage/idempotency.ts';
 import { together, type Script } from '../storage/sql.ts';
@@ -71,6 +72,14 @@ export function* once(ctx: Context, use: KeyUse, script: () => Script<Answer>): 
     createdAt: now,
   });
   return answer;
+}
+
+/**
+ * Makes sure of an answer before it is given again. Its first caller may have been told that nobody
+ * knows whether it is on the synchronous standby: this transaction is told so, too, if that is so still.
+ */
+export function* confirmAnswered({ owner }: KeyUse): Script<void> {
+  yield* lockIdempotencyRecord(owner);
 }
 
 /** @returns whether there is an answer that has run out. @throws as `once` does, if there is another one. */

@@ -91,10 +91,8 @@ export function* namedVersion({
   versions,
 }: Pick<MoneyCommand, 'store' | 'cardId' | 'versions'>): Script<number | null> {
   if (!versions) return null;
-  const [, { version }] = yield* together(
-    lockCard({ storeId: store.id, cardId }),
-    requireCard(store.id, cardId),
-  );
+  yield* lockCard({ storeId: store.id, cardId });
+  const { version } = yield* requireCard(store.id, cardId);
   refuseVersion(versions, version);
   return version;
 }

@@ -57,7 +57,8 @@ function* lesser(
   command: MoneyCommand & { readonly amount: Money },
 ): Script<{ readonly amount: Money; readonly version: number }> {
   const key = { storeId: command.store.id, cardId: command.cardId };
-  const [, { card }] = yield* together(lockCard(key), requireStanding(ctx, key));
+  yield* lockCard(key);
+  const { card } = yield* requireStanding(ctx, key);
   refuseVersion(command.versions, card.version);
   const available = availableOf(card);
   const isLess = available.minor > 0n && exceeds(command.amount, available);
@@ -119,9 +120,9 @@ export function* reverse(
   },
 ): Script<Moved> {
   const { store, transferId } = command;
+  yield* lockCardOfTransfer(store.id, transferId);
   // The version is read before the sum: a reversal that comes between them changes it.
-  const [, found, before] = yield* together(
-    lockCardOfTransfer(store.id, transferId),
+  const [found, before] = yield* together(
     findTransferAndVersion(store.id, transferId),
     sumReversals(store.id, transferId),
   );

@@ -102,12 +102,12 @@ export function* findStanding({ storeId, cardId }: CardKey, now: number): Script
 }
 
 /**
- * Keeps a card as it is until the transaction ends, for a script that is about to change what it reads now:
- * others wait for their turn, where they would have to start over.
+ * Keeps everybody else from changing a card until the transaction ends, so that what is read of it
+ * behind this stays true: for scripts that decide by what they have read, and would start over
+ * again and again where many change one card.
  */
 export function* lockCard({ storeId, cardId }: CardKey): Script<void> {
-  yield* run(sql`
-    select id from gift_cards where store_id = ${storeId} and id = ${cardId} ${forUpdate}`);
+  yield* run(sql`select id from gift_cards where store_id = ${storeId} and id = ${cardId} ${forUpdate}`);
 }
 
 /** As `lockCard`, of the card that a transfer belongs to. */

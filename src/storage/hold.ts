@@ -3,7 +3,7 @@
 import { currencyOf } from '../domain/currency.ts';
 import type { Hold, HoldStatus } from '../domain/hold.ts';
 import type { CardKey } from './card.ts';
-import { all, first, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import { all, first, forUpdateSkipLocked, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 type HoldRow = {
   readonly store_id: bigint;
@@ -101,13 +101,16 @@ export function* listOpenHolds(storeId: number, cardId: number): Script<readonly
   return rows.map(toHold);
 }
 
-/** Open holds of any store that have run out, longest ago first. */
-export function* listRunOutHolds(now: number, limit: number): Script<readonly Hold[]> {
+/**
+ * Open holds of any store that have run out, longest ago first. They and their cards are the caller's until its
+ * transaction ends; those that another process has, or whose cards are being changed, are left for later.
+ */
+export function* claimRunOutHolds(now: number, limit: number): Script<readonly Hold[]> {
   const rows = yield* all(sql<HoldRow>`
     select h.*, g.currency from holds h
     join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
     where h.status = 'open' and h.expires_at <= ${now}
-    order by h.expires_at limit ${limit}`);
+    order by h.expires_at limit ${limit} ${forUpdateSkipLocked}`);
   return rows.map(toHold);
 }
 

@@ -1,6 +1,6 @@
 /** Idempotency records: the sealed answers to requests that carried a key. */
 
-import { all, first, run, sql, toNumber, type Script } from './sql.ts';
+import { all, first, forUpdate, forUpdateSkipLocked, run, sql, toNumber, type Script } from './sql.ts';
 
 /** Who used the key: keys of different callers never meet. */
 export type KeyOwner = {
@@ -23,6 +23,16 @@ export function* findIdempotencyRecord(owner: KeyOwner): Script<IdempotencyRecor
     select fingerprint, answer, created_at from idempotency_records
     where store_id = ${owner.storeId} and api_client_id = ${owner.apiClientId} and key = ${owner.key}`);
   return row && { fingerprint: row.fingerprint, answer: row.answer, createdAt: toNumber(row.created_at) };
+}
+
+/**
+ * Locks the record of a key, so that the transaction is one that writes: its commit waits for the synchronous
+ * standby, and so for everything before it.
+ */
+export function* lockIdempotencyRecord(owner: KeyOwner): Script<void> {
+  yield* run(sql`
+    select key from idempotency_records
+    where store_id = ${owner.storeId} and api_client_id = ${owner.apiClientId} and key = ${owner.key} ${forUpdate}`);
 }
 
 /** Keeps an answer. If another transaction kept one for this key meanwhile, the key is taken. */
@@ -48,7 +58,7 @@ export function* eraseIdempotencyRecords(since: number, limit: number): Script<n
   const erased = yield* all(sql`
     delete from idempotency_records where (store_id, api_client_id, key) in (
       select store_id, api_client_id, key from idempotency_records
-      where created_at < ${since} order by created_at limit ${limit})
+      where created_at < ${since} order by created_at limit ${limit} ${forUpdateSkipLocked})
     returning key`);
   return erased.length;
 }

@@ -1,6 +1,6 @@
 /** Searches and lookups that found nothing, counted so that codes cannot be guessed. */
 
-import { all, run, sql, toNumber, type Script } from './sql.ts';
+import { all, forUpdateSkipLocked, run, sql, toNumber, type Script } from './sql.ts';
 
 /** A miss; those of one subject are numbered. */
 export type Miss = { readonly id: number; readonly missedAt: number };
@@ -29,7 +29,7 @@ export function* eraseMisses(since: number, limit: number): Script<number> {
   const erased = yield* all(sql`
     delete from misses where (store_id, subject_digest, id) in (
       select store_id, subject_digest, id from misses
-      where missed_at <= ${since} order by missed_at limit ${limit})
+      where missed_at <= ${since} order by missed_at limit ${limit} ${forUpdateSkipLocked})
     returning id`);
   return erased.length;
 }

@@ -43,9 +43,9 @@ export type Dialect = {
   readonly fragments: Readonly<Record<FragmentName, string>>;
 };
 
-/** One SQL statement whose rows have the given type. Made by the `sql` tag only. */
+/** One SQL statement whose rows have the given type. Made by the `sql` tag, and by `table.ts` from its list. */
 export class Statement<Row = unknown> {
-  /** Of one call site, always the same array: what an engine keys its prepared statements by. */
+  /** Of one call site, or of one entry of a list, always the same array: what an engine keys its prepared statements by. */
   readonly strings: readonly string[];
   readonly values: readonly SqlValue[];
   readonly #written: readonly (SqlValue | Fragment)[];
@@ -86,7 +86,7 @@ export function sql<Row = never>(
 }
 
 /** Statements that go to the database together, in this order. */
-export type Step = {
+type Step = {
   readonly statements: readonly Statement[];
   /** Whether the script looks at their rows. If not, an engine may send them later, but before any later statement. */
   readonly isAwaited: boolean;

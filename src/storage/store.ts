@@ -5,7 +5,7 @@ import { currencyOf } from '../domain/currency.ts';
 import { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { sealNonceLength } from '../keys.ts';
-import { all, first, run, sql, toNumber, type Script } from './sql.ts';
+import { all, first, forUpdate, run, sql, toNumber, type Script } from './sql.ts';
 
 export type StoreRow = {
   readonly id: bigint;
@@ -74,15 +74,12 @@ export function* findStoreByDomain(domain: string): Script<StoreRecord | undefin
   return row && toStoreRecord(row);
 }
 
-/**
- * The store of a domain, which nobody else changes before this transaction ends: its row is written
- * before it is read.
- */
+/** The store of a domain, which nobody else changes before this transaction ends. */
 export function* claimStore(domain: string): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
-    update stores set updated_at = updated_at where domain = ${domain}
-    returning id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, demonstration`);
+    select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
+      require_signature, customer_search, undo_window_minutes, demonstration
+    from stores where domain = ${domain} ${forUpdate}`);
   return row && toStoreRecord(row);
 }
 

@@ -27,7 +27,7 @@ export function openPostgresEngine(
     partitions: null,
     waitingMax: queueMax,
     waitMaxMs: 10_000,
-    keepMaxMs: 10_000,
+    scriptMaxMs: 10_000,
     connectTimeoutMs: 2_000,
     lockWaitMaxMs: 5_000,
     idleTransactionMaxMs: 15_000,
