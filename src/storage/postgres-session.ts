@@ -6,7 +6,7 @@ import type { Secret } from '../domain/secret.ts';
 import type { Dialect, Statement } from './sql.ts';
 
 /** The server that answered is no primary: it is in recovery, as a standby is. */
-export class NotPrimary extends Error {
+class NotPrimary extends Error {
   override readonly name = 'NotPrimary';
 }
 
@@ -35,7 +35,7 @@ export type SessionOptions = {
 };
 
 /** What a statement came to: its rows, and the server's word for what it did, such as `COMMIT`. */
-export type Result = { readonly rows: readonly unknown[]; readonly command: string };
+type Result = { readonly rows: readonly unknown[]; readonly command: string };
 
 /** A command without values, such as `begin`. */
 export type Command = string;

@@ -34,7 +34,7 @@ async function interrupted<T>(
   const answer = request();
   const deadline = performance.now() + 10_000;
   for (;;) {
-    const [pid] = (await waitingCommits(server)).filter((waiting) => !others.has(waiting));
+    const pid = (await waitingCommits(server)).find((waiting) => !others.has(waiting));
     if (pid !== undefined) {
       await server.query(`select ${how}($1)`, [pid]);
       return answer;

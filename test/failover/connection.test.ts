@@ -125,9 +125,9 @@ test('a connection that falls silent is broken off in time, with the idle ones b
   assert.ok(performance.now() - startedAt < 6_000, `${performance.now() - startedAt} ms`);
   proxy.resume();
   // What was sent and never answered is delivered now, and its sender gone: it may have been done or not.
-  const before = await eventually(() => storage.read(() => counterOf('first')));
-  assert.ok(before >= 8 && before <= 17, `${before}`);
-  assert.ok((await add()) > before);
+  const count = await eventually(() => storage.read(() => counterOf('first')));
+  assert.ok(count >= 8 && count <= 17, `${count}`);
+  assert.ok((await add()) > count);
 });
 
 test('a server that takes connections and never answers does not stop the pool for good', async () => {

@@ -124,9 +124,9 @@ test('when all connections wait for a lock, others are told so in time, and then
     assertUnavailable(answer, 'overloaded');
     assert.ok(answer.tookMs < 10_000);
   }
-  const after = await Promise.all(Array.from({ length: 20 }, (_, place) => issue(`during-${place}`)));
+  const later = await Promise.all(Array.from({ length: 20 }, (_, place) => issue(`during-${place}`)));
   assert.deepEqual(
-    new Set(after.map(({ status, isReplayed }) => `${status} ${isReplayed}`)),
+    new Set(later.map(({ status, isReplayed }) => `${status} ${isReplayed}`)),
     new Set(['201 false']),
   );
   await assertVerifies(environment);

@@ -14,7 +14,7 @@ import type { PostgresServer } from './postgres-server.ts';
 type Host = Pick<PostgresServer, 'url'>;
 
 /** The URL of a database that any of the servers may be the primary of. They share their passwords, as standbys do. */
-export function urlOfAll(servers: readonly Host[]): string {
+function urlOfAll(servers: readonly Host[]): string {
   const urls = servers.map((server) => new URL(server.url()));
   const [first] = urls;
   assert.ok(first);
