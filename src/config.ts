@@ -153,6 +153,29 @@ class Reader {
     return absent;
   }
 
+  /** An address as an option gives it: itself, `env:NAME` or `@path`. */
+  readAddress(option: string, absent: DatabaseLocation, given: string): DatabaseLocation {
+    const [, name] = /^env:(\w+)$/.exec(given) ?? [];
+    const text = name === undefined ? this.#fileOr(given) : this.#environment[name];
+    if (text === undefined || text === '') {
+      this.problems.push(`${option} ${withoutPassword(given)}: names nothing that holds an address`);
+      return absent;
+    }
+    const location = parseLocation(text);
+    if (!location)
+      this.problems.push(`${option} ${withoutPassword(text)}: takes ${locationTakes}, env:NAME or @file`);
+    return location ?? absent;
+  }
+
+  #fileOr(given: string): string | undefined {
+    if (!given.startsWith('@')) return given;
+    try {
+      return readFileSync(given.slice(1), 'utf8').trim();
+    } catch {
+      return undefined;
+    }
+  }
+
   /** A secret from the variable, or from the file that `<name>_FILE` names. */
   readSecret(name: string, { lengthMin }: { readonly lengthMin: number }): Secret | null {
     const text = this.#textOf(name);
@@ -237,13 +260,54 @@ export function readDatabaseConfig(environment: Environment = process.env): Data
   return reader.finish(readDatabase(reader));
 }
 
-function readDatabase(reader: Reader): DatabaseConfig {
-  const database = reader.readHidden<DatabaseLocation>(
-    'DATABASE_URL',
-    { kind: 'file', file: resolve('data/largesse.db') },
-    'the file of the embedded database, such as file:./data/largesse.db, or a server, such as postgres://user:password@host:5432/largesse',
-    (text) => parseFileUrl(text) ?? parseServerUrl(text),
-  );
+/** The two databases of a copy. */
+export type CopyConfig = {
+  readonly source: DatabaseConfig;
+  readonly target: DatabaseConfig;
+  /** The options with a password in plain sight: other users of the machine see what a command was called with. */
+  readonly exposed: readonly string[];
+};
+
+/**
+ * Reads two addresses as they are given to `copy`: the address itself, `env:NAME` for a variable that holds it, or
+ * `@path` for a file. Everything else about the two databases is configured as ever.
+ * @throws ConfigError.
+ */
+export function readCopyConfig(
+  given: { readonly from: string; readonly to: string },
+  environment: Environment = process.env,
+): CopyConfig {
+  const reader = new Reader(environment);
+  const nowhere: DatabaseLocation = { kind: 'file', file: '' };
+  const readAddress = (option: string, text: string): DatabaseLocation =>
+    reader.readAddress(option, nowhere, text);
+  return reader.finish({
+    source: readDatabase(reader, readAddress('--from', given.from)),
+    target: readDatabase(reader, readAddress('--to', given.to)),
+    exposed: (['from', 'to'] as const)
+      .filter((name) => passwordInSight.test(given[name]))
+      .map((name) => `--${name}`),
+  });
+}
+
+const passwordInSight = /^\w+:\/\/(?:[^@/?#]*:[^@/?#]+@|.*[?&]password=)/;
+
+const locationTakes =
+  'the file of the embedded database, such as file:./data/largesse.db, or a server, such as postgres://user:password@host:5432/largesse';
+
+function parseLocation(text: string): DatabaseLocation | undefined {
+  return parseFileUrl(text) ?? parseServerUrl(text);
+}
+
+function readDatabase(reader: Reader, given?: DatabaseLocation): DatabaseConfig {
+  const database =
+    given ??
+    reader.readHidden<DatabaseLocation>(
+      'DATABASE_URL',
+      { kind: 'file', file: resolve('data/largesse.db') },
+      locationTakes,
+      parseLocation,
+    );
   const folder = database.kind === 'file' ? dirname(database.file) : resolve('data');
   return {
     database,

@@ -3,7 +3,7 @@
 import type { Context } from '../context.ts';
 import { eraseIdempotencyRecords } from '../storage/idempotency.ts';
 import { eraseMisses } from '../storage/miss.ts';
-import type { Script } from '../storage/sql.ts';
+import { together, type Script } from '../storage/sql.ts';
 import { idempotencyPeriodMs } from './idempotency.ts';
 import { missPeriodMs } from './miss-budget.ts';
 
@@ -13,7 +13,9 @@ import { missPeriodMs } from './miss-budget.ts';
  */
 export function* eraseOutdated(ctx: Context, limit: number): Script<boolean> {
   const now = ctx.clock.now();
-  const records = yield* eraseIdempotencyRecords(now - idempotencyPeriodMs, limit);
-  const misses = yield* eraseMisses(now - missPeriodMs, limit);
+  const [records, misses] = yield* together(
+    eraseIdempotencyRecords(now - idempotencyPeriodMs, limit),
+    eraseMisses(now - missPeriodMs, limit),
+  );
   return records === limit || misses === limit;
 }

@@ -14,6 +14,7 @@ const telling = [
   'migrate',
   'verify',
   'backup',
+  'copy',
   'store create',
   'store update',
   'store show',
@@ -76,6 +77,7 @@ test('wrong usage is told with exit code 2 and makes nothing', { concurrency }, 
     [['frobnicate'], /^error: unknown command 'frobnicate'$/m],
     [['store', 'frobnicate'], /^error: unknown command 'frobnicate'$/m],
     [['verify', '--frobnicate'], /^error: unknown option '--frobnicate'$/m],
+    [['copy', '--to', 'file:b.db'], /^error: required option '--from <address>' not specified$/m],
     [['backup'], /^error: missing required argument 'file'$/m],
     [['store', 'create', domain], /^error: required option '--currency <code>' not specified$/m],
     [['store', 'create', 'fl owers', '--currency', 'EUR'], /^error: .*'fl owers'.* must be a host name such as/m],
@@ -146,6 +148,7 @@ test('what is refused is told in one line, with exit code 1', { concurrency }, a
 /** Every command that needs a database, with arguments that would do if there were one. */
 const anyCalls: readonly (readonly string[])[] = [
   ['backup', 'copy.db'],
+  ['copy', '--from', 'env:DATABASE_URL', '--to', 'file:copy.db'],
   ['store', 'update', domain, '--name', 'x'],
   ['store', 'show', domain],
   ['store', 'list'],

@@ -149,7 +149,7 @@ test('the work for a code that cannot be spent is the same, whatever the reason'
     work.set(why, statements);
   }
   const expected = work.get('unknown') ?? [];
-  assert.ok(expected.length >= 2);
+  assert.ok(expected.length > 0);
   for (const [why, statements] of work) assert.deepEqual(statements, expected, why);
 });
 
