@@ -126,9 +126,9 @@ test('a connection that falls silent is broken off in time, with the idle ones b
   assert.ok(performance.now() - startedAt < 6_000, `${performance.now() - startedAt} ms`);
   proxy.resume();
   // What was sent and never answered is delivered now, and its sender gone: it may have been done or not.
-  const countBefore = await eventually(() => storage.read(() => counterOf('first')));
-  assert.ok(countBefore >= 8 && countBefore <= 17, `${countBefore}`);
-  assert.ok((await add()) > countBefore);
+  const count = await eventually(() => storage.read(() => counterOf('first')));
+  assert.ok(count >= 8 && count <= 17, `${count}`);
+  assert.ok((await add()) > count);
 });
 
 test('a server that takes connections and never answers does not stop the pool for good', async () => {

@@ -59,6 +59,8 @@ test('a server that is stopped and started again takes nothing with it, and the 
   await assertTold(tellers, (text) => own.query(text));
   await assertVerifies(environment);
   assert.equal(service.errors(), '');
+  assert.match(service.output(), new RegExp(`no server takes writes: 127\\.0\\.0\\.1:${own.port}: `));
+  assert.ok(!service.output().includes(new URL(own.url()).password), 'no password is logged');
 });
 
 test('while a server hangs, requests are refused in time, as many as may wait, and then all is as before', async (t) => {

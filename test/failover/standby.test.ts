@@ -109,12 +109,12 @@ test('who copies the log, and a logical subscriber, is no standby', async () => 
   await primary.query('create publication everything for all tables');
   await primary.query(`select pg_create_logical_replication_slot('subscriber', 'pgoutput')`);
   const [row] = await primary.query('select pg_current_wal_lsn()::text as lsn');
-  const follow = async (query: string, statement: string): Promise<Client> => {
+  const follow = async (query: string, replication: string): Promise<Client> => {
     const client = new Client({ connectionString: `${primary.url()}?${query}` });
     client.on('error', () => {});
     await client.connect();
     // It is answered for as long as the connection lasts.
-    client.query(statement).catch(() => {});
+    client.query(replication).catch(() => {});
     return client;
   };
   const followers = [

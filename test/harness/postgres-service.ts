@@ -14,7 +14,7 @@ import type { Environment } from './engine-database.ts';
 import { command } from './served.ts';
 import type { PostgresServer } from './postgres-server.ts';
 
-type Folder = Disposable & { readonly path: string };
+export type Folder = Disposable & { readonly path: string };
 
 /** A folder for the keys of services on a server. */
 export function emptyFolder(): Folder {
@@ -25,7 +25,7 @@ export function emptyFolder(): Folder {
 type Host = Pick<PostgresServer, 'url'>;
 
 /** The URL of a database that any of the servers may be the primary of. They share their passwords, as standbys do. */
-export function urlOfAll(servers: readonly Host[]): string {
+function urlOfAll(servers: readonly Host[]): string {
   const urls = servers.map((server) => new URL(server.url()));
   const [first] = urls;
   assert.ok(first);

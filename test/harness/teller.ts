@@ -46,7 +46,7 @@ export type TellerOptions = {
 };
 
 /** A teller by its name, which its keys start with. */
-export function newTeller(name: string, { token, random, note = () => name }: TellerOptions): Teller {
+function newTeller(name: string, { token, random, note = () => name }: TellerOptions): Teller {
   const cards = new Map<number, Ledger>();
   const successes: number[] = [];
   const refusals: string[] = [];

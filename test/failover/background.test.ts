@@ -1,0 +1,111 @@
+/** Work that any process may do, and only one of them: whoever dies holding it leaves it to the others. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { systemClock } from '../../src/clock-and-chance.ts';
+import { readDatabaseConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database.ts';
+import { issue } from '../../src/service/card.ts';
+import { placeHold } from '../../src/service/hold.ts';
+import { requireStore } from '../../src/service/store.ts';
+import { issueCommand, money } from '../harness/fixtures.ts';
+import { startPostgres } from '../harness/postgres-server.ts';
+import { assertVerifies, environmentOn, emptyFolder } from '../harness/postgres-service.ts';
+import { startProgram, type Program } from '../harness/programs.ts';
+import { openShop } from '../harness/served.ts';
+import type { Environment } from '../harness/engine-database.ts';
+
+const holdsCount = 240;
+const program = fileURLToPath(import.meta.resolve('../harness/eager-service.ts'));
+
+async function startEager(environment: Environment): Promise<Program> {
+  const service = startProgram(process.execPath, [program], { environment });
+  await service.written(/serves/);
+  return service;
+}
+
+/** Places holds that have run out by now: two on each card, so that two processes find enough to do at once. */
+async function placeRunOutHolds(environment: Environment): Promise<void> {
+  const hourAgo = { now: () => systemClock.now() - 3_600_000 };
+  await using database = await openDatabase(readDatabaseConfig(environment), {
+    prepare: false,
+    clock: hourAgo,
+  });
+  const { ctx, storage } = database;
+  const { store } = await storage.read(() => requireStore('flowers.example'));
+  const cards = await Promise.all(
+    Array.from({ length: holdsCount / 2 }, () =>
+      storage.write(() => issue(ctx, issueCommand(store, { value: money('100.00') }))),
+    ),
+  );
+  for (let placed = 0; placed < holdsCount; placed += cards.length) {
+    await Promise.all(
+      cards.map(({ card }) =>
+        storage.write(() =>
+          placeHold(ctx, {
+            store,
+            cardId: card.id,
+            actor: 'test',
+            reference: null,
+            note: null,
+            orderId: null,
+            versions: null,
+            amount: money('1.00'),
+            seconds: 60,
+          }),
+        ),
+      ),
+    );
+  }
+}
+
+test('holds run out once, although two processes see to it and one is killed in the middle', async (t) => {
+  await using server = await startPostgres({ durable: true });
+  using folder = emptyFolder();
+  const environment = environmentOn(folder, [server]);
+  await openShop(environment, 'flowers.example');
+  await placeRunOutHolds(environment);
+  const count = async (status: string): Promise<number> =>
+    Number(
+      (await server.query('select count(*)::int as count from holds where status = $1', [status]))[0]?.[
+        'count'
+      ],
+    );
+  assert.equal(await count('open'), holdsCount);
+
+  // Nobody gets to tell of a hold's end for now: both processes stop in the middle of their transactions.
+  const locker = new Client({ connectionString: server.url() });
+  locker.on('error', () => undefined);
+  await locker.connect();
+  await locker.query('begin; lock table events in exclusive mode');
+  await using killed = await startEager(environment);
+  await using other = await startEager(environment);
+  const deadline = performance.now() + 30_000;
+  const blocked = `select count(distinct client_port)::int as count from pg_stat_activity where wait_event_type = 'Lock'`;
+  while (Number((await server.query(blocked))[0]?.['count']) < 2) {
+    assert.ok(performance.now() < deadline, 'not both processes are at work');
+    await wait(20);
+  }
+  killed.kill('SIGKILL');
+  await killed.ended();
+  assert.equal(await count('open'), holdsCount);
+  await locker.query('rollback');
+  await locker.end();
+
+  while ((await count('open')) > 0) {
+    assert.ok(performance.now() < deadline, `${await count('open')} holds are still open`);
+    await wait(20);
+  }
+  assert.equal(await count('expired'), holdsCount);
+  const told = await server.query(`
+    select count(*)::int as events, count(distinct (data::json -> 'hold' ->> 'id'))::int as holds
+    from events where type = 'gift_card.hold_released'`);
+  assert.deepEqual(told, [{ events: holdsCount, holds: holdsCount }]);
+  assert.deepEqual(await server.query('select distinct held::int as held from gift_cards'), [{ held: 0 }]);
+  await assertVerifies(environment);
+  assert.equal(other.errors(), '');
+  t.diagnostic(`${holdsCount} holds`);
+});

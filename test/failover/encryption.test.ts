@@ -1,0 +1,110 @@
+/** Encrypted connections to the server, and what `sslmode` in the URL asks of its certificate. */
+
+import assert from 'node:assert/strict';
+import { chmodSync, chownSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { after, before } from 'node:test';
+import { Client } from 'pg';
+import { Secret } from '../../src/domain/secret.ts';
+import { loadMigrations } from '../../src/storage/migrate.ts';
+import { certificate, certificateKey } from '../harness/certificate.ts';
+import { openPostgresEngine } from '../harness/postgres.ts';
+import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
+import { emptyFolder, type Folder } from '../harness/postgres-service.ts';
+import { addTo, insertRow } from '../harness/tally.ts';
+
+let server: PostgresServer;
+let folder: Folder;
+
+before(async () => {
+  server = await startPostgres();
+  folder = emptyFolder();
+  writeFileSync(join(folder.path, 'authority.pem'), certificate);
+  const { uid, gid } = server.parts.account;
+  for (const [name, text] of [
+    ['server.crt', certificate],
+    ['server.key', certificateKey],
+  ] as const) {
+    const path = join(server.data, name);
+    writeFileSync(path, text);
+    chmodSync(path, 0o600);
+    if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
+  }
+  server.configure({ ssl: 'on' });
+  await server.stop();
+  await server.start();
+});
+after(async () => {
+  folder[Symbol.dispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+/** The URL by a name of the host, with what the query asks for. */
+function urlOf(host: string, query: string): string {
+  const url = new URL(server.url());
+  url.hostname = host;
+  url.search = query;
+  return url.href;
+}
+
+const encrypted = `select count(*)::int as count from pg_stat_ssl s join pg_stat_activity a using (pid)
+  where a.application_name = 'largesse' and s.ssl`;
+
+test('over an encrypted connection to a server that proves its name, scripts run as over any other, and one that takes too long is broken off', async () => {
+  const root = `sslrootcert=${join(folder.path, 'authority.pem')}`;
+  await using storage = openPostgresEngine('', {
+    // The first host is not what its certificate says.
+    urls: [`127.0.0.1`, 'localhost'].map((host) => new Secret(urlOf(host, `sslmode=verify-full&${root}`))),
+    scriptMaxMs: 1_000,
+  });
+  await storage.migrate(loadMigrations('postgres'));
+  await storage.write(() => insertRow(1, 'first'));
+  const added = await Promise.all(Array.from({ length: 40 }, () => storage.write(() => addTo('first', 1))));
+  assert.equal(Math.max(...added), 40);
+  const [row] = await server.query(encrypted);
+  assert.ok(Number(row?.['count']) > 0);
+  const locker = new Client({ connectionString: server.url() });
+  await locker.connect();
+  await locker.query('begin; lock table stores in access exclusive mode');
+  await assert.rejects(
+    storage.write(() => addTo('first', 1)),
+    /unavailable/,
+  );
+  await locker.end();
+  assert.equal(await storage.write(() => addTo('first', 1)), 41);
+});
+
+for (const { host = 'localhost', query, refusal } of [
+  { query: 'sslmode=verify-full', refusal: /self-signed certificate/ },
+  // Until pg 9, these three ask for as much as verify-full.
+  { query: 'sslmode=require', refusal: /self-signed certificate/ },
+  { query: 'sslmode=prefer', refusal: /self-signed certificate/ },
+  { query: 'sslmode=verify-ca', refusal: /self-signed certificate/ },
+  { query: 'uselibpqcompat=true&sslmode=require', refusal: undefined },
+  { query: 'sslmode=no-verify', refusal: undefined },
+  {
+    host: '127.0.0.1',
+    query: 'sslmode=verify-full&sslrootcert=AUTHORITY',
+    refusal: /does not match certificate's altnames/,
+  },
+  {
+    query: 'sslmode=verify-full&sslrootcert=/nowhere/authority.pem',
+    refusal: /ENOENT.*\/nowhere\/authority\.pem/,
+  },
+]) {
+  test(`${host} with ${query} is ${refusal ? 'refused' : 'taken, encrypted'}`, async () => {
+    const url = urlOf(host, query.replace('AUTHORITY', join(folder.path, 'authority.pem')));
+    await using storage = openPostgresEngine(url, { waitMaxMs: 300 });
+    if (!refusal) {
+      await storage.applied();
+      const [row] = await server.query(encrypted);
+      assert.equal(row?.['count'], 1);
+      return;
+    }
+    await assert.rejects(storage.applied(), (error) => {
+      assert.match(String((error as Error).cause), refusal);
+      assert.doesNotMatch(String((error as Error).cause), new RegExp(new URL(url).password));
+      return true;
+    });
+  });
+}

@@ -1,0 +1,120 @@
+/** Processes that are replaced one after the other while clients go on: nobody is refused. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test from 'node:test';
+import { startPostgres } from '../harness/postgres-server.ts';
+import { assertVerifies, environmentOn, emptyFolder } from '../harness/postgres-service.ts';
+import { seeded } from '../harness/seeded.ts';
+import { openShop, serve, type Served } from '../harness/served.ts';
+import { assertTold, countSuccesses, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
+
+const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
+
+type Balancer = AsyncDisposable & {
+  readonly url: string;
+  /** Sends requests to a process from now on. */
+  add(url: string): void;
+  /** Sends no more requests to a process, and resolves once those that it has are answered. */
+  drain(url: string): Promise<void>;
+};
+
+/** Asks one process after the other; the next one, too, if one takes no connections. */
+async function startBalancer(): Promise<Balancer> {
+  const inFlight = new Map<string, number>();
+  const drained = new Map<string, () => void>();
+  let turn = 0;
+
+  const forward = (
+    incoming: IncomingMessage,
+    answer: ServerResponse,
+    body: Buffer,
+    attempts: number,
+  ): void => {
+    const targets = [...inFlight.keys()].filter((url) => !drained.has(url));
+    turn += 1;
+    const target = targets[turn % targets.length];
+    if (target === undefined) return void answer.writeHead(502).end();
+    const count = (change: number): void => {
+      inFlight.set(target, (inFlight.get(target) ?? 0) + change);
+      if (inFlight.get(target) === 0) drained.get(target)?.();
+    };
+    count(1);
+    const { method, headers } = incoming;
+    const sent = request(`${target}${incoming.url}`, { method, headers, agent: false }, (response) => {
+      answer.writeHead(response.statusCode ?? 502, response.headers);
+      response.pipe(answer);
+    });
+    sent.once('close', () => count(-1));
+    sent.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED' && attempts > 1) forward(incoming, answer, body, attempts - 1);
+      else answer.destroy();
+    });
+    sent.end(body);
+  };
+
+  const server = createServer((incoming, answer) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.once('end', () => forward(incoming, answer, Buffer.concat(chunks), 4));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    add: (url) => void inFlight.set(url, 0),
+    async drain(url) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      drained.set(url, resolve);
+      if (inFlight.get(url) === 0) resolve();
+      await promise;
+      inFlight.delete(url);
+      drained.delete(url);
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+test('while both processes are replaced, twice, not one request fails', async (t) => {
+  t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
+  await using postgres = await startPostgres({ durable: true });
+  using folder = emptyFolder();
+  const environment = environmentOn(folder, [postgres]);
+  const token = await openShop(environment, 'flowers.example');
+  await using balancer = await startBalancer();
+  await using started = new AsyncDisposableStack();
+  const processes: Served[] = [];
+  const add = async (): Promise<void> => {
+    const service = started.use(await serve(environment));
+    processes.push(service);
+    balancer.add(service.url);
+  };
+  await add();
+  await add();
+  const tellers = newTellers(12, { token, random: seeded(seed) });
+  let isOver = false;
+  const working = Promise.all(tellers.map((teller) => teller.work([balancer.url], () => isOver)));
+  for (let replaced = 0; replaced < 4; replaced += 1) {
+    await untilEachSucceeds(tellers, 2);
+    const old = processes[replaced];
+    assert.ok(old);
+    await add();
+    await balancer.drain(old.url);
+    old.kill('SIGTERM');
+    assert.deepEqual(await old.ended(), { code: 0, signal: null });
+    assert.equal(old.errors(), '');
+  }
+  await untilEachSucceeds(tellers, 2);
+  isOver = true;
+  await working;
+  assert.deepEqual(refusalsOf(tellers), {});
+  await assertTold(tellers, (text) => postgres.query(text));
+  await assertVerifies(environment);
+  t.diagnostic(`${countSuccesses(tellers)} requests, 4 processes replaced`);
+});
