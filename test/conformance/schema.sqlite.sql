@@ -153,6 +153,8 @@ CREATE TABLE schema_migrations (
     applied_at bigint not null
   );
 
+CREATE TABLE sqlite_stat1(tbl,idx,stat);
+
 CREATE TABLE stores (
   id integer primary key check (id > 0),
   domain text not null unique check (domain = lower(domain)),

@@ -1,0 +1,74 @@
+/** How SQLite finds rows: by an index that leads to them, never by reading all that a store has. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { search, lookUp, update } from '../../src/service/card.ts';
+import { listCardHolds, listCardTransfers } from '../../src/service/history.ts';
+import { expireHolds, placeHold, voidHold } from '../../src/service/hold.ts';
+import { credit, debit, reverse } from '../../src/service/spend.ts';
+import { sqliteDialect } from '../../src/storage/sqlite-connection.ts';
+import type { Script, Statement } from '../../src/storage/sql.ts';
+import { email, money, updateCommand } from '../harness/fixtures.ts';
+import { openStore } from '../harness/open-store.ts';
+import { createSqliteDatabase, sqliteFactory } from '../harness/sqlite.ts';
+
+const page = { limit: 5, before: null, after: null };
+const scopes = ['read_gift_cards', 'write_gift_cards', 'redeem_gift_cards'] as const;
+
+/** Runs a script and collects what it has sent. */
+function* collected<T>(script: Script<T>, into: Set<Statement>): Script<T> {
+  let step = script.next([]);
+  while (step.done !== true) {
+    for (const statement of step.value.statements) into.add(statement);
+    step = script.next(yield step.value);
+  }
+  return step.value;
+}
+
+test('no operation on a card reads more of a store than it needs', async () => {
+  await using opened = await openStore(sqliteFactory);
+  const { storage, ctx, store } = opened;
+  const ann = email('ann@example.com');
+  const { card, code } = await opened.issue({ customer: ann, recipient: email('bea@example.com') });
+  const till = {
+    store, cardId: card.id, actor: 'test', reference: null, note: null, orderId: null, versions: null,
+  }; // prettier-ignore
+  const key = { storeId: store.id, cardId: card.id };
+  const statements = new Set<Statement>();
+  const write = <T>(script: () => Script<T>): Promise<T> =>
+    storage.write(() => collected(script(), statements));
+
+  const { transfer } = await write(() => debit(ctx, { ...till, amount: money('2'), partial: true }));
+  await write(() => credit(ctx, { ...till, amount: money('1') }));
+  const { hold } = await write(() => placeHold(ctx, { ...till, amount: money('1'), seconds: 60 }));
+  await write(() => update(ctx, updateCommand(store, card.id, { balance: money('9') })));
+  await write(() => voidHold(ctx, { store, holdId: hold.id, versionsOf: () => null }));
+  await write(() =>
+    reverse(ctx, { store, transferId: transfer.id, amount: null, note: null, actor: 'test', scopes, versionsOf: () => null }),
+  ); // prettier-ignore
+  await write(() => expireHolds(ctx, 10));
+  await write(() =>
+    search(ctx, { store, address: ann, lastCharacters: card.lastCharacters, onlyCustomerId: null }),
+  );
+  await write(() => lookUp(ctx, { store, code, usableOnly: true }));
+  await write(() => listCardTransfers(key, page));
+  await write(() => listCardHolds(key, page));
+
+  assert.ok(statements.size > 20);
+  await using empty = createSqliteDatabase();
+  await using engine = empty.open();
+  await engine.migrate(sqliteFactory.migrations);
+  const connection = empty.connect();
+  for (const statement of statements) {
+    const text = statement.text(sqliteDialect);
+    for (const row of connection.prepare(`explain query plan ${text}`).all()) {
+      const detail = String(row['detail']);
+      assert.doesNotMatch(
+        detail,
+        /^SCAN (?!\(|CONSTANT)(?:customers|gift_cards|holds|transfers|events|[a-z]) ?/,
+        text,
+      );
+      assert.doesNotMatch(detail, /USING (?:PRIMARY KEY|.*INDEX \w+) \(store_id=\?\)$/, text);
+    }
+  }
+});
