@@ -97,6 +97,9 @@ export const limits = Object.freeze({
   idempotencyKeysInFlightMax: 8_192,
   searchMissesMax: 10,
   holdExpiryPeriodMs: 10_000,
+  /** How often cards are looked for whose expiry is to be told. */
+  expiryPeriodMs: 60_000,
+  eventStreamsMax: 64,
   tokenUsesPeriodMs: 60_000,
   upkeepPeriodMs: 60_000,
   upkeepRowsMax: 500,

@@ -4,7 +4,7 @@ import type { Card } from '../domain/card.ts';
 import { currencyOf } from '../domain/currency.ts';
 import { all, first, Rerun, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
-type CardRow = {
+export type CardRow = {
   readonly store_id: bigint;
   readonly id: bigint;
   readonly version: bigint;
@@ -28,7 +28,7 @@ type CardRow = {
   readonly api_client_id: bigint | null;
 };
 
-function toCard(row: CardRow): Card {
+export function toCard(row: CardRow): Card {
   const currency = currencyOf(row.currency);
   return {
     storeId: toNumber(row.store_id),
