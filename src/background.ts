@@ -34,7 +34,7 @@ export function startBackground(given: {
   };
   const erase = async (): Promise<void> => {
     while (await storage.write(() => eraseOutdated(ctx, limits.upkeepRowsMax)));
-    for (let place: WebhookPlace | undefined = { storeId: 0, id: 0 }; place; ) {
+    for (let place: WebhookPlace | undefined = { storeId: 0, id: 0 }; place;) {
       const after: WebhookPlace = place;
       const webhooks = await storage.read(() => listWebhookPlaces(after, limits.upkeepRowsMax));
       for (const webhook of webhooks)

@@ -116,7 +116,12 @@ export function startWorker<Job, Result>(
   let isWoken = false;
   let timer: NodeJS.Timeout | undefined;
   let claimedAt = Number.NEGATIVE_INFINITY;
-  let onQuiet: () => void = () => undefined;
+  /** Set once it is to be told that nothing is under way any more. */
+  let onQuiet: (() => void) | undefined;
+
+  const tellIfQuiet = (): void => {
+    if (underWay === 0 && !isClaiming && !isSettling && results.length === 0) onQuiet?.();
+  };
 
   const laneOf = (name: string, isCareful: boolean): Lane<Job> => {
     let lane = lanes.get(name);
@@ -150,7 +155,7 @@ export function startWorker<Job, Result>(
       isClaiming = false;
       claimedAt = performance.now();
       clearTimeout(timer);
-      if (isStopping) onQuiet();
+      if (isStopping) tellIfQuiet();
       else if (isWoken && restNowMs < failureRestMs) look();
       else timer = setTimeout(look, restNowMs).unref();
     });
@@ -177,7 +182,7 @@ export function startWorker<Job, Result>(
 
   /** Begins what there are slots for, one of each lane in turn. */
   const dispatch = (): void => {
-    for (let begun = true; begun; ) {
+    for (let begun = true; begun;) {
       begun = false;
       for (const [name, lane] of lanes) {
         if (underWay >= limits.underWayMax) return;
@@ -234,16 +239,13 @@ export function startWorker<Job, Result>(
 
   /** Records results: all that have come while the ones before were recorded. */
   const settle = (): void => {
-    if (isSettling || results.length === 0) {
-      if (!isSettling && underWay === 0) onQuiet();
-      return;
-    }
+    if (isSettling || results.length === 0) return tellIfQuiet();
     isSettling = true;
     const some = results.slice(0, limits.settledAtOnceMax);
     results = results.slice(limits.settledAtOnceMax);
     queue
       .settle(some)
-      .catch(async (error: unknown) => {
+      .catch((error: unknown) => {
         // What is not recorded is sent again when the claim has run out: at least once, not at most.
         logger.error({ err: error, queue: queue.name, jobs: some.length }, 'results could not be recorded');
       })
@@ -264,18 +266,18 @@ export function startWorker<Job, Result>(
       isStopping = true;
       clearTimeout(timer);
       const late = setTimeout(() => calledOff.abort(), limits.stopMs);
-      await new Promise<void>((resolve) => {
-        onQuiet = () => {
-          if (underWay === 0 && !isClaiming && !isSettling && results.length === 0) resolve();
-        };
-        settle();
-        onQuiet();
-      });
+      const { promise: quiet, resolve } = Promise.withResolvers<void>();
+      onQuiet = resolve;
+      tellIfQuiet();
+      await quiet;
       clearTimeout(late);
       const left = [...lanes.values()].flatMap((lane) => lane.waiting.splice(0));
       if (left.length === 0) return;
       await queue.release(left).catch((error: unknown) => {
-        logger.warn({ err: error, queue: queue.name }, 'claims were not given back; they run out by themselves');
+        logger.warn(
+          { err: error, queue: queue.name },
+          'claims were not given back; they run out by themselves',
+        );
       });
     },
   };

@@ -51,11 +51,14 @@ export function parsePatterns(value: unknown, known: readonly string[]): Parsed<
   if (!listed) return refused('must be a list of event types');
   const texts = listed.map((text) => (typeof text === 'string' ? text.trim() : text));
   const wrong = texts.find((text) => typeof text !== 'string' || !known.includes(text));
-  if (typeof wrong === 'string') return refused(`has ${JSON.stringify(wrong.slice(0, 64))}, which is no event type`);
+  if (typeof wrong === 'string')
+    return refused(`has ${JSON.stringify(wrong.slice(0, 64))}, which is no event type`);
   if (wrong !== undefined) return refused('must be a list of event types');
   const patterns = [...new Set(texts.filter((text) => typeof text === 'string'))];
   if (patterns.length === 0) return refused('must name at least one event type');
-  return patterns.length > patternsMax ? refused(`must have at most ${patternsMax} items`) : accepted(patterns);
+  return patterns.length > patternsMax
+    ? refused(`must have at most ${patternsMax} items`)
+    : accepted(patterns);
 }
 
 function asList(value: unknown): readonly unknown[] | undefined {

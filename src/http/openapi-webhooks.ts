@@ -165,6 +165,7 @@ export const eventDescriptions = {
     summary: 'Delete a webhook',
     description: 'With the log of its deliveries. What waits for it is not sent any more.',
     parameters: [ifMatch],
+    body: { schema: 'Nothing', wrapper: 'webhook', example: {}, isRequired: false },
     success: {
       status: 200,
       description: 'The webhook as it was.',
@@ -172,7 +173,7 @@ export const eventDescriptions = {
       example: { webhook: examples.webhook },
       headers: [],
     },
-    faults: ['invalid-body', 'unsupported-media-type', 'body-too-large', 'invalid-parameter', ...versioned],
+    faults: versioned,
     sample: texts.curl('DELETE', webhookPath),
   },
   rotateWebhookSecret: {
@@ -195,7 +196,8 @@ export const eventDescriptions = {
   testWebhook: {
     tag: 'Webhooks',
     summary: 'Send a test to a webhook',
-    description: 'Sends an event `webhook.test`, whatever the webhook asks for. The delivery tells what became of it.',
+    description:
+      'Sends an event `webhook.test`, whatever the webhook asks for. The delivery tells what became of it.',
     parameters: [],
     body: { schema: 'Nothing', wrapper: 'webhook', example: {}, isRequired: false },
     success: {

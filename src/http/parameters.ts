@@ -329,7 +329,9 @@ const webhookUrlSchema = Type.String({
 function readUrl(value: unknown): Parsed<string> {
   if (typeof value !== 'string') return refused('must be a string');
   if (value.length > 2_048) return refused('must have at most 2,048 characters');
-  return /^https?:\/\//i.test(value) ? accepted(value) : refused('must be an address that starts with https://');
+  return /^https?:\/\//i.test(value)
+    ? accepted(value)
+    : refused('must be an address that starts with https://');
 }
 
 const knownPatterns = eventPatterns(eventTypes);
@@ -367,7 +369,8 @@ export const paused = parameter(
 /** The webhook that an event is sent to once more. */
 export const webhookId = parameter<number | null>(
   Type.Union(nullableId.anyOf, {
-    description: 'Only to this webhook, whatever it asks for. Absent: to every active one that asks for such events.',
+    description:
+      'Only to this webhook, whatever it asks for. Absent: to every active one that asks for such events.',
     examples: [244212370001],
   }),
   readId,

@@ -1,11 +1,6 @@
 /** Webhooks over HTTP: made, changed, tried out, and what became of what was sent to them. */
 
-import {
-  attemptRecordOf,
-  deliveryRecordOf,
-  webhookRecordOf,
-  type Webhook,
-} from '../domain/webhook.ts';
+import { attemptRecordOf, deliveryRecordOf, webhookRecordOf, type Webhook } from '../domain/webhook.ts';
 import type { Answer } from '../service/idempotency.ts';
 import {
   changeWebhook,
@@ -40,7 +35,11 @@ export async function postWebhook(exchange: Exchange): Promise<Answer> {
     const secret = endpoints.drawSecret();
     const made = yield* createWebhook(ctx, { storeId: caller.store.id, url, patterns, secret });
     const { status, headers, body: text } = shownOnce(201, made);
-    return { status, headers: { ...headers, location: `${basePath}/webhooks/${made.webhook.id}` }, body: text };
+    return {
+      status,
+      headers: { ...headers, location: `${basePath}/webhooks/${made.webhook.id}` },
+      body: text,
+    };
   });
 }
 
@@ -112,7 +111,11 @@ export async function postTest(exchange: Exchange): Promise<Answer> {
     values();
     const id = idOf(exchange, 'webhook_id');
     const delivery = yield* testWebhook(ctx, { storeId: caller.store.id, id });
-    return { status: 202, headers: jsonHeaders, body: JSON.stringify({ delivery: deliveryRecordOf(delivery) }) };
+    return {
+      status: 202,
+      headers: jsonHeaders,
+      body: JSON.stringify({ delivery: deliveryRecordOf(delivery) }),
+    };
   });
 }
 

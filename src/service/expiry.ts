@@ -36,7 +36,11 @@ export function* tellExpired(ctx: Context, store: Store, limit: number): Script<
 export function* tellExpiringSoon(ctx: Context, store: Store, limit: number): Script<boolean> {
   if (store.expiringSoonDays === 0) return false;
   const today = dayOf(ctx.clock.now(), store.timeZone);
-  const cards = yield* listExpiring(store.id, { today, until: addDays(today, store.expiringSoonDays), limit });
+  const cards = yield* listExpiring(store.id, {
+    today,
+    until: addDays(today, store.expiringSoonDays),
+    limit,
+  });
   yield* together(
     ...cards.map(function* (card) {
       if (yield* noteExpiringTold(card)) yield* announce(ctx, cardExpiry('gift_card.expiring_soon', card));

@@ -53,7 +53,13 @@ function* addStore(
 export type StoreChanges = Partial<
   Pick<
     Store,
-    'name' | 'timeZone' | 'issueLimit' | 'requireSignature' | 'customerSearch' | 'undoWindowMinutes' | 'expiringSoonDays'
+    | 'name'
+    | 'timeZone'
+    | 'issueLimit'
+    | 'requireSignature'
+    | 'customerSearch'
+    | 'undoWindowMinutes'
+    | 'expiringSoonDays'
   >
 > & { readonly proxySecret?: Secret | null };
 

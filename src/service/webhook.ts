@@ -183,7 +183,10 @@ export function* rotateWebhookSecret(
 }
 
 /** Sends a test to a webhook. @throws Fault `not-found`, `webhook-paused`. */
-export function* testWebhook(ctx: Context, { storeId, id }: Omit<WebhookCommand, 'versions'>): Script<Delivery> {
+export function* testWebhook(
+  ctx: Context,
+  { storeId, id }: Omit<WebhookCommand, 'versions'>,
+): Script<Delivery> {
   const { webhook } = yield* requireWebhook({ storeId, id, versions: null });
   if (webhook.paused) throw new Fault('webhook-paused');
   yield* announce(ctx, webhookEvent('webhook.test', webhook));

@@ -9,7 +9,17 @@ import type { EventType, WrittenEvent } from '../domain/event.ts';
 import type { AttemptResult } from '../domain/webhook.ts';
 import type { DeliveryKey, WebhookKey } from './webhook-delivery.ts';
 import { toWebhook, type WebhookKept, type WebhookPlace, type WebhookRow } from './webhook.ts';
-import { all, first, forUpdateSkipLocked, run, sql, toNumber, toNumberOrNull, type Script, type Statement } from './sql.ts';
+import {
+  all,
+  first,
+  forUpdateSkipLocked,
+  run,
+  sql,
+  toNumber,
+  toNumberOrNull,
+  type Script,
+  type Statement,
+} from './sql.ts';
 
 /** An active webhook for which something is due, with its store's domain. */
 export type DueWebhook = WebhookKept & { readonly store: string };
@@ -134,7 +144,10 @@ export function* settleDelivery(claimed: ClaimedDelivery, settled: SettledAttemp
 }
 
 /** Gives back a delivery that was claimed and not attempted. */
-export function* releaseDelivery({ storeId, webhookId, eventId, lease }: ClaimedDelivery, now: number): Script<void> {
+export function* releaseDelivery(
+  { storeId, webhookId, eventId, lease }: ClaimedDelivery,
+  now: number,
+): Script<void> {
   yield* run(sql`
     update webhook_deliveries set lease = null, next_at = ${now}
     where store_id = ${storeId} and webhook_id = ${webhookId} and event_id = ${eventId} and lease = ${lease}`);

@@ -29,11 +29,7 @@ export class Fragment {
 }
 
 export type FragmentName =
-  | 'for update'
-  | 'for update skip locked'
-  | 'commit order'
-  | 'last committed first'
-  | 'committed for good';
+  'for update' | 'for update skip locked' | 'commit order' | 'last committed first' | 'committed for good';
 
 /** Behind a select: its rows stay as they are until the transaction ends. Who wants them, too, waits. */
 export const forUpdate = new Fragment('for update');

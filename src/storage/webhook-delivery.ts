@@ -98,7 +98,11 @@ export function* findNewestDelivery(
 type AttemptRow = ResultColumns & { readonly attempted_at: bigint; readonly duration_ms: bigint };
 
 /** The attempts at a delivery before the last one, oldest first. */
-export function* listEarlierAttempts({ storeId, webhookId, eventId }: DeliveryKey): Script<readonly Attempt[]> {
+export function* listEarlierAttempts({
+  storeId,
+  webhookId,
+  eventId,
+}: DeliveryKey): Script<readonly Attempt[]> {
   const rows = yield* all(sql<AttemptRow>`
     select * from webhook_attempts
     where store_id = ${storeId} and webhook_id = ${webhookId} and event_id = ${eventId}

@@ -65,7 +65,11 @@ export function sealWebhookSecret({ keys, chance }: Context, key: WebhookKey, se
   );
 }
 
-export function openWebhookSecret({ keys }: Pick<Context, 'keys'>, key: WebhookKey, sealed: Uint8Array): Secret {
+export function openWebhookSecret(
+  { keys }: Pick<Context, 'keys'>,
+  key: WebhookKey,
+  sealed: Uint8Array,
+): Secret {
   return new Secret(Buffer.from(keys.open('webhook-secret', sealed, boundTo(key))).toString());
 }
 

@@ -103,7 +103,10 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
       const id = String(delivery.eventId);
       const posted = await outbound.post({
         url,
-        headers: { 'content-type': 'application/json', ...signatureHeaders({ id, attemptedAt: at, body }, secrets) },
+        headers: {
+          'content-type': 'application/json',
+          ...signatureHeaders({ id, attemptedAt: at, body }, secrets),
+        },
         body,
         signal,
       });
@@ -118,7 +121,8 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
           : { kind: 'failed', reason: posted.reason, detail: posted.detail };
       return {
         result: { at, durationMs: posted.durationMs, result, status, nextAt },
-        isHealthy: isDelivered || (posted.kind === 'answered' && posted.status < 500 && posted.status !== 429),
+        isHealthy:
+          isDelivered || (posted.kind === 'answered' && posted.status < 500 && posted.status !== 429),
       };
     },
 
@@ -220,7 +224,9 @@ function* settleAll(
     const key = attempts[0]?.job.delivery;
     if (!key) continue;
     const failed = attempts.filter(({ result }) => result.status !== 'delivered');
-    const isGone = failed.some(({ result: { result } }) => result.kind === 'answered' && result.status === gone);
+    const isGone = failed.some(
+      ({ result: { result } }) => result.kind === 'answered' && result.status === gone,
+    );
     const first = failed[0]?.result;
     if (failed.length < attempts.length) yield* noteRecovery(key, now);
     else if (first) yield* noteFailure(key, { at: first.at, failure: failureOf(first.result) });
