@@ -26,9 +26,9 @@ import {
   findWebhook,
   insertWebhook,
   listWebhooks,
-  lockEventsOf,
   replaceWebhook,
   sealWebhookSecret,
+  takeTurn,
   type WebhookKept,
 } from '../storage/webhook.ts';
 import type { Page, PageRequest } from './history.ts';
@@ -56,9 +56,9 @@ export function* createWebhook(
   },
 ): Script<WebhookWithSecret> {
   const { storeId, url, patterns, secret } = given;
-  yield* lockEventsOf(storeId);
-  if ((yield* listWebhooks(storeId)).length >= webhooksMax) throw new Fault('too-many-webhooks');
   const now = ctx.clock.now();
+  yield* takeTurn(storeId, now);
+  if ((yield* listWebhooks(storeId)).length >= webhooksMax) throw new Fault('too-many-webhooks');
   const webhook: Webhook = {
     storeId,
     id: ctx.chance.id(),
@@ -115,7 +115,6 @@ export function* changeWebhook(
   ctx: Context,
   command: WebhookCommand & { readonly changes: WebhookChanges },
 ): Script<Webhook> {
-  yield* lockEventsOf(command.storeId);
   const kept = yield* requireWebhook(command);
   const { webhook } = kept;
   const { url = webhook.url, patterns = webhook.patterns, paused } = command.changes;

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { Secret } from '../domain/secret.ts';
 import type { PauseReason, Webhook } from '../domain/webhook.ts';
 import { sealNonceLength } from '../keys.ts';
-import { all, first, forUpdate, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import { all, first, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 export type WebhookRow = {
   readonly store_id: bigint;
@@ -77,14 +77,12 @@ function spaced(patterns: readonly string[]): string {
   return ` ${patterns.join(' ')} `;
 }
 
-/**
- * Waits until every transaction that has written an event of the store is over, and keeps others from starting: what
- * is committed after this script is booked by what it has changed of the store's webhooks.
- */
-export function* lockEventsOf(storeId: number): Script<void> {
-  yield* all(sql`select id from stores where id = ${storeId} ${forUpdate}`);
+/** Makes one transaction at a time add to a store's webhooks. Others that use the store do not wait for it. */
+export function* takeTurn(storeId: number, now: number): Script<void> {
+  yield* run(sql`update stores set updated_at = ${now} where id = ${storeId}`);
 }
 
+/** From its commit on, every event that is committed is booked for it if it asks for it. */
 export function* insertWebhook({ webhook, sealedSecret }: WebhookKept): Script<void> {
   yield* run(sql`
     insert into webhooks (store_id, id, version, url, patterns, secret, status, paused_at, pause_reason,

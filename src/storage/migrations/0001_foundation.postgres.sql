@@ -302,10 +302,13 @@ execute function refuse('transfers are append-only');
 create trigger events_are_not_updated before update on events
 for each row execute function refuse('events are append-only');
 
--- Who makes a webhook locks the store's row first, on which every event has a share: so none is booked by what
--- was there before, and told to nobody after.
+-- Every transaction that writes an event shares a lock of its store; a webhook that begins to want events takes it
+-- alone. So what is committed after the webhook is booked for it: an event that saw the store without the webhook is
+-- committed before. (A lock on the store's row would do, too, but whoever wants that alone may wait for ever, because
+-- those who share it do not wait in turn.)
 create function book_deliveries() returns trigger language plpgsql as $$
 begin
+  perform pg_advisory_xact_lock_shared(new.store_id);
   insert into webhook_deliveries (store_id, webhook_id, event_id, status, created_at, next_at)
   select w.store_id, w.id, new.id, 'queued', new.created_at, new.created_at
   from webhooks w
@@ -318,6 +321,17 @@ begin
 end $$;
 create trigger events_are_booked after insert on events
 for each row execute function book_deliveries();
+
+create function wait_for_events() returns trigger language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(new.store_id);
+  return new;
+end $$;
+create trigger webhooks_wait_for_events before insert on webhooks
+for each row execute function wait_for_events();
+create trigger webhooks_wait_for_events_again before update on webhooks
+for each row when (new.status = 'active' and (old.status <> new.status or old.patterns <> new.patterns))
+execute function wait_for_events();
 
 create trigger codes_are_not_deleted before delete on gift_card_codes
 for each row execute function refuse('a used code stays used');
