@@ -146,7 +146,7 @@ test('what is wrong with a webhook is told field by field, and nothing is made',
     { url: 5, events: ['gift_card.gone'], more: 1 },
     {
       url: ['must be a string'],
-      events: ['has "gift_card.gone", which is no event type'],
+      events: ['must list event types: "gift_card.gone" is none'],
       more: ['is not a known parameter'],
     },
   );
