@@ -40,7 +40,7 @@ function tell({ id, type, sequence, data }: Event): void {
   seen.add(id);
   const { gift_card: card, transaction, hold } = data;
   if (!card) {
-    console.log(`${type}`);
+    console.log(type);
     return;
   }
   const isNews = sequence >= (latest.get(card.id) ?? 0);

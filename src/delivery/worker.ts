@@ -20,7 +20,7 @@ export type Claimed<Job> = {
   readonly isCareful: boolean;
 };
 
-export type Sent<Result> = {
+type Sent<Result> = {
   readonly result: Result;
   /** Whether the receiver is in good health, whatever it thought of this job. */
   readonly isHealthy: boolean;

@@ -3,7 +3,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export type Got = {
+type Got = {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly event: {
