@@ -1,5 +1,6 @@
 /** The service: the only wiring, in plain calls. */
 
+import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { startBackground } from './background.ts';
 import { systemClock, type Clock } from './clock-and-chance.ts';
@@ -14,6 +15,7 @@ import { createLog, type Log } from './log.ts';
 import { ensureDemonstrationStore } from './service/store.ts';
 import { beat } from './storage/heartbeat.ts';
 import { pending } from './storage/migrate.ts';
+import { findReplication } from './storage/replication.ts';
 import { hasRealStores } from './storage/store.ts';
 import { hasRealTokens } from './storage/token.ts';
 
@@ -58,6 +60,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     },
   });
   try {
+    await refuseLoss(config, database, logger);
     const developmentMode = await chooseMode(config, database);
     const uses = tokenUses();
     const allowLoopback = mayDevelop(config);
@@ -148,6 +151,40 @@ async function chooseMode(config: Config, { ctx, storage }: Database): Promise<b
   return true;
 }
 
+/**
+ * Refuses a server that would lose what the service has acknowledged, and warns of one that may.
+ * @throws StartError that says what to do.
+ */
+async function refuseLoss(config: Config, { storage }: Database, logger: Log['logger']): Promise<void> {
+  if (config.database.kind !== 'server') return;
+  const { isDurable, hasWholePages, standbys, isSynchronous } = await storage.read(findReplication);
+  if (standbys > 0 && !isSynchronous) {
+    const risk =
+      'the standby is asynchronous: when it takes the place of its primary, acknowledged changes are lost';
+    if (!config.asynchronousStandbyAllowed) {
+      throw new StartError(
+        `${risk}. Set synchronous_standby_names on the primary to its name (application_name in its ` +
+          'primary_conninfo) and reload, or accept the loss with ASYNCHRONOUS_STANDBY=allow.',
+      );
+    }
+    logger.warn(risk);
+  }
+  if (!isDurable && config.isProduction) {
+    throw new StartError(
+      'the server runs with fsync=off: when its machine fails, acknowledged changes are lost and its data is ' +
+        'damaged. Set fsync=on and restart it.',
+    );
+  }
+  if (!isDurable) logger.warn('the server runs with fsync=off: it loses data when its machine fails');
+  if (!hasWholePages) {
+    logger.warn(
+      'the server runs with full_page_writes=off: unless its file system writes whole pages, its data is damaged when its machine fails',
+    );
+  }
+  if (config.database.urls.length > 1 && standbys === 0)
+    logger.warn('DATABASE_URL names several hosts, but no standby follows the primary now');
+}
+
 /** Whether the database takes writes and its schema is current. Asked often, it looks once a second. */
 function readiness(
   config: Config,
@@ -164,15 +201,21 @@ function readiness(
     }
   };
   let lookedAt = Number.NEGATIVE_INFINITY;
+  let isLooking = false;
   let last = Promise.resolve(false);
   return async () => {
     if (!mayServe()) return false;
     const now = performance.now();
-    if (now - lookedAt >= config.limits.readinessPeriodMs) {
+    if (!isLooking && now - lookedAt >= config.limits.readinessPeriodMs) {
       lookedAt = now;
-      last = look();
+      isLooking = true;
+      last = look().finally(() => {
+        isLooking = false;
+      });
     }
-    return last;
+    // Who asks does not wait as long as a database that hangs may take.
+    const late = wait(Math.max(1, lookedAt + config.limits.readinessWaitMaxMs - now), false, { ref: false });
+    return Promise.race([last, late]);
   };
 }
 
