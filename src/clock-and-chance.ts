@@ -27,6 +27,11 @@ const idsPerMs = 4_096;
 /** Ids of one burst lie this far apart at most, so that their distance does not count the rows between them. */
 const idStepMax = 32;
 
+/** Ids drawn at an instant or later are no smaller than this. */
+export function idsAt(instant: number): number {
+  return (instant - idEpoch) * idsPerMs;
+}
+
 /** Chance from the system's cryptographic source, with ids that follow the given clock. */
 export function systemChance(clock: Clock): Chance {
   let lastId = 0;

@@ -47,3 +47,8 @@ export function isTimeZone(name: string): boolean {
     return false;
   }
 }
+
+/** The day so many days later. */
+export function addDays(day: string, days: number): string {
+  return Temporal.PlainDate.from(day).add({ days }).toString();
+}

@@ -209,7 +209,7 @@ type Values<P> = { readonly [K in RequiredNames<P> & keyof P]: ValueOf<P[K]> } &
  * Reads a body's parameters by their declarations. What is refused is told by `values`, which a
  * script calls: so the refusal is the outcome that an idempotency key keeps.
  */
-function readBody<P extends Declared>(
+export function readBody<P extends Declared>(
   exchange: Exchange,
   wrapper: Wrapper,
   declared: P,

@@ -6,6 +6,7 @@ import { refused } from '../domain/parsed.ts';
 import { claimableFields } from '../domain/record.ts';
 import type { Wrapper } from './body.ts';
 import * as texts from './openapi-texts.ts';
+import { eventDescriptions } from './openapi-webhooks.ts';
 import * as parameters from './parameters.ts';
 import type { Parameter } from './parameters.ts';
 import type { OperationId } from './routes.ts';
@@ -25,10 +26,12 @@ export type Description = {
     readonly isRequired: boolean;
   };
   readonly success: {
-    readonly status: 200 | 201;
+    readonly status: 200 | 201 | 202;
+    /** JSON unless told. */
+    readonly type?: string;
     readonly description: string;
     readonly schema: object;
-    readonly example: object;
+    readonly example: object | string;
     readonly headers: readonly string[];
     /** Whether `If-None-Match` may answer 304. */
     readonly isConditional?: boolean;
@@ -104,6 +107,13 @@ export const bodySchemas = {
   CreateHold: bodySchema({ ...spending, expires_in: parameters.expiresIn }),
   Capture: bodySchema({ amount: parameters.optionalAmount, note: parameters.note }),
   Reverse: bodySchema({ amount: parameters.optionalAmount, note: parameters.note }),
+  CreateWebhook: bodySchema({ url: parameters.webhookUrl, events: parameters.webhookEvents }),
+  UpdateWebhook: bodySchema({
+    url: parameters.newWebhookUrl,
+    events: parameters.newWebhookEvents,
+    paused: parameters.paused,
+  }),
+  Redeliver: bodySchema({ webhook_id: parameters.webhookId }),
   Nothing: bodySchema({}, 'Nothing is to be said; the body may be left out.'),
 } as const;
 
@@ -498,6 +508,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
       key: 'return-55',
     }),
   },
+  ...eventDescriptions,
 };
 
 /** What the documentation says of an operation. */

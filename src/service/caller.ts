@@ -8,7 +8,7 @@ import {
   type StoreRecord,
 } from '../storage/store.ts';
 import { constant, together, type Script } from '../storage/sql.ts';
-import { findActiveToken, noteTokenUse, type FoundToken } from '../storage/token.ts';
+import { findActiveToken, isTokenActive, noteTokenUse, type FoundToken } from '../storage/token.ts';
 import { tokenHash, type PresentedToken } from './token.ts';
 
 /** What a request brings along to say who it is. */
@@ -38,6 +38,18 @@ export function* identify({ token, shop }: Presented): Script<Identity> {
 export function* findOpenDemonstrationStore(): Script<Store | undefined> {
   const [hasOthers, record] = yield* together(hasRealStores(), findDemonstrationStore());
   return hasOthers ? undefined : record?.store;
+}
+
+/** Whether who was let in before would still be: by a token, or without one in development mode. */
+export function* isStillAllowed({
+  storeId,
+  tokenId,
+}: {
+  readonly storeId: number;
+  readonly tokenId: number | null;
+}): Script<boolean> {
+  if (tokenId === null) return (yield* findOpenDemonstrationStore())?.id === storeId;
+  return yield* isTokenActive(storeId, tokenId);
 }
 
 export type TokenUse = { readonly storeId: number; readonly id: number; readonly usedAt: number };

@@ -28,6 +28,8 @@ export type NewStore = {
   readonly requireSignature: boolean;
   readonly customerSearch: boolean;
   readonly undoWindowMinutes: number;
+  /** 0 unless told. */
+  readonly expiringSoonDays?: number;
 };
 
 /** @throws Fault `invalid-parameter` if there is a store of this domain. */
@@ -44,7 +46,7 @@ function recordOf(
   { proxySecret, ...given }: NewStore,
   { demonstration }: { readonly demonstration: boolean },
 ): StoreRecord {
-  const store: Store = { ...given, id: ctx.chance.id(), demonstration };
+  const store: Store = { expiringSoonDays: 0, ...given, id: ctx.chance.id(), demonstration };
   return { store, sealedSecret: proxySecret && sealProxySecret(ctx, store.id, proxySecret) };
 }
 
@@ -52,7 +54,13 @@ function recordOf(
 export type StoreChanges = Partial<
   Pick<
     Store,
-    'name' | 'timeZone' | 'issueLimit' | 'requireSignature' | 'customerSearch' | 'undoWindowMinutes'
+    | 'name'
+    | 'timeZone'
+    | 'issueLimit'
+    | 'requireSignature'
+    | 'customerSearch'
+    | 'undoWindowMinutes'
+    | 'expiringSoonDays'
   >
 > & { readonly proxySecret?: Secret | null };
 

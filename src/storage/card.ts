@@ -5,7 +5,7 @@ import { currencyOf } from '../domain/currency.ts';
 import type { EmailAddress } from '../domain/email.ts';
 import { all, first, forUpdate, Rerun, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
-type CardRow = {
+export type CardRow = {
   readonly store_id: bigint;
   readonly id: bigint;
   readonly version: bigint;
@@ -29,7 +29,7 @@ type CardRow = {
   readonly api_client_id: bigint | null;
 };
 
-function toCard(row: CardRow): Card {
+export function toCard(row: CardRow): Card {
   const currency = currencyOf(row.currency);
   return {
     storeId: toNumber(row.store_id),

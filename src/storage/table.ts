@@ -16,6 +16,8 @@ export type Table = {
   readonly key: readonly string[];
   /** The others. */
   readonly columns: readonly string[];
+  /** Those that an engine has for itself: they are not moved, and not compared. */
+  readonly own?: readonly string[];
 };
 
 export type Row = Readonly<Record<string, SqlValue>>;
@@ -29,7 +31,7 @@ export const tables: readonly Table[] = [
     key: ['id'],
     columns: [
       'domain', 'name', 'currency', 'time_zone', 'issue_limit', 'proxy_secret', 'require_signature',
-      'customer_search', 'undo_window_minutes', 'demonstration', 'created_at', 'updated_at',
+      'customer_search', 'undo_window_minutes', 'expiring_soon_days', 'demonstration', 'created_at', 'updated_at',
     ],
   },
   {
@@ -44,7 +46,7 @@ export const tables: readonly Table[] = [
     columns: [
       'version', 'currency', 'initial_value', 'balance', 'held', 'last_characters', 'customer_id', 'recipient_id',
       'note', 'message', 'expires_on', 'disabled_at', 'created_at', 'line_item_id', 'order_id', 'user_id',
-      'api_client_id',
+      'api_client_id', 'expiry_told', 'expiring_told',
     ],
   },
   { name: 'gift_card_codes', key: ['store_id', 'lookup'], columns: ['digest', 'card_id'] },
@@ -68,6 +70,32 @@ export const tables: readonly Table[] = [
     name: 'events',
     key: ['store_id', 'id'],
     columns: ['type', 'subject_id', 'subject_version', 'created_at', 'data'],
+    // The order of commits on this server: copies are committed in the order of their keys.
+    own: ['transaction_id'],
+  },
+  {
+    // Behind the events, which are booked for the webhooks that are there when they are written.
+    name: 'webhooks',
+    key: ['store_id', 'id'],
+    columns: [
+      'version', 'url', 'patterns', 'secret', 'previous_secret', 'previous_secret_until', 'status', 'paused_at',
+      'pause_reason', 'failing_since', 'failure', 'created_at', 'updated_at',
+    ],
+  },
+  {
+    name: 'webhook_deliveries',
+    key: ['store_id', 'webhook_id', 'event_id'],
+    columns: [
+      'status', 'created_at', 'attempts', 'attempts_before', 'first_at', 'last_at', 'next_at', 'lease',
+      'answer_status', 'answer_body', 'failure_reason', 'failure', 'duration_ms',
+    ],
+  },
+  {
+    name: 'webhook_attempts',
+    key: ['store_id', 'webhook_id', 'event_id', 'attempt'],
+    columns: [
+      'attempted_at', 'duration_ms', 'answer_status', 'answer_body', 'failure_reason', 'failure',
+    ],
   },
   {
     name: 'idempotency_records',
@@ -157,7 +185,10 @@ export function* readPage(table: Table, after: Key | undefined): Script<Page> {
   const { firstPage, nextPage } = textsOf(table);
   const rows = yield* all(new Statement<Row>(after ? nextPage : firstPage, after ?? []));
   const [sample] = rows;
-  if (sample) assert.deepEqual(Object.keys(sample).toSorted(), columnsOf(table).toSorted(), table.name);
+  if (sample) {
+    const found = Object.keys(sample).filter((column) => !table.own?.includes(column));
+    assert.deepEqual(found.toSorted(), columnsOf(table).toSorted(), table.name);
+  }
   const last = rows.length === pageRows ? rows.at(-1) : undefined;
   return { rows, next: last && valuesOf(last, table.key) };
 }

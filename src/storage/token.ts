@@ -50,7 +50,8 @@ export function* findActiveToken(storeId: number, hash: Uint8Array): Script<Foun
   const row = yield* first(sql<Row>`
     select t.store_id, t.id as token_id, t.api_client_id, t.name as token_name, t.scopes, t.created_at,
       t.last_used_at, t.revoked_at, s.id, s.domain, s.name, s.currency, s.time_zone, s.issue_limit,
-      s.proxy_secret, s.require_signature, s.customer_search, s.undo_window_minutes, s.demonstration
+      s.proxy_secret, s.require_signature, s.customer_search, s.undo_window_minutes, s.expiring_soon_days,
+      s.demonstration
     from access_tokens t join stores s on s.id = t.store_id
     where t.store_id = ${storeId} and t.hash = ${hash} and t.revoked_at is null`);
   return (
@@ -79,6 +80,13 @@ export function* insertToken(token: Token, hash: Uint8Array): Script<void> {
     insert into access_tokens (store_id, id, api_client_id, name, hash, scopes, created_at)
     values (${token.storeId}, ${token.id}, ${token.apiClientId}, ${token.name}, ${hash},
       ${token.scopes.join(' ')}, ${token.createdAt})`);
+}
+
+/** Whether a token was not revoked. */
+export function* isTokenActive(storeId: number, id: number): Script<boolean> {
+  const row = yield* first(sql<{ id: bigint }>`
+    select id from access_tokens where store_id = ${storeId} and id = ${id} and revoked_at is null`);
+  return row !== undefined;
 }
 
 /** Revokes a token, and answers it; undefined if there is none that still works. */

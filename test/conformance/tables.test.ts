@@ -92,7 +92,8 @@ for (const [engine, schemaOf] of [['SQLite', sqliteSchema], ['PostgreSQL', postg
       const own = byTable.get(table.name) ?? [];
       const key = own.filter(({ place }) => place > 0).toSorted((one, other) => one.place - other.place);
       assert.deepEqual(key.map(({ column }) => column), table.key, table.name);
-      assert.deepEqual(own.map(({ column }) => column).toSorted(), columnsOf(table).toSorted(), table.name);
+      const moved = own.map(({ column }) => column).filter((column) => !table.own?.includes(column));
+      assert.deepEqual(moved.toSorted(), columnsOf(table).toSorted(), table.name);
     }
     assert.ok(references.length > 5);
     const order = tables.map(({ name }) => name);
@@ -226,7 +227,7 @@ for (const [name, factory] of factories) {
 
 const storeRow: Row = {
   domain: 'a.example', name: 'A', currency: 'EUR', time_zone: 'UTC', issue_limit: null, proxy_secret: null,
-  require_signature: 0n, customer_search: 0n, undo_window_minutes: 0n, demonstration: 0n, created_at: 1n, updated_at: 1n,
+  require_signature: 0n, customer_search: 0n, undo_window_minutes: 0n, expiring_soon_days: 0n, demonstration: 0n, created_at: 1n, updated_at: 1n,
 }; // prettier-ignore
 
 async function insertRecords(storage: Storage, rows: readonly Row[]): Promise<void> {

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { cardCreated, cardEnabled, cardMoved, cardUpdated, customerCreated } from '../../src/domain/event.ts';
+import {
+  cardCreated,
+  cardEnabled,
+  cardMoved,
+  cardUpdated,
+  customerCreated,
+  eventJson,
+} from '../../src/domain/event.ts';
 import { holdRecordOf, recordOf, transactionOf } from '../../src/domain/record.ts';
 import { amount, cardWith, holdWith, transferWith } from './samples.ts';
 
@@ -70,6 +77,37 @@ test('a created customer is told with its address, as a subject without versions
     subjectVersion: 0,
     data: { customer: { id: 51, email: 'Ada@Example.com' } },
   });
+});
+
+test('an event is told with its head, what has changed, and its data as it was written', () => {
+  const written = {
+    id: 7,
+    sequence: 4,
+    createdAt: Date.UTC(2026, 0, 2, 3, 4, 5),
+    data: JSON.stringify({ gift_card }),
+  };
+  const head = { id: 7, store: 'flowers.example', created_at: '2026-01-02T03:04:05Z', sequence: 4 };
+  for (const [type, changed] of [
+    ['gift_card.created', []],
+    ['gift_card.redeemed', ['balance']],
+    ['gift_card.expired', []],
+  ] as const) {
+    assert.deepEqual(JSON.parse(eventJson({ ...written, type }, 'flowers.example')), {
+      ...head,
+      type,
+      data: { changed, gift_card },
+    });
+  }
+  const [updated] = cardUpdated(card, { note: 'x' });
+  const data = JSON.stringify(updated?.data);
+  assert.deepEqual(
+    JSON.parse(eventJson({ ...written, type: 'gift_card.updated', data }, 'flowers.example')),
+    {
+      ...head,
+      type: 'gift_card.updated',
+      data: { gift_card, changed: ['note'] },
+    },
+  );
 });
 
 test('no event about a card carries a code, and each is JSON', () => {

@@ -1,0 +1,111 @@
+/**
+ * The service is killed while it delivers. Every event of every change that was acknowledged is delivered, retrying or
+ * dead for every webhook; none is lost, and those that can be delivered are in the end.
+ */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { until } from '../harness/delivering.ts';
+import { seeded } from '../harness/seeded.ts';
+import type { EngineDatabase } from '../harness/engine-database.ts';
+import { command, databaseToServe, openShop, serve } from '../harness/served.ts';
+import { receiveWebhooks } from '../harness/webhook-receiver.ts';
+
+const rounds = Number(process.env['CRASH_ROUNDS'] ?? 8);
+const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
+const connections = 16;
+const domain = 'flowers.example';
+
+/** Issues cards until the service is gone; answers those that were acknowledged. */
+async function issueUntilKilled(url: string, token: string): Promise<number[]> {
+  const ids: number[] = [];
+  for (;;) {
+    try {
+      const response = await fetch(`${url}/gift_card`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: '{"initial_value": 5}',
+      });
+      if (response.status !== 201) return ids;
+      ids.push(((await response.json()) as { readonly gift_card: { readonly id: number } }).gift_card.id);
+    } catch {
+      return ids;
+    }
+  }
+}
+
+test(`killed ${rounds} times while it delivers, the service loses no event`, async (t) => {
+  t.diagnostic(`seed ${seed} (CRASH_SEED)`);
+  const random = seeded(seed);
+  await using database = await databaseToServe();
+  const { environment } = database;
+  const token = await openShop(environment, domain);
+  await using receiver = await receiveWebhooks();
+  await using failing = await receiveWebhooks();
+  failing.answer = { status: 503 };
+  for (const { url } of [receiver, failing]) {
+    const made = await command(
+      environment,
+      'webhook',
+      'create',
+      '--store',
+      domain,
+      '--url',
+      url,
+      '--events',
+      '*',
+    );
+    assert.equal(made.code, 0, made.errors);
+  }
+  const acknowledged: number[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    await using service = await serve(environment);
+    const working = Promise.all(
+      Array.from({ length: connections }, () => issueUntilKilled(service.url, token)),
+    );
+    await wait(random.between(50, 900));
+    service.kill('SIGKILL');
+    acknowledged.push(...(await working).flat());
+    await service.ended();
+    await assertAllAreThere(database, acknowledged);
+  }
+
+  await using service = await serve(environment);
+  // What the last process had is handed on when its claim has run out.
+  const open = `select count(*) as count from webhook_deliveries d join webhooks w on w.id = d.webhook_id
+    where w.url = ? and d.status <> 'delivered'`;
+  await until(async () => Number((await database.query(open, receiver.url))[0]?.['count']) === 0, 60_000);
+  service.kill('SIGTERM');
+  assert.equal((await service.ended()).code, 0);
+  const counts = await assertAllAreThere(database, acknowledged);
+  const told = new Set(receiver.got.map(({ event }) => event.data.gift_card?.id));
+  assert.ok(acknowledged.every((id) => told.has(id)));
+  const once = new Set(receiver.got.map(({ event }) => event.id)).size;
+  t.diagnostic(
+    `${acknowledged.length} cards acknowledged, ${once} events delivered, ${receiver.got.length - once} of them twice; ${counts}`,
+  );
+});
+
+/** Asserts that every event is booked for both webhooks, and those of all acknowledged cards are among them. */
+async function assertAllAreThere(database: EngineDatabase, acknowledged: readonly number[]): Promise<string> {
+  // In one statement: a server may still be committing what it was sent before the process died.
+  const rows = await database.query(
+    `select webhook_id, status, count(*) as count,
+       (select count(*) from events where type = 'gift_card.created') as events
+     from webhook_deliveries group by webhook_id, status`,
+  );
+  const byWebhook = Map.groupBy(rows, (row) => row['webhook_id']);
+  for (const group of byWebhook.values()) {
+    const booked = group.reduce((sum, row) => sum + Number(row['count']), 0);
+    assert.equal(booked, Number(group[0]?.['events']));
+  }
+  assert.equal(byWebhook.size, acknowledged.length > 0 ? 2 : byWebhook.size);
+  const events = await database.query(`select subject_id from events where type = 'gift_card.created'`);
+  const subjects = new Set(events.map((row) => Number(row['subject_id'])));
+  assert.deepEqual(
+    acknowledged.filter((id) => !subjects.has(id)),
+    [],
+  );
+  return rows.map((row) => `${String(row['count'])} ${String(row['status'])}`).join(', ');
+}
