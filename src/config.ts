@@ -4,7 +4,12 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseSenderAddress } from './domain/email.ts';
 import { Secret } from './domain/secret.ts';
+import { isLoopback } from './loopback.ts';
+import { parseSmtpUrl } from './smtp-url.ts';
+
+export { isLoopback };
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -49,7 +54,18 @@ export function shownLocation(location: DatabaseLocation): string {
   return location.kind === 'file' ? location.file : location.shown;
 }
 
+/** The mail server that mails are handed to. */
+export type MailConfig = {
+  readonly url: Secret;
+  /** The sender of the envelope, and of stores that have no address of their own. */
+  readonly from: string;
+};
+
 export type Config = DatabaseConfig & {
+  /** Null: no mail is sent. */
+  readonly mail: MailConfig | null;
+  /** Absolute path of the folder in which development mode keeps mails. */
+  readonly mailFolder: string;
   readonly port: number;
   readonly host: string;
   /** Whether only programs on this machine can reach `host`. */
@@ -152,6 +168,10 @@ class Reader {
     return absent;
   }
 
+  isGiven(name: string): boolean {
+    return Boolean(this.#environment[name]);
+  }
+
   /** A secret from the variable, or from the file that `<name>_FILE` names. */
   readSecret(name: string, { lengthMin }: { readonly lengthMin: number }): Secret | null {
     const text = this.#textOf(name);
@@ -193,8 +213,11 @@ export function readConfig(environment: Environment = process.env): Config {
     'an address or host name, such as 127.0.0.1 or 0.0.0.0',
     (text) => (isIP(text) !== 0 || /^[a-z0-9.-]+$/i.test(text) ? text : undefined),
   );
+  const database = readDatabase(reader);
   return reader.finish({
-    ...readDatabase(reader),
+    ...database,
+    mail: readMail(reader),
+    mailFolder: join(folderOf(database.database), 'mails'),
     port: reader.read('PORT', 3000, 'a port from 0 (any free one) to 65535', parsePort),
     host,
     isLoopback: isLoopback(host),
@@ -244,7 +267,7 @@ function readDatabase(reader: Reader): DatabaseConfig {
     'the file of the embedded database, such as file:./data/largesse.db, or a server, such as postgres://user:password@host:5432/largesse',
     (text) => parseFileUrl(text) ?? parseServerUrl(text),
   );
-  const folder = database.kind === 'file' ? dirname(database.file) : resolve('data');
+  const folder = folderOf(database);
   return {
     database,
     keysFile: reader.read(
@@ -259,6 +282,36 @@ function readDatabase(reader: Reader): DatabaseConfig {
       ['allow', 'refuse'].includes(text) ? text === 'allow' : undefined,
     ),
   };
+}
+
+/** Where the service keeps what is no part of the database. */
+function folderOf(database: DatabaseLocation): string {
+  return database.kind === 'file' ? dirname(database.file) : resolve('data');
+}
+
+/** What the commands need that send mails. @throws ConfigError. */
+export function readMailConfig(environment: Environment = process.env): MailConfig | null {
+  const reader = new Reader(environment);
+  return reader.finish({ mail: readMail(reader) }).mail;
+}
+
+function readMail(reader: Reader): MailConfig | null {
+  const url = reader.readSecret('SMTP_URL', { lengthMin: 1 });
+  const from = reader.read<string | null>(
+    'MAIL_FROM',
+    null,
+    'the address that mails are sent from, such as gift-cards@flowers.example',
+    (text) => {
+      const address = parseSenderAddress(text);
+      return address.ok ? address.value : undefined;
+    },
+  );
+  if (!url) return null;
+  const server = parseSmtpUrl(url);
+  if (!server.ok) reader.problems.push(`SMTP_URL: ${server.refusal}`);
+  if (from === null && !reader.isGiven('MAIL_FROM'))
+    reader.problems.push('MAIL_FROM: is needed with SMTP_URL; takes the address that mails are sent from');
+  return from === null ? null : { url, from };
 }
 
 function parseFileUrl(text: string): DatabaseLocation | undefined {
@@ -326,10 +379,4 @@ function isNetwork(text: string): boolean {
   const version = isIP(address);
   if (version === 0 || rest.length > 0) return false;
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
-}
-
-/** Whether a host name or address can only be reached from this machine. */
-export function isLoopback(host: string): boolean {
-  const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
-  return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
 }

@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { MailKind } from './kinds.ts';
+import type { MailKind } from '../../domain/mail.ts';
 import { toEml, type Mail } from './message.ts';
 import { browserHtml } from './preview.ts';
 

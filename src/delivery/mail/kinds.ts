@@ -1,17 +1,7 @@
-/** The kinds of mail, and what each has to be told. Days are `YYYY-MM-DD`, links https. */
+/** What each kind of mail has to be told. Days are `YYYY-MM-DD`, links https. */
 
 import type { Money } from '../../domain/money.ts';
 import type { Secret } from '../../domain/secret.ts';
-
-export const mailKinds = [
-  'gift_card',
-  'receipt',
-  'expiry_reminder',
-  'balance_reminder',
-  'delivery_failed',
-] as const;
-
-export type MailKind = (typeof mailKinds)[number];
 
 /** To the recipient: the card itself. The only mail that has the code. */
 export type GiftCardDetails = {

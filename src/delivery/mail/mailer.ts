@@ -8,11 +8,11 @@ import assert from 'node:assert/strict';
 import type { Readable } from 'node:stream';
 import { rootCertificates } from 'node:tls';
 import { createTransport, type SMTPPoolOptions } from 'nodemailer';
+import { parseSenderAddress } from '../../domain/email.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { addressesOf, compositionOf, type Mail, type MailAddresses } from './message.ts';
 import { answerOf, outcomeOf, type Outcome } from './outcome.ts';
-import { parseSenderAddress } from './sender.ts';
-import { parseSmtpUrl, type SmtpServer } from './smtp-url.ts';
+import { parseSmtpUrl, type SmtpServer } from '../../smtp-url.ts';
 
 type MailerTimeouts = {
   /** For the lookup of the name, the connection, the greeting and TLS together. */

@@ -8,11 +8,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import MailComposer, { type MailComposerOptions } from 'nodemailer/lib/mail-composer';
-import { parseEmail } from '../../domain/email.ts';
+import { parseEmail, parseSenderAddress } from '../../domain/email.ts';
 import { accepted, refused, type Parsed } from '../../domain/parsed.ts';
 import { cleanLine } from './clean.ts';
 import type { RenderedMail } from './render.ts';
-import { parseSenderAddress } from './sender.ts';
 
 export type Mail = {
   /** `<…@domain>`, the same on every attempt: receivers fold what they get twice. */

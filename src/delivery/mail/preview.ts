@@ -1,9 +1,10 @@
 /** Mails with sample data, as files to look at. */
 
 import { currencyOf, type Currency } from '../../domain/currency.ts';
+import type { MailKind } from '../../domain/mail.ts';
 import type { Money } from '../../domain/money.ts';
 import { Secret } from '../../domain/secret.ts';
-import type { MailKind, MailRequest } from './kinds.ts';
+import type { MailRequest } from './kinds.ts';
 import { languageOf } from './language.ts';
 import { toEml } from './message.ts';
 import { renderMail, type RenderedMail } from './render.ts';

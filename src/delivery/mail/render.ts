@@ -1,10 +1,11 @@
 /** Rendering: from what a mail is about to its subject and its two parts. Pure: the same in, the same out. */
 
 import assert from 'node:assert/strict';
+import type { MailKind } from '../../domain/mail.ts';
 import { cleanLine, cleanText } from './clean.ts';
 import { defaultColour, edgeOf, foregroundOn, parseColour } from './colour.ts';
 import { formatAmount, formatDay } from './format.ts';
-import type { MailKind, MailRequest } from './kinds.ts';
+import type { MailRequest } from './kinds.ts';
 import { languageOf, type Language } from './language.ts';
 import { phraseOf, plainOf, valueOf } from './phrase.ts';
 import { qrImage, type QrImage } from './qr.ts';

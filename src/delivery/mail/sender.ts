@@ -5,7 +5,6 @@
  * where a mail could not carry it.
  */
 
-import { parseEmail } from '../../domain/email.ts';
 import { accepted, refused, type Parsed } from '../../domain/parsed.ts';
 import type { Colour } from './colour.ts';
 
@@ -44,16 +43,4 @@ function urlOf(value: unknown): URL | null {
   if (typeof value !== 'string' || value.length > urlLengthMax) return null;
   const url = URL.parse(value);
   return url?.username === '' && url.password === '' ? url : null;
-}
-
-/**
- * Reads an address that a store sends from or takes replies at. Its local part has to be ASCII: only the
- * recipient's own address may ask for SMTPUTF8, or mails to everybody else would need it too.
- */
-export function parseSenderAddress(value: unknown): Parsed<string> {
-  const parsed = parseEmail(value);
-  if (!parsed.ok) return parsed;
-  const { address } = parsed.value;
-  if (/[^\x20-\x7e].*@/.test(address)) return refused('must have only ASCII characters before the @');
-  return accepted(address);
 }

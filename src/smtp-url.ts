@@ -8,9 +8,9 @@
  * library's own reading of it would let it switch off verification or send everything through a proxy.
  */
 
-import { isLoopback } from '../../config.ts';
-import { accepted, refused, type Parsed } from '../../domain/parsed.ts';
-import { Secret } from '../../domain/secret.ts';
+import { isLoopback } from './loopback.ts';
+import { accepted, refused, type Parsed } from './domain/parsed.ts';
+import { Secret } from './domain/secret.ts';
 
 export type SmtpServer = {
   readonly host: string;
