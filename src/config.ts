@@ -119,6 +119,7 @@ export const limits = Object.freeze({
   /** One page of cards is verified in the background every so often. */
   auditPeriodMs: 5_000,
   readinessPeriodMs: 1_000,
+  reminderPeriodMs: 5 * 60_000,
 });
 
 export class ConfigError extends Error {

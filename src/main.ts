@@ -4,9 +4,14 @@ import type { FastifyInstance } from 'fastify';
 import { startBackground } from './background.ts';
 import { systemClock, type Clock } from './clock-and-chance.ts';
 import { shownLocation, type Config } from './config.ts';
+import { mailFolder } from './delivery/mail/folder.ts';
+import { mailQueue, mailWorkerLimits } from './delivery/mail/queue.ts';
+import { folderTransport, smtpTransport, type MailTransport } from './delivery/mail/transport.ts';
+import { startWorker, type Worker } from './delivery/worker.ts';
 import { migrationsOf, openDatabase, type Database } from './database.ts';
-import { createMetrics } from './http/metrics.ts';
+import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
+import type { MailServices } from './http/mails.ts';
 import { tokenUses } from './http/token-uses.ts';
 import { isExposed } from './key-file.ts';
 import { createLog, type Log } from './log.ts';
@@ -38,13 +43,17 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
   const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
   let isClosing = false;
   let hasFailed = false;
+  let mails: Mails | undefined;
 
   const metrics = createMetrics({ queueDepth: () => database.storage.queueDepth });
   const database = await openDatabase(config, {
     prepare: true,
     clock,
     observer: {
-      committed: (group) => metrics.committed(group),
+      committed(group) {
+        metrics.committed(group);
+        mails?.wake();
+      },
       failed(cause) {
         hasFailed = true;
         logger.fatal({ err: cause }, 'the database can no longer be trusted; the service ends');
@@ -55,6 +64,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
   try {
     const developmentMode = await chooseMode(config, database);
     const uses = tokenUses();
+    const way = wayOfMails(config, developmentMode);
     const app = createServer({
       config,
       ctx: database.ctx,
@@ -65,10 +75,19 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       developmentMode,
       isClosing: () => isClosing,
       isReady: readiness(config, database, () => !isClosing && !hasFailed),
+      mail: way,
     });
     await app.listen({ host: config.host, port: config.port });
     const url = urlOf(app, config);
-    const background = startBackground({ database, limits: config.limits, metrics, tokenUses: uses, logger });
+    mails = startMails(way.transport, { database, metrics, logger });
+    const background = startBackground({
+      database,
+      limits: config.limits,
+      metrics,
+      tokenUses: uses,
+      canSend: way.canSend,
+      logger,
+    });
     announce(config, { url, developmentMode, logger });
 
     return {
@@ -84,6 +103,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         clearTimeout(late);
         clearInterval(idle);
         await background.stop();
+        await mails?.stop();
         await database[Symbol.asyncDispose]();
         logger.info('stopped');
         log.flush();
@@ -114,6 +134,47 @@ async function chooseMode(config: Config, { ctx, storage }: Database): Promise<b
   if (!mayDevelop || hasStores) return false;
   await storage.write(() => ensureDemonstrationStore(ctx));
   return true;
+}
+
+/**
+ * How mails are sent: to a mail server, or into a folder in development mode. There only those of the demonstration
+ * store: the mails of a store that is made meanwhile are for people, and for nobody else to read.
+ */
+function wayOfMails(
+  config: Config,
+  developmentMode: boolean,
+): MailServices & { readonly transport: MailTransport | null } {
+  if (config.mail)
+    return { way: 'smtp', canSend: () => true, kept: null, transport: smtpTransport(config.mail) };
+  if (!developmentMode) return { way: 'none', canSend: () => false, kept: null, transport: null };
+  const kept = mailFolder(config.mailFolder);
+  const canSend: MailServices['canSend'] = ({ demonstration }) => demonstration;
+  return { way: 'folder', canSend, kept, transport: folderTransport(kept) };
+}
+
+type Mails = Pick<Worker, 'wake' | 'stop'>;
+
+/** Sends what waits to be mailed. Without a way to send it, it waits for a process that has one. */
+function startMails(
+  transport: MailTransport | null,
+  { database, metrics, logger }: { database: Database; metrics: Metrics; logger: Log['logger'] },
+): Mails | undefined {
+  if (!transport) return undefined;
+  const observer = {
+    attempted: metrics.mailAttempted,
+    takenOver: metrics.mailTakenOver,
+    operatorNeeded: (answer: string) =>
+      logger.error({ answer }, 'the mail server refuses this service: see SMTP_URL and MAIL_FROM'),
+  };
+  const queue = mailQueue({ ...database, transport, observer });
+  const worker = startWorker(queue, logger, mailWorkerLimits(transport));
+  return {
+    wake: () => worker.wake(),
+    async stop() {
+      await worker.stop();
+      await transport[Symbol.asyncDispose]();
+    },
+  };
 }
 
 /** Whether the database takes writes and its schema is current. Asked often, it looks once a second. */
@@ -163,6 +224,7 @@ function announce(
       url: `${url}${config.basePath}`,
       docs: `${url}${config.basePath}/docs`,
       database: shownLocation(config.database),
+      ...(developmentMode && !config.mail && { mails: `${url}${config.basePath}/dev/mails` }),
     },
     'largesse serves',
   );

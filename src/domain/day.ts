@@ -47,3 +47,13 @@ export function isTimeZone(name: string): boolean {
     return false;
   }
 }
+
+/** The day so many days after (negative: before) another. */
+export function addDays(day: string, days: number): string {
+  return Temporal.PlainDate.from(day).add({ days }).toString();
+}
+
+/** The instant at which a day begins in a time zone. */
+export function startOfDay(day: string, timeZone: string): number {
+  return Temporal.PlainDate.from(day).toZonedDateTime(timeZone).epochMilliseconds;
+}

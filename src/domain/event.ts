@@ -6,6 +6,7 @@
  */
 
 import type { Card, CardChanges, Customer } from './card.ts';
+import type { MailDeliveryRecord } from './mail.ts';
 import { recordOf, type HoldRecord, type TransactionRecord } from './record.ts';
 
 export type EventType =
@@ -17,6 +18,9 @@ export type EventType =
   | 'gift_card.reversed'
   | 'gift_card.held'
   | 'gift_card.hold_released'
+  | 'gift_card.code_rotated'
+  | 'gift_card.retired_code_used'
+  | 'gift_card.delivery_failed'
   | 'customer.created';
 
 export type Event = {
@@ -60,6 +64,24 @@ export function cardMoved(
 /** A disabling was withdrawn within the store's window. */
 export function cardEnabled(card: Card): Event {
   return cardEvent('gift_card.updated', card, { gift_card: recordOf(card), changed: ['disabled_at'] });
+}
+
+/** The card has another code; neither is told. */
+export function codeRotated(card: Card): Event {
+  return cardEvent('gift_card.code_rotated', card, {
+    gift_card: recordOf(card),
+    changed: ['last_characters'],
+  });
+}
+
+/** Somebody presented a code that the card had before. Nothing of the card has changed. */
+export function retiredCodeUsed(card: Card): Event {
+  return cardEvent('gift_card.retired_code_used', card, { gift_card: recordOf(card), changed: [] });
+}
+
+/** A mail about the card will not arrive. */
+export function deliveryFailed(card: Card, delivery: MailDeliveryRecord): Event {
+  return cardEvent('gift_card.delivery_failed', card, { gift_card: recordOf(card), changed: [], delivery });
 }
 
 export function customerCreated(storeId: number, customer: Customer): Event {

@@ -38,6 +38,8 @@ export type FaultCode =
   | 'not-reversible'
   | 'reversal-exceeds-transaction'
   | 'undo-window-closed'
+  | 'no-address'
+  | 'no-mail'
   | 'idempotency-key-in-use'
   | 'idempotency-key-reused'
   // The service cannot.

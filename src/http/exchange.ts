@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import type { QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, type FaultCode, type Refusals } from '../domain/fault.ts';
 import { InexactNumber } from '../domain/money.ts';
+import type { Store } from '../domain/store.ts';
 import { fingerprintsOf, once, type Answer, type KeyUse, type Outcome } from '../service/idempotency.ts';
 import type { Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -22,6 +23,8 @@ export type Exchange = {
   readonly query: readonly QueryParameter[];
   readonly basePath: string;
   readonly lookupMisses: LookupMisses;
+  /** Whether the service can send the store's mails. */
+  readonly canSend: (store: Store) => boolean;
   /** Whether the answer is wanted without its effect. */
   readonly isDryRun: boolean;
   /** @throws Fault `unsupported-media-type` or `invalid-body`. */

@@ -47,10 +47,10 @@ export async function listHolds(exchange: Exchange): Promise<Answer> {
   return listed(exchange, page, { holds: page.items.map((hold) => holdRecordOf(hold, now)) });
 }
 
-const jsonHeaders = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
+export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 /** @throws Fault `invalid-query`. */
-function pageRequestOf({ query }: Exchange): PageRequest {
+export function pageRequestOf({ query }: Exchange): PageRequest {
   const given = new Map(query);
   const limit = readInteger(given, 'limit', limitMax) ?? limitDefault;
   const before = readInteger(given, 'before', Number.MAX_SAFE_INTEGER);
@@ -70,7 +70,7 @@ function readInteger(given: ReadonlyMap<string, string>, name: string, max: numb
 }
 
 /** A page, with RFC 8288 links to its neighbours: `next` is older, `previous` newer. */
-function listed(
+export function listed(
   { request, query }: Exchange,
   { items, hasOlder, hasNewer }: Page<{ readonly id: number }>,
   body: object,

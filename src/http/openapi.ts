@@ -62,6 +62,7 @@ export function openApiDocument(basePath: string): OpenApiDocument {
         SpendableGiftCard: schemas.spendableGiftCardSchema,
         Transaction: schemas.transactionSchema,
         Hold: schemas.holdSchema,
+        Delivery: schemas.deliverySchema,
         ...bodySchemas,
         Problem: schemas.problemSchema,
       },

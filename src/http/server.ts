@@ -18,6 +18,7 @@ import { authenticate, type Caller } from './auth.ts';
 import type { RawBody } from './body.ts';
 import { answerClientError } from './client-error.ts';
 import { exchangeOf, type KeysInFlight } from './exchange.ts';
+import type { MailServices } from './mails.ts';
 import type { Metrics } from './metrics.ts';
 import { addPages } from './pages.ts';
 import { problemBody, problemHeaders, problems, sendProblem } from './problem.ts';
@@ -38,6 +39,7 @@ export type Services = {
   /** Whether the service is being stopped. */
   readonly isClosing: () => boolean;
   readonly isReady: () => Promise<boolean>;
+  readonly mail: MailServices;
 };
 
 export function createServer(services: Services): FastifyInstance {
@@ -200,6 +202,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
           query,
           basePath,
           lookupMisses: config.lookupMisses,
+          canSend: services.mail.canSend,
           isDryRun: request.isDryRun,
           keysInFlight,
           keysInFlightMax: limits.idempotencyKeysInFlightMax,

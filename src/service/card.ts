@@ -14,12 +14,13 @@ import { isTrue, type ClaimableField } from '../domain/record.ts';
 import type { Secret } from '../domain/secret.ts';
 import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
 import { findCard, findCardsOfCustomer, insertCard, replaceCard } from '../storage/card.ts';
-import { findCardIdByCode, insertCode } from '../storage/code.ts';
+import { findCardIdByCode, findCode, insertCode } from '../storage/code.ts';
 import { findCustomer, findOrInsertCustomer } from '../storage/customer.ts';
 import { announce } from '../storage/event.ts';
 import { listOpenHolds } from '../storage/hold.ts';
 import { Rerun, type Script } from '../storage/sql.ts';
 import { recordFirstTransfer, recordTransfer } from '../storage/transfer.ts';
+import { bookCardMails, type CardMails } from './mail.ts';
 import { presentCard, releaseHold, releaseRunOutHolds, requireCard, requireVersion, today } from './money.ts';
 
 export type IssueCommand = {
@@ -35,11 +36,13 @@ export type IssueCommand = {
   readonly message: string | null;
   /** The code that the store chose; null: a random one. */
   readonly code: Secret | null;
+  /** The mails that go with it; absent: none. */
+  readonly mails?: CardMails;
 };
 
 /**
  * Issues a card: its customers, if they are new, the card, its code, and the first transfer.
- * @throws Fault `invalid-parameter` if the store has used the chosen code before.
+ * @throws Fault `invalid-parameter` if the store has used the chosen code before, or schedules a mail and sends none.
  */
 export function* issue(
   ctx: Context,
@@ -89,6 +92,7 @@ export function* issue(
     createdAt: now,
   });
   yield* announce(ctx, cardCreated(card));
+  if (command.mails) yield* bookCardMails(ctx, { card, code, mails: command.mails });
   return { card, code };
 }
 
@@ -255,13 +259,27 @@ export type LookupCommand = {
   readonly usableOnly: boolean;
 };
 
-/** The card that has this code, as it stands now, or undefined. It does the same work for an unknown code. */
-export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand): Script<Card | undefined> {
-  const cardId = yield* findCardIdByCode(ctx, store.id, code);
-  const card = yield* findCard(store.id, cardId ?? 0);
-  if (!card) return undefined;
-  if (usableOnly && (isDisabled(card) || isExpired(card, today(ctx, store)))) return undefined;
-  return yield* presentCard(ctx, card);
+export type Found =
+  | {
+      readonly kind: 'found';
+      readonly card: Card;
+      /** What the code is found by: a movement may demand that the card still has it. */
+      readonly codeLookup: bigint;
+    }
+  /** No card has this code; `hadBy` is the one that had it before it got another, if there is one. */
+  | { readonly kind: 'missed'; readonly hadBy: number | null };
+
+/**
+ * The card that has this code, as it stands now. It does the same work for an unknown code as for one that a card
+ * had before.
+ */
+export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand): Script<Found> {
+  const used = yield* findCode(ctx, store.id, code);
+  const card = yield* findCard(store.id, used?.isCurrent ? used.cardId : 0);
+  if (!card || !used) return { kind: 'missed', hadBy: used?.cardId ?? null };
+  if (usableOnly && (isDisabled(card) || isExpired(card, today(ctx, store))))
+    return { kind: 'missed', hadBy: null };
+  return { kind: 'found', card: yield* presentCard(ctx, card), codeLookup: used.lookup };
 }
 
 function* refuseUpdate(ctx: Context, card: Card, command: UpdateCommand): Script<void> {
@@ -269,8 +287,9 @@ function* refuseUpdate(ctx: Context, card: Card, command: UpdateCommand): Script
   for (const [field, claim] of claims) {
     if (!isTrue(claim, field, card)) refusals.add(field, cannotBeChanged);
   }
-  if (claimedCode && (yield* findCardIdByCode(ctx, card.storeId, claimedCode)) !== card.id) {
-    refusals.add('code', cannotBeChanged);
+  if (claimedCode) {
+    const used = yield* findCode(ctx, card.storeId, claimedCode);
+    if (used?.cardId !== card.id || !used.isCurrent) refusals.add('code', cannotBeChanged);
   }
   // A balance that is there already may be named, even if the limit was lowered since.
   const { balance } = effectiveChanges(card, command.changes);

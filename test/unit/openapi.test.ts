@@ -401,6 +401,32 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     answer: moved,
     headers: ['ETag'],
   },
+  listGiftCardDeliveries: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, ...page],
+    answer: { deliveries: 'Delivery' },
+    headers: ['Link'],
+  },
+  notifyGiftCardHolder: {
+    scopes: [write],
+    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'no-address', 'no-mail'],
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
+    answer: { delivery: 'Delivery', ...retrieved },
+    headers: ['ETag'],
+  },
+  rotateGiftCardCode: {
+    scopes: [write],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired'],
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
+    answer: issued,
+    headers: ['ETag'],
+  },
 };
 
 /** Whether a request may carry a key and be rehearsed. */
