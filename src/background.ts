@@ -1,4 +1,4 @@
-/** What the service does by itself, a little at a time: erase what has run out, release expired holds, verify the ledger, note token uses. */
+/** What the service does by itself, a little at a time: erase what has run out, release expired holds, tell of expiries, verify the ledger, note token uses. */
 
 import type { FastifyBaseLogger } from 'fastify';
 import type { Limits } from './config.ts';
@@ -7,12 +7,14 @@ import type { Metrics } from './http/metrics.ts';
 import type { TokenUses } from './http/token-uses.ts';
 import { noteTokenUses } from './service/caller.ts';
 import type { Store } from './domain/store.ts';
+import { hasExpiryToTell, tellExpired, tellExpiringSoon } from './service/expiry.ts';
 import { expireHolds } from './service/hold.ts';
 import { bookReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
-import { eraseOutdated } from './service/upkeep.ts';
+import { eraseDeliveriesOf, eraseOutdated } from './service/upkeep.ts';
 import { verifyPage } from './service/verify.ts';
 import { listRemindingStores } from './storage/mail.ts';
 import { listStores } from './storage/store.ts';
+import { listWebhookPlaces, type WebhookPlace } from './storage/webhook.ts';
 
 export type Background = {
   /** Ends it, after a last note of the token uses. */
@@ -37,6 +39,21 @@ export function startBackground(given: {
   };
   const erase = async (): Promise<void> => {
     while (await storage.write(() => eraseOutdated(ctx, limits.upkeepRowsMax)));
+    for (let place: WebhookPlace | undefined = { storeId: 0, id: 0 }; place;) {
+      const after: WebhookPlace = place;
+      const webhooks = await storage.read(() => listWebhookPlaces(after, limits.upkeepRowsMax));
+      for (const webhook of webhooks)
+        while (await storage.write(() => eraseDeliveriesOf(ctx, webhook, limits.upkeepRowsMax)));
+      place = webhooks.at(-1);
+    }
+  };
+  const tellExpiries = async (): Promise<void> => {
+    for (const { store } of await storage.read(listStores)) {
+      // Most of the time there is nothing, and then nothing is to be written.
+      if (!(await storage.read(() => hasExpiryToTell(ctx, store)))) continue;
+      while (await storage.write(() => tellExpired(ctx, store, limits.upkeepRowsMax)));
+      while (await storage.write(() => tellExpiringSoon(ctx, store, limits.upkeepRowsMax)));
+    }
   };
   const expire = async (): Promise<void> => {
     while (await storage.write(() => expireHolds(ctx, limits.upkeepRowsMax)));
@@ -48,6 +65,7 @@ export function startBackground(given: {
     repeat(noteUses, limits.tokenUsesPeriodMs, logger),
     repeat(erase, limits.upkeepPeriodMs, logger),
     repeat(expire, limits.holdExpiryPeriodMs, logger),
+    repeat(tellExpiries, limits.expiryPeriodMs, logger),
     repeat(audit, limits.auditPeriodMs, logger),
     repeat(remind, limits.reminderPeriodMs, logger),
   ];

@@ -27,15 +27,9 @@ const idsPerMs = 4_096;
 /** Ids of one burst lie this far apart at most, so that their distance does not count the rows between them. */
 const idStepMax = 32;
 
-/** A burst may have drawn its ids ahead of the clock, and clocks differ. */
-const idSlackMs = 60 * 60 * 1_000;
-
-/** The ids between which those lie that were drawn between two instants, beside others. */
-export function idsBetween(from: number, to: number): { readonly from: number; readonly to: number } {
-  return {
-    from: Math.max(0, (from - idSlackMs - idEpoch) * idsPerMs),
-    to: Math.max(0, (to + idSlackMs - idEpoch) * idsPerMs),
-  };
+/** Ids drawn at an instant or later are no smaller than this. */
+export function idsAt(instant: number): number {
+  return (instant - idEpoch) * idsPerMs;
 }
 
 /** Chance from the system's cryptographic source, with ids that follow the given clock. */

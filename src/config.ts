@@ -113,6 +113,9 @@ export const limits = Object.freeze({
   idempotencyKeysInFlightMax: 8_192,
   searchMissesMax: 10,
   holdExpiryPeriodMs: 10_000,
+  /** How often cards are looked for whose expiry is to be told. */
+  expiryPeriodMs: 60_000,
+  eventStreamsMax: 64,
   tokenUsesPeriodMs: 60_000,
   upkeepPeriodMs: 60_000,
   upkeepRowsMax: 500,
@@ -208,12 +211,7 @@ class Reader {
  */
 export function readConfig(environment: Environment = process.env): Config {
   const reader = new Reader(environment);
-  const host = reader.read(
-    'HOST',
-    '127.0.0.1',
-    'an address or host name, such as 127.0.0.1 or 0.0.0.0',
-    (text) => (isIP(text) !== 0 || /^[a-z0-9.-]+$/i.test(text) ? text : undefined),
-  );
+  const { host, isProduction } = readPlace(reader, environment);
   const database = readDatabase(reader);
   return reader.finish({
     ...database,
@@ -222,7 +220,7 @@ export function readConfig(environment: Environment = process.env): Config {
     port: reader.read('PORT', 3000, 'a port from 0 (any free one) to 65535', parsePort),
     host,
     isLoopback: isLoopback(host),
-    isProduction: environment['NODE_ENV'] === 'production',
+    isProduction,
     basePath: reader.read(
       'BASE_PATH',
       '',
@@ -255,10 +253,32 @@ export function readConfig(environment: Environment = process.env): Config {
   });
 }
 
+/**
+ * Whether this is development: nobody has said that it is serious, and only programs on this machine are served. Then
+ * webhooks may lead to this machine.
+ */
+export function isDevelopment(environment: Environment = process.env): boolean {
+  const { host, isProduction } = readPlace(new Reader(environment), environment);
+  return isLoopback(host) && !isProduction;
+}
+
 /** What the commands need that only work on the database. @throws ConfigError. */
 export function readDatabaseConfig(environment: Environment = process.env): DatabaseConfig {
   const reader = new Reader(environment);
   return reader.finish(readDatabase(reader));
+}
+
+function readPlace(
+  reader: Reader,
+  environment: Environment,
+): { readonly host: string; readonly isProduction: boolean } {
+  const host = reader.read(
+    'HOST',
+    '127.0.0.1',
+    'an address or host name, such as 127.0.0.1 or 0.0.0.0',
+    (text) => (isIP(text) !== 0 || /^[a-z0-9.-]+$/i.test(text) ? text : undefined),
+  );
+  return { host, isProduction: environment['NODE_ENV'] === 'production' };
 }
 
 function readDatabase(reader: Reader): DatabaseConfig {

@@ -9,6 +9,7 @@ import { mailQueue, mailWorkerLimits } from './delivery/mail/queue.ts';
 import { folderTransport, smtpTransport, type MailTransport } from './delivery/mail/transport.ts';
 import { startWorker, type Worker } from './delivery/worker.ts';
 import { migrationsOf, openDatabase, type Database } from './database.ts';
+import { endpointsOf, startDeliveries } from './delivery/deliveries.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
 import type { MailServices } from './http/mails.ts';
@@ -43,7 +44,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
   const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
   let isClosing = false;
   let hasFailed = false;
-  let mails: Mails | undefined;
+  const commitListeners = new Set<() => void>();
 
   const metrics = createMetrics({ queueDepth: () => database.storage.queueDepth });
   const database = await openDatabase(config, {
@@ -52,7 +53,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     observer: {
       committed(group) {
         metrics.committed(group);
-        mails?.wake();
+        for (const listener of commitListeners) listener();
       },
       failed(cause) {
         hasFailed = true;
@@ -64,6 +65,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
   try {
     const developmentMode = await chooseMode(config, database);
     const uses = tokenUses();
+    const allowLoopback = mayDevelop(config);
     const way = wayOfMails(config, developmentMode);
     const app = createServer({
       config,
@@ -73,13 +75,17 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       tokenUses: uses,
       logger,
       developmentMode,
+      endpoints: endpointsOf(database.ctx, { allowLoopback }),
+      onCommit(listener) {
+        commitListeners.add(listener);
+        return () => void commitListeners.delete(listener);
+      },
       isClosing: () => isClosing,
       isReady: readiness(config, database, () => !isClosing && !hasFailed),
       mail: way,
     });
     await app.listen({ host: config.host, port: config.port });
     const url = urlOf(app, config);
-    mails = startMails(way.transport, { database, metrics, logger });
     const background = startBackground({
       database,
       limits: config.limits,
@@ -88,6 +94,24 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       canSend: way.canSend,
       logger,
     });
+    const mails = startMails(way.transport, { database, metrics, logger });
+    if (mails) commitListeners.add(() => mails.wake());
+    const deliveries = startDeliveries({
+      ...database,
+      outbound: { allowLoopback },
+      observer: {
+        attempted: (outcome, seconds) => metrics.deliveryAttempted(outcome, seconds),
+        paused({ storeId, id, url: endpoint, paused, failing }) {
+          metrics.webhookPaused();
+          logger.error(
+            { store_id: storeId, webhook: id, endpoint, reason: paused?.reason, failure: failing?.failure },
+            'a webhook is paused: nothing could be delivered to it',
+          );
+        },
+      },
+      logger,
+    });
+    commitListeners.add(() => deliveries.wake());
     announce(config, { url, developmentMode, logger });
 
     return {
@@ -98,12 +122,12 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         logger.info('stopping: requests in flight finish');
         // A connection that was busy when the server closed is idle once its answer is out.
         const idle = setInterval(() => app.server.closeIdleConnections(), 50);
+        const delivered = Promise.all([deliveries.stop(), mails?.stop()]);
         const late = setTimeout(() => app.server.closeAllConnections(), config.limits.stopTimeoutMs);
         await app.close();
         clearTimeout(late);
         clearInterval(idle);
-        await background.stop();
-        await mails?.stop();
+        await Promise.all([background.stop(), delivered]);
         await database[Symbol.asyncDispose]();
         logger.info('stopped');
         log.flush();
@@ -115,14 +139,18 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
   }
 }
 
+/** Whether only programs on this machine are served, by somebody who has not said that it is serious. */
+function mayDevelop({ isLoopback, isProduction }: Config): boolean {
+  return isLoopback && !isProduction;
+}
+
 /**
  * Whether requests without a credential are let in. The service does not start where nobody could
  * use it, or where anybody could.
  */
 async function chooseMode(config: Config, { ctx, storage }: Database): Promise<boolean> {
-  const mayDevelop = config.isLoopback && !config.isProduction;
   const hasStores = await storage.read(hasRealStores);
-  if (!mayDevelop && !(hasStores && (await storage.read(hasRealTokens)))) {
+  if (!mayDevelop(config) && !(hasStores && (await storage.read(hasRealTokens)))) {
     const why = config.isProduction ? 'NODE_ENV=production' : `HOST=${config.host}`;
     throw new StartError(
       `With ${why} the service needs a store and an access token. Make them first:\n` +
@@ -131,7 +159,7 @@ async function chooseMode(config: Config, { ctx, storage }: Database): Promise<b
     );
   }
   // Stores are never removed, so that a door that is closed now stays closed.
-  if (!mayDevelop || hasStores) return false;
+  if (!mayDevelop(config) || hasStores) return false;
   await storage.write(() => ensureDemonstrationStore(ctx));
   return true;
 }

@@ -6,6 +6,7 @@ import { addDatabaseCommands } from './database.ts';
 import { addServeCommand } from './serve.ts';
 import { addStoreCommands } from './store.ts';
 import { addTokenCommands } from './token.ts';
+import { addWebhookCommands } from './webhook.ts';
 import { version } from '../version.ts';
 
 const environment = `
@@ -33,6 +34,7 @@ export function program(): Command {
   addDatabaseCommands(root);
   addStoreCommands(root);
   addTokenCommands(root);
+  addWebhookCommands(root);
   addAppProxyCommand(root);
   return root;
 }

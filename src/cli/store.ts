@@ -22,6 +22,7 @@ type Options = {
   readonly requireSignature?: boolean;
   readonly customerSearch?: boolean;
   readonly undoWindow?: number;
+  readonly expiringSoon?: number;
   readonly json?: boolean;
 };
 
@@ -63,6 +64,12 @@ function readMinutes(text: string): number {
   return minutes;
 }
 
+function readDays(text: string): number {
+  const days = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(days <= 365)) throw new InvalidArgumentError('It takes 0 to 365 days.');
+  return days;
+}
+
 /** `none` takes the limit away. */
 function readLimit(text: string, currency: Currency): Money | null {
   if (text === 'none') return null;
@@ -90,6 +97,12 @@ function addSettings(command: Command): Command {
       new Option('--undo-window <minutes>', 'how long a disabling may be withdrawn, 0 to 60').argParser(
         readMinutes,
       ),
+    )
+    .addOption(
+      new Option(
+        '--expiring-soon <days>',
+        "how many days ahead a card's expiry is told as an event, 0 for never",
+      ).argParser(readDays),
     )
     .option('--json', 'print JSON');
 }
@@ -126,6 +139,7 @@ export function addStoreCommands(root: Command): void {
         requireSignature,
         customerSearch: options.customerSearch ?? false,
         undoWindowMinutes: options.undoWindow ?? 0,
+        expiringSoonDays: options.expiringSoon ?? 0,
       }),
     );
     show(await storage.read(() => requireStore(domain)), options);
@@ -142,6 +156,7 @@ export function addStoreCommands(root: Command): void {
     const { ctx, storage } = database;
     const { store: present } = await storage.read(() => requireStore(domain));
     const { name, timeZone, issueLimit, proxySecret, requireSignature, customerSearch, undoWindow } = options;
+    const { expiringSoon } = options;
     const changes: StoreChanges = {
       ...(name !== undefined && { name }),
       ...(timeZone !== undefined && { timeZone }),
@@ -151,6 +166,7 @@ export function addStoreCommands(root: Command): void {
       ...(requireSignature !== undefined && { requireSignature }),
       ...(customerSearch !== undefined && { customerSearch }),
       ...(undoWindow !== undefined && { undoWindowMinutes: undoWindow }),
+      ...(expiringSoon !== undefined && { expiringSoonDays: expiringSoon }),
     };
     show(await storage.write(() => changeStore(ctx, domain, changes)), options);
   });
@@ -193,6 +209,7 @@ function rowOf({ store, sealedSecret }: StoreRecord): Row {
     require_signature: store.requireSignature,
     customer_search: store.customerSearch,
     undo_window_minutes: store.undoWindowMinutes,
+    expiring_soon_days: store.expiringSoonDays,
     demonstration: store.demonstration,
   };
 }

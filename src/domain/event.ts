@@ -2,26 +2,43 @@
  * Events: what the rest of the store's systems may hear of.
  *
  * An event is written in the transaction of its cause and carries what it is about as it was then,
- * never a code. Its *subject* is the card or customer that it is about.
+ * never a code. Its *subject* is the card, customer or webhook that it is about.
+ *
+ * Its *sequence* is the version of the card that it left: of two events of one card, the one with the
+ * higher sequence is the later, however they arrive. Every change raises the version by one and is told,
+ * so a sequence that is missing is an event that was missed. Events of one change share theirs, and so
+ * do those that change nothing (an expiry): they carry the same record.
  */
 
 import type { Card, CardChanges, Customer } from './card.ts';
+import { formatInstant } from './day.ts';
 import type { MailDeliveryRecord } from './mail.ts';
 import { recordOf, type HoldRecord, type TransactionRecord } from './record.ts';
+import { webhookRecordOf, type Webhook } from './webhook.ts';
 
-export type EventType =
-  | 'gift_card.created'
-  | 'gift_card.updated'
-  | 'gift_card.disabled'
-  | 'gift_card.redeemed'
-  | 'gift_card.credited'
-  | 'gift_card.reversed'
-  | 'gift_card.held'
-  | 'gift_card.hold_released'
-  | 'gift_card.code_rotated'
-  | 'gift_card.retired_code_used'
-  | 'gift_card.delivery_failed'
-  | 'customer.created';
+export const eventTypes = [
+  'gift_card.created',
+  'gift_card.updated',
+  'gift_card.disabled',
+  'gift_card.redeemed',
+  'gift_card.credited',
+  'gift_card.reversed',
+  'gift_card.held',
+  'gift_card.hold_released',
+  'gift_card.expired',
+  'gift_card.expiring_soon',
+  'gift_card.code_rotated',
+  'gift_card.retired_code_used',
+  'gift_card.delivery_failed',
+  'customer.created',
+  // About a webhook itself: the store asked for a test, or nothing could be delivered to it for days.
+  'webhook.test',
+  'webhook.paused',
+] as const;
+
+export type EventType = (typeof eventTypes)[number];
+
+type CardEventType = Extract<EventType, `gift_card.${string}`>;
 
 export type Event = {
   readonly type: EventType;
@@ -34,7 +51,7 @@ export type Event = {
 };
 
 export function cardCreated(card: Card): Event {
-  return cardEvent('gift_card.created', card, { gift_card: recordOf(card) });
+  return cardEvent('gift_card.created', card, { gift_card: recordOf(card), changed: [] });
 }
 
 /** The events of an update: a disabling is told by a name of its own, beside whatever else changed. */
@@ -48,17 +65,29 @@ export function cardUpdated(card: Card, effective: CardChanges): readonly Event[
   ];
 }
 
-function cardEvent(type: EventType, card: Card, data: Event['data']): Event {
+function cardEvent(type: CardEventType, card: Card, data: Event['data']): Event {
   return { type, storeId: card.storeId, subjectId: card.id, subjectVersion: card.version, data };
 }
 
+const movesOfBalance: ReadonlySet<CardEventType> = new Set([
+  'gift_card.redeemed',
+  'gift_card.credited',
+  'gift_card.reversed',
+]);
+
 /** What happened to a card's money beyond an update, with what explains it. */
 export function cardMoved(
-  type: Exclude<EventType, 'customer.created'>,
+  type: CardEventType,
   card: Card,
   cause: { readonly transaction?: TransactionRecord; readonly hold?: HoldRecord },
 ): Event {
-  return cardEvent(type, card, { gift_card: recordOf(card), ...cause });
+  const changed = movesOfBalance.has(type) ? ['balance'] : [];
+  return cardEvent(type, card, { gift_card: recordOf(card), changed, ...cause });
+}
+
+/** A card's last good day has passed, or is near. Nothing of the card has changed. */
+export function cardExpiry(type: 'gift_card.expired' | 'gift_card.expiring_soon', card: Card): Event {
+  return cardEvent(type, card, { gift_card: recordOf(card), changed: [] });
 }
 
 /** A disabling was withdrawn within the store's window. */
@@ -86,4 +115,36 @@ export function deliveryFailed(card: Card, delivery: MailDeliveryRecord): Event 
 
 export function customerCreated(storeId: number, customer: Customer): Event {
   return { type: 'customer.created', storeId, subjectId: customer.id, subjectVersion: 0, data: { customer } };
+}
+
+/** What happened to a webhook. It has no sequence. */
+export function webhookEvent(type: 'webhook.test' | 'webhook.paused', webhook: Webhook): Event {
+  return {
+    type,
+    storeId: webhook.storeId,
+    subjectId: webhook.id,
+    subjectVersion: 0,
+    data: { webhook: webhookRecordOf(webhook) },
+  };
+}
+
+/** An event as it was written. */
+export type WrittenEvent = {
+  readonly id: number;
+  readonly type: EventType;
+  readonly sequence: number;
+  /** Instant in ms. */
+  readonly createdAt: number;
+  /** JSON. */
+  readonly data: string;
+};
+
+/**
+ * An event as the world reads it, JSON: what webhooks carry, byte for byte the same in every attempt.
+ * @param store the store's domain.
+ */
+export function eventJson({ id, type, sequence, createdAt, data }: WrittenEvent, store: string): string {
+  const head = JSON.stringify({ id, type, store, created_at: formatInstant(createdAt), sequence });
+  // The data was made by JSON.stringify when the event was written.
+  return `${head.slice(0, -1)},"data":${data}}`;
 }

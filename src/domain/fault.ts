@@ -40,6 +40,8 @@ export type FaultCode =
   | 'undo-window-closed'
   | 'no-address'
   | 'no-mail'
+  | 'webhook-paused'
+  | 'too-many-webhooks'
   | 'idempotency-key-in-use'
   | 'idempotency-key-reused'
   // The service cannot.

@@ -25,6 +25,8 @@ export type Store = {
   readonly customerSearch: boolean;
   /** Minutes within which a disabling may be withdrawn, 0 to 60; 0: never. */
   readonly undoWindowMinutes: number;
+  /** Days ahead that a card's expiry is told, 0 to 365; 0: it is not. */
+  readonly expiringSoonDays: number;
   readonly demonstration: boolean;
 };
 
@@ -47,7 +49,13 @@ export function parseDomain(value: string): Parsed<string> {
   return hostname.test(domain) ? accepted(domain) : refused('must be a host name such as flowers.example');
 }
 
-export const scopes = ['read_gift_cards', 'write_gift_cards', 'redeem_gift_cards'] as const;
+export const scopes = [
+  'read_gift_cards',
+  'write_gift_cards',
+  'redeem_gift_cards',
+  'read_events',
+  'manage_webhooks',
+] as const;
 
 /** What an access token may be used for. */
 export type Scope = (typeof scopes)[number];

@@ -1,9 +1,10 @@
-/** Entity tags: a gift card's version as HTTP's conditional requests (RFC 9110, 13) name it. */
+/** Entity tags: the version of a gift card or webhook as HTTP's conditional requests (RFC 9110, 13) name it. */
 
-import type { Card } from '../domain/card.ts';
+/** What has versions. */
+type Versioned = { readonly id: number; readonly version: number };
 
-/** The strong tag of a card's version. */
-export function etagOf({ id, version }: Card): string {
+/** The strong tag of a version. */
+export function etagOf({ id, version }: Versioned): string {
   return `"${id}-${version}"`;
 }
 
@@ -17,20 +18,20 @@ function listTags(header: string, { weak }: { readonly weak: boolean }): '*' | r
     .map(([, , tag]) => tag ?? '');
 }
 
-/** Whether `If-None-Match` says that the client has this card as it is. */
-export function isKnown(ifNoneMatch: string | undefined, card: Card): boolean {
+/** Whether `If-None-Match` says that the client has this as it is. */
+export function isKnown(ifNoneMatch: string | undefined, versioned: Versioned): boolean {
   if (ifNoneMatch === undefined) return false;
   const tags = listTags(ifNoneMatch, { weak: true });
-  return tags === '*' || tags.includes(etagOf(card).slice(1, -1));
+  return tags === '*' || tags.includes(etagOf(versioned).slice(1, -1));
 }
 
-/** The versions of a card that `If-Match` would change; null: any. A tag of another card is no version of it. */
-export function matchedVersions(ifMatch: string | undefined, cardId: number): readonly number[] | null {
+/** The versions that `If-Match` would change; null: any. A tag of another card is no version of this one. */
+export function matchedVersions(ifMatch: string | undefined, ofId: number): readonly number[] | null {
   if (ifMatch === undefined) return null;
   const tags = listTags(ifMatch, { weak: false });
   if (tags === '*') return null;
   return tags.flatMap((tag) => {
     const [, id, version] = /^([1-9]\d*)-([1-9]\d*)$/.exec(tag) ?? [];
-    return Number(id) === cardId ? [Number(version)] : [];
+    return Number(id) === ofId ? [Number(version)] : [];
   });
 }

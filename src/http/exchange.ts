@@ -1,5 +1,6 @@
 /** One request being answered: what a handler is given, and how it writes. */
 
+import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import type { LookupMisses } from '../config.ts';
 import type { Context } from '../context.ts';
@@ -10,8 +11,10 @@ import type { Store } from '../domain/store.ts';
 import { fingerprintsOf, once, type Answer, type KeyUse, type Outcome } from '../service/idempotency.ts';
 import type { Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { Endpoints } from '../service/webhook.ts';
 import type { Caller } from './auth.ts';
 import { noBody, parseBody, type Body, type RawBody, type Wrapper } from './body.ts';
+import type { EventStreams } from './event-stream.ts';
 import { problemBody, problemHeaders, problems } from './problem.ts';
 
 export type Exchange = {
@@ -25,6 +28,8 @@ export type Exchange = {
   readonly lookupMisses: LookupMisses;
   /** Whether the service can send the store's mails. */
   readonly canSend: (store: Store) => boolean;
+  readonly endpoints: Endpoints;
+  readonly streams: EventStreams;
   /** Whether the answer is wanted without its effect. */
   readonly isDryRun: boolean;
   /** @throws Fault `unsupported-media-type` or `invalid-body`. */
@@ -32,6 +37,9 @@ export type Exchange = {
   /** Runs the script that answers a write: once for an idempotency key, if the request has one. A dry run keeps nothing. */
   write(body: Body, script: () => Script<Answer>): Promise<Answer>;
 };
+
+/** An answer without an end of its own. */
+export type Streamed = Omit<Answer, 'body'> & { readonly stream: Readable };
 
 /** The keys that are being worked on in this process. */
 export type KeysInFlight = Set<string>;
@@ -131,13 +139,14 @@ function pathOf({ url }: FastifyRequest): string {
 
 /**
  * The parameters in an order and notation that do not depend on how they were sent, as JSON or as
- * a form. A nested value is refused anyway.
+ * a form. An object in a parameter is refused anyway.
  */
 function sortedParameters({ parameters }: Body): unknown {
   return [...parameters]
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
     .map(([name, value]) => {
       if (value instanceof InexactNumber) return [name, value.source];
+      if (Array.isArray(value)) return [name, JSON.stringify(value)];
       if (typeof value === 'object') return [name, value === null ? null : 'nested'];
       return [name, typeof value === 'string' ? value : JSON.stringify(value)];
     });

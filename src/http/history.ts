@@ -52,7 +52,7 @@ export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8', 
 /** @throws Fault `invalid-query`. */
 export function pageRequestOf({ query }: Exchange): PageRequest {
   const given = new Map(query);
-  const limit = readInteger(given, 'limit', limitMax) ?? limitDefault;
+  const limit = limitOf(given);
   const before = readInteger(given, 'before', Number.MAX_SAFE_INTEGER);
   const after = readInteger(given, 'after', Number.MAX_SAFE_INTEGER);
   if (before !== undefined && after !== undefined) {
@@ -61,7 +61,17 @@ export function pageRequestOf({ query }: Exchange): PageRequest {
   return { limit, before: before ?? null, after: after ?? null };
 }
 
-function readInteger(given: ReadonlyMap<string, string>, name: string, max: number): number | undefined {
+/** How many a page may hold. @throws Fault `invalid-query`. */
+export function limitOf(given: ReadonlyMap<string, string>): number {
+  return readInteger(given, 'limit', limitMax) ?? limitDefault;
+}
+
+/** @throws Fault `invalid-query`. */
+export function readInteger(
+  given: ReadonlyMap<string, string>,
+  name: string,
+  max: number,
+): number | undefined {
   const text = given.get(name);
   if (text === undefined) return undefined;
   const number = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;

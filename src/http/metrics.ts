@@ -19,6 +19,8 @@ export type Metrics = {
   /** An attempt to send a mail, by what came of it. */
   readonly mailAttempted: (outcome: string, seconds: number) => void;
   readonly mailTakenOver: () => void;
+  readonly deliveryAttempted: (outcome: 'delivered' | 'retrying' | 'dead', seconds: number) => void;
+  readonly webhookPaused: () => void;
 };
 
 export function createMetrics({ queueDepth }: { readonly queueDepth: () => number }): Metrics {
@@ -68,6 +70,18 @@ export function createMetrics({ queueDepth }: { readonly queueDepth: () => numbe
     help: 'Connections whose request could not be read as HTTP.',
     registers,
   });
+  const attempts = new Histogram({
+    name: 'largesse_webhook_attempt_duration_seconds',
+    help: 'Duration of attempts to deliver an event to a webhook, by what came of the delivery.',
+    labelNames: ['outcome'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const pauses = new Counter({
+    name: 'largesse_webhooks_paused_total',
+    help: 'Webhooks that were paused because nothing could be delivered to them for days, or they said that they are gone.',
+    registers,
+  });
 
   const mails = new Histogram({
     name: 'largesse_mail_attempt_duration_seconds',
@@ -104,5 +118,7 @@ export function createMetrics({ queueDepth }: { readonly queueDepth: () => numbe
     clientError: () => failures.inc(),
     mailAttempted: (outcome, seconds) => mails.observe({ outcome }, seconds),
     mailTakenOver: () => mailsTakenOver.inc(),
+    deliveryAttempted: (outcome, seconds) => attempts.observe({ outcome }, seconds),
+    webhookPaused: () => pauses.inc(),
   };
 }

@@ -6,6 +6,7 @@ import { refused } from '../domain/parsed.ts';
 import { claimableFields } from '../domain/record.ts';
 import type { Wrapper } from './body.ts';
 import * as texts from './openapi-texts.ts';
+import { eventDescriptions } from './openapi-webhooks.ts';
 import * as parameters from './parameters.ts';
 import type { Parameter } from './parameters.ts';
 import type { OperationId } from './routes.ts';
@@ -25,10 +26,12 @@ export type Description = {
     readonly isRequired: boolean;
   };
   readonly success: {
-    readonly status: 200 | 201;
+    readonly status: 200 | 201 | 202;
+    /** JSON unless told. */
+    readonly type?: string;
     readonly description: string;
     readonly schema: object;
-    readonly example: object;
+    readonly example: object | string;
     readonly headers: readonly string[];
     /** Whether `If-None-Match` may answer 304. */
     readonly isConditional?: boolean;
@@ -106,6 +109,13 @@ export const bodySchemas = {
   CreateHold: bodySchema({ ...spending, expires_in: parameters.expiresIn }),
   Capture: bodySchema({ amount: parameters.optionalAmount, note: parameters.note }),
   Reverse: bodySchema({ amount: parameters.optionalAmount, note: parameters.note }),
+  CreateWebhook: bodySchema({ url: parameters.webhookUrl, events: parameters.webhookEvents }),
+  UpdateWebhook: bodySchema({
+    url: parameters.newWebhookUrl,
+    events: parameters.newWebhookEvents,
+    paused: parameters.paused,
+  }),
+  Redeliver: bodySchema({ webhook_id: parameters.webhookId }),
   Nothing: bodySchema({}, 'Nothing is to be said; the body may be left out.'),
 } as const;
 
@@ -509,8 +519,8 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     success: {
       status: 200,
       description: 'A page of mails.',
-      schema: answerOf({ deliveries: { type: 'array', items: reference('Delivery') } }),
-      example: { deliveries: [examples.delivery] },
+      schema: answerOf({ deliveries: { type: 'array', items: reference('MailDelivery') } }),
+      example: { deliveries: [examples.mail] },
       headers: ['Link'],
     },
     faults: ['not-found'],
@@ -526,8 +536,8 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     success: {
       status: 201,
       description: 'The card has a new code, and its mail waits to be sent.',
-      schema: answerOf({ delivery: reference('Delivery'), ...card }),
-      example: { delivery: examples.delivery, gift_card: examples.card },
+      schema: answerOf({ delivery: reference('MailDelivery'), ...card }),
+      example: { delivery: examples.mail, gift_card: examples.card },
       headers: etag,
     },
     faults: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'no-address', 'no-mail'],
@@ -550,6 +560,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     faults: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired'],
     sample: texts.curl('POST', `/gift_card/${texts.ids.gift_card_id}/rotate_code`, { key: 'rotate-1' }),
   },
+  ...eventDescriptions,
 };
 
 /** What the documentation says of an operation. */

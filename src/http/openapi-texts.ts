@@ -37,6 +37,16 @@ export const tags = [
   { name: 'History', description: 'The ledger of a card.' },
   { name: 'Mails', description: 'What is mailed about a card, and what became of it.' },
   {
+    name: 'Events',
+    description:
+      'What happened in the store, for systems that ask. `sequence` is the version of the card that an event left: of two events of one card the one with the higher sequence is the later, and a number that is missing was missed. Events of one change share theirs; an event that changes nothing (an expiry) has that of the change before it; those without a card have 0. The record is as it was then, and never holds the code.',
+  },
+  {
+    name: 'Webhooks',
+    description:
+      'Addresses that are told what happened. Each event is posted at least once, so a receiver leaves out a `webhook-id` that it has seen, and answers with 2xx within 10 seconds. Order is not kept: `sequence` tells it. After a failure it is tried again for 72 hours, at growing intervals, or when `Retry-After` says; a webhook to which nothing could be delivered for that long is paused, and so is one that answers 410. Redirects are not followed. `webhook-id`, `webhook-timestamp` and `webhook-signature` sign the message by the Standard Webhooks scheme.',
+  },
+  {
     name: 'Service',
     description:
       'What the service tells of itself. These paths also work at the root of the service, outside the base path.',
@@ -72,37 +82,82 @@ export const ids: Readonly<Record<string, number>> & {
   readonly gift_card_id: number;
   readonly hold_id: number;
   readonly transaction_id: number;
+  readonly event_id: number;
+  readonly webhook_id: number;
 } = {
   gift_card_id: card.id,
   hold_id: 244212361001,
   transaction_id: 244212359903,
+  event_id: 244212359911,
+  webhook_id: 244212370001,
 };
 
 export const pathParameters: Readonly<Record<string, string>> = {
   gift_card_id: 'Identifier of the card. What is no integer is answered with 404.',
   hold_id: 'Identifier of the hold.',
   transaction_id: 'Identifier of the transaction.',
+  event_id: 'Identifier of the event.',
+  webhook_id: 'Identifier of the webhook.',
+};
+
+const transaction = {
+  id: ids.transaction_id,
+  gift_card_id: card.id,
+  kind: 'debit',
+  amount: '-10.00',
+  currency: 'USD',
+  balance_after: '15.00',
+  actor: 'api_client:7103421182',
+  reference: 'receipt-1017',
+  note: null,
+  order_id: null,
+  hold_id: null,
+  reverses: null,
+  created_at: '2026-08-15T12:40:00Z',
 };
 
 export const examples = {
   card,
+  transaction,
+  event: {
+    id: ids.event_id,
+    type: 'gift_card.redeemed',
+    store: 'flowers.example',
+    created_at: '2026-08-15T12:40:00Z',
+    sequence: 2,
+    data: { gift_card: card, changed: ['balance'], transaction },
+  },
+  webhook: {
+    id: ids.webhook_id,
+    url: 'https://shop.example.com/webhooks/gift-cards',
+    events: ['gift_card.*'],
+    status: 'active',
+    paused_at: null,
+    pause_reason: null,
+    failing_since: null,
+    failure: null,
+    previous_secret_until: null,
+    created_at: '2026-08-15T12:00:00Z',
+    updated_at: '2026-08-15T12:00:00Z',
+  },
+  signingSecret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDC2FVsBQIhrs=',
+  delivery: {
+    event_id: ids.event_id,
+    event_type: 'gift_card.redeemed',
+    webhook_id: ids.webhook_id,
+    status: 'retrying',
+    created_at: '2026-08-15T12:40:00Z',
+    attempts: 1,
+    next_attempt_at: '2026-08-15T12:40:04Z',
+    last_attempt: {
+      attempted_at: '2026-08-15T12:40:00Z',
+      duration_ms: 41,
+      answer: { status: 503, body: 'down for maintenance' },
+      failure: null,
+    },
+  },
   code: 'q2m8xk4w9c0d7f3k',
   spendable: { ...card, held: '0.00', available: '15.00' },
-  transaction: {
-    id: ids.transaction_id,
-    gift_card_id: card.id,
-    kind: 'debit',
-    amount: '-10.00',
-    currency: 'USD',
-    balance_after: '15.00',
-    actor: 'api_client:7103421182',
-    reference: 'receipt-1017',
-    note: null,
-    order_id: null,
-    hold_id: null,
-    reverses: null,
-    created_at: '2026-08-15T12:40:00Z',
-  },
   hold: {
     id: ids.hold_id,
     gift_card_id: card.id,
@@ -117,7 +172,7 @@ export const examples = {
     expires_at: '2026-08-15T12:55:00Z',
     closed_at: null,
   },
-  delivery: {
+  mail: {
     id: 244212362007,
     gift_card_id: card.id,
     kind: 'gift_card',
@@ -145,7 +200,7 @@ export const examples = {
 
 /** A curl command for a path below the base address. */
 export function curl(
-  method: 'GET' | 'POST' | 'PUT',
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
   { body, key }: { readonly body?: string; readonly key?: string } = {},
 ): string {
@@ -162,7 +217,7 @@ export const securitySchemes = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'An access token of the store: `Authorization: Bearer lgs_…`. Its scopes are `read_gift_cards`, `write_gift_cards`, and `redeem_gift_cards` for tills that may spend but not issue.',
+      'An access token of the store: `Authorization: Bearer lgs_…`. Its scopes are `read_gift_cards`, `write_gift_cards`, `redeem_gift_cards` for tills that may spend but not issue, `read_events`, and `manage_webhooks`.',
   },
   accessToken: {
     type: 'apiKey',
@@ -264,17 +319,30 @@ export const parameters = {
     description: 'Only what is newer than the one with this id.',
     schema: { type: 'integer', minimum: 1 },
   },
+  afterEvent: {
+    name: 'after',
+    in: 'query',
+    description: 'Only what was committed behind the event with this id.',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  lastEventId: {
+    name: 'Last-Event-ID',
+    in: 'header',
+    description: 'The last event that the client was told; it counts before `after`.',
+    schema: { type: 'string', pattern: '^[1-9][0-9]{0,15}$' },
+    example: '244212359911',
+  },
   ifMatch: {
     name: 'If-Match',
     in: 'header',
-    description: 'Changes the card only if it still is this version.',
+    description: 'Changes it only if it still is this version.',
     schema: text,
     example: '"244212357349-1"',
   },
   ifNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
-    description: 'Answers 304 if the card still is this version.',
+    description: 'Answers 304 if it still is this version.',
     schema: text,
     example: '"244212357349-1"',
   },

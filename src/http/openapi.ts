@@ -11,6 +11,7 @@ import { problemPath, problems } from './problem.ts';
 import type { OpenApiDocument } from './reference/reference.ts';
 import { operations, pagePaths, type Operation } from './routes.ts';
 import * as schemas from './schemas.ts';
+import * as webhookSchemas from './schemas-webhooks.ts';
 import { version } from '../version.ts';
 
 type Responses = NonNullable<NonNullable<NonNullable<OpenApiDocument['paths']>[string]['get']>['responses']>;
@@ -62,7 +63,12 @@ export function openApiDocument(basePath: string): OpenApiDocument {
         SpendableGiftCard: schemas.spendableGiftCardSchema,
         Transaction: schemas.transactionSchema,
         Hold: schemas.holdSchema,
-        Delivery: schemas.deliverySchema,
+        MailDelivery: schemas.deliverySchema,
+        Event: webhookSchemas.eventSchema,
+        Webhook: webhookSchemas.webhookSchema,
+        WebhookWithSecret: webhookSchemas.webhookWithSecretSchema,
+        Delivery: webhookSchemas.deliverySchema,
+        LoggedDelivery: webhookSchemas.loggedDeliverySchema,
         ...bodySchemas,
         Problem: schemas.problemSchema,
       },
@@ -175,10 +181,10 @@ function successOf(operation: Operation, { success }: Description): Responses {
   const answered = {
     description: success.description,
     headers: headerReferences(names),
-    content: { 'application/json': { schema: success.schema, example: success.example } },
+    content: { [success.type ?? 'application/json']: { schema: success.schema, example: success.example } },
   };
   const unchanged = {
-    description: 'The client has the card as it is: `If-None-Match` names its version.',
+    description: 'The client has it as it is: `If-None-Match` names its version.',
     headers: headerReferences(['ETag', 'X-Request-Id']),
   };
   return { [success.status]: answered, ...(success.isConditional && { 304: unchanged }) };

@@ -11,6 +11,7 @@ import { Compile } from 'typebox/compile';
 import { codePattern, lastCharactersPattern, parseCode, parseLastCharacters } from '../domain/code.ts';
 import { dayOf, dayPattern, parseDay } from '../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../domain/email.ts';
+import { eventTypes } from '../domain/event.ts';
 import { holdSecondsDefault, holdSecondsMax } from '../domain/hold.ts';
 import { decimalPattern, parseAmount, type Money } from '../domain/money.ts';
 import { accepted, refused, type Parsed } from '../domain/parsed.ts';
@@ -18,6 +19,7 @@ import type { Secret } from '../domain/secret.ts';
 import { parseSendOn, sendOnPattern, type SendOn } from '../domain/send-on.ts';
 import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
 import { parseText, referenceLengthMax, textLengthMax } from '../domain/text.ts';
+import { eventPatterns, parsePatterns } from '../domain/webhook.ts';
 
 /** What the reading of a value depends on. */
 export type Reading = {
@@ -255,23 +257,24 @@ export const reference = parameter(
   (value) => parseText(value, referenceLengthMax),
 );
 
+const nullableId = Type.Union([
+  Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+  Type.String({ pattern: '^[1-9][0-9]{0,15}$' }),
+  Type.Null(),
+]);
+
+const readId = orNull((value): Parsed<number> => {
+  const number = typeof value === 'string' && /^[1-9]\d{0,15}$/.test(value) ? Number(value) : value;
+  const isId = typeof number === 'number' && Number.isSafeInteger(number) && number > 0;
+  return isId ? accepted(number) : refused('must be an integer from 1 to 2^53 - 1');
+});
+
 export const orderId = parameter<number | null>(
-  Type.Union(
-    [
-      Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-      Type.String({ pattern: '^[1-9][0-9]{0,15}$' }),
-      Type.Null(),
-    ],
-    {
-      description: 'The order that it belongs to: an integer below 2^53.',
-      examples: [1001],
-    },
-  ),
-  orNull((value) => {
-    const number = typeof value === 'string' && /^[1-9]\d{0,15}$/.test(value) ? Number(value) : value;
-    const isId = typeof number === 'number' && Number.isSafeInteger(number) && number > 0;
-    return isId ? accepted(number) : refused('must be an integer from 1 to 2^53 - 1');
+  Type.Union(nullableId.anyOf, {
+    description: 'The order that it belongs to: an integer below 2^53.',
+    examples: [1001],
   }),
+  readId,
 );
 
 export const expiresIn = parameter(
@@ -331,6 +334,65 @@ export const currency = parameter<null>(
     value === null || value === store.currency.code
       ? accepted(null)
       : refused(`must be ${store.currency.code}, the store’s currency`),
+);
+
+const webhookUrlSchema = Type.String({
+  maxLength: 2_048,
+  pattern: '^[hH][tT][tT][pP][sS]?://',
+  description:
+    'The address that events are posted to: https, to a host on the public internet. In development also http and https to this machine.',
+  examples: ['https://shop.example.com/webhooks/gift-cards'],
+});
+
+/** Whether it may be posted to is judged by whoever posts. */
+function readUrl(value: unknown): Parsed<string> {
+  if (typeof value !== 'string') return refused('must be a string');
+  if (value.length > 2_048) return refused('must have at most 2,048 characters');
+  return /^https?:\/\//i.test(value)
+    ? accepted(value)
+    : refused('must be an address that starts with https://');
+}
+
+const knownPatterns = eventPatterns(eventTypes);
+
+const webhookEventsSchema = Type.Union(
+  [
+    Type.Array(Type.Enum([...knownPatterns]), { minItems: 1 }),
+    Type.String({ pattern: '^[a-z_.* ]+(?:,[a-z_.* ]+)*$' }),
+  ],
+  {
+    description:
+      'Which events are sent: types (`gift_card.redeemed`), all of a group (`gift_card.*`), or all (`*`). As text, separated by commas.',
+    examples: [['gift_card.*']],
+  },
+);
+
+function readPatterns(value: unknown): Parsed<readonly string[]> {
+  return parsePatterns(value, knownPatterns);
+}
+
+export const webhookUrl = requiredParameter(webhookUrlSchema, readUrl);
+export const newWebhookUrl = parameter(webhookUrlSchema, readUrl);
+export const webhookEvents = requiredParameter(webhookEventsSchema, readPatterns);
+export const newWebhookEvents = parameter(webhookEventsSchema, readPatterns);
+
+export const paused = parameter(
+  Type.Union(flag.anyOf, {
+    description:
+      'true: nothing is sent, and what happens meanwhile is not booked for it. false: resumes it; what waited goes out.',
+    examples: [true],
+  }),
+  readFlag,
+);
+
+/** The webhook that an event is sent to once more. */
+export const webhookId = parameter<number | null>(
+  Type.Union(nullableId.anyOf, {
+    description:
+      'Only to this webhook, whatever it asks for. Absent: to every active one that asks for such events.',
+    examples: [244212370001],
+  }),
+  readId,
 );
 
 export const searchedCharacters = requiredParameter(

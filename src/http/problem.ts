@@ -68,7 +68,7 @@ export const problems = {
   'precondition-failed': {
     status: 412,
     title: 'Precondition Failed',
-    detail: 'The gift card has changed: If-Match names another version.',
+    detail: 'It has changed since: If-Match names another version.',
   },
   'body-too-large': { status: 413, title: 'Content Too Large', detail: 'A body may have 64 KiB.' },
   'unsupported-media-type': {
@@ -128,6 +128,16 @@ export const problems = {
     status: 422,
     title: 'Unprocessable Content',
     detail: 'The store sends no mails.',
+  },
+  'webhook-paused': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'The webhook is paused: nothing is sent to it until it is resumed.',
+  },
+  'too-many-webhooks': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'The store has as many webhooks as it may have.',
   },
   'idempotency-key-reused': {
     status: 422,

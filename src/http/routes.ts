@@ -3,17 +3,21 @@
 import type { Scope } from '../domain/store.ts';
 import type { Answer } from '../service/idempotency.ts';
 import { getCard, postCard, putCard, searchCard } from './card.ts';
-import type { Exchange } from './exchange.ts';
+import { getEvent, getEvents, postRedeliver, streamEvents } from './event.ts';
+import type { Exchange, Streamed } from './exchange.ts';
 import { getTransaction, listHolds, listTransactions } from './history.ts';
 import { listDeliveries, postNotify, postRotateCode } from './mails.ts';
 import {
   getHold, postCapture, postCredit, postDebit, postHold, postLookup, postRedeem, postReverse, postUndo, postVoid,
 } from './money.ts'; // prettier-ignore
+import {
+  deleteWebhook, getDeliveries, getDelivery, getWebhook, getWebhooks, postRotateSecret, postTest, postWebhook, putWebhook,
+} from './webhook.ts'; // prettier-ignore
 
 /** An operation on a store's data: it has a caller, who needs a scope. */
 export type Operation = {
   readonly id: OperationId;
-  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Below the base path, in the router's notation. */
   readonly path: string;
   /** Any one of them will do. */
@@ -22,13 +26,15 @@ export type Operation = {
   readonly query: readonly string[];
   /** Whether a signed-in customer may make it without a token, where the store allows it. */
   readonly customerMaySearch: boolean;
-  readonly handle: (exchange: Exchange) => Promise<Answer>;
+  readonly handle: (exchange: Exchange) => Promise<Answer | Streamed>;
 };
 
 const read: readonly Scope[] = ['read_gift_cards'];
 const write: readonly Scope[] = ['write_gift_cards'];
 const redeem: readonly Scope[] = ['redeem_gift_cards'];
 const readOrRedeem: readonly Scope[] = [...read, ...redeem];
+const events: readonly Scope[] = ['read_events'];
+const manage: readonly Scope[] = ['manage_webhooks'];
 const redeemOrWrite: readonly Scope[] = [...redeem, ...write];
 
 const customerMaySearch = false;
@@ -58,6 +64,21 @@ const routes = [
   { id: 'listGiftCardDeliveries', method: 'GET', path: '/gift_card/:gift_card_id/deliveries', scopes: read, query: page, customerMaySearch, handle: listDeliveries },
   { id: 'notifyGiftCardHolder', method: 'POST', path: '/gift_card/:gift_card_id/notify', scopes: write, query: dryRun, customerMaySearch, handle: postNotify },
   { id: 'rotateGiftCardCode', method: 'POST', path: '/gift_card/:gift_card_id/rotate_code', scopes: write, query: dryRun, customerMaySearch, handle: postRotateCode },
+
+  { id: 'listEvents', method: 'GET', path: '/events', scopes: events, query: ['limit', 'after'], customerMaySearch, handle: getEvents },
+  { id: 'streamEvents', method: 'GET', path: '/events/stream', scopes: events, query: ['after'], customerMaySearch, handle: streamEvents },
+  { id: 'retrieveEvent', method: 'GET', path: '/events/:event_id', scopes: events, query: [], customerMaySearch, handle: getEvent },
+  { id: 'redeliverEvent', method: 'POST', path: '/events/:event_id/redeliver', scopes: manage, query: dryRun, customerMaySearch, handle: postRedeliver },
+
+  { id: 'createWebhook', method: 'POST', path: '/webhooks', scopes: manage, query: dryRun, customerMaySearch, handle: postWebhook },
+  { id: 'listWebhooks', method: 'GET', path: '/webhooks', scopes: manage, query: [], customerMaySearch, handle: getWebhooks },
+  { id: 'retrieveWebhook', method: 'GET', path: '/webhooks/:webhook_id', scopes: manage, query: [], customerMaySearch, handle: getWebhook },
+  { id: 'updateWebhook', method: 'PUT', path: '/webhooks/:webhook_id', scopes: manage, query: dryRun, customerMaySearch, handle: putWebhook },
+  { id: 'deleteWebhook', method: 'DELETE', path: '/webhooks/:webhook_id', scopes: manage, query: dryRun, customerMaySearch, handle: deleteWebhook },
+  { id: 'rotateWebhookSecret', method: 'POST', path: '/webhooks/:webhook_id/rotate_secret', scopes: manage, query: dryRun, customerMaySearch, handle: postRotateSecret },
+  { id: 'testWebhook', method: 'POST', path: '/webhooks/:webhook_id/test', scopes: manage, query: dryRun, customerMaySearch, handle: postTest },
+  { id: 'listDeliveries', method: 'GET', path: '/webhooks/:webhook_id/deliveries', scopes: manage, query: page, customerMaySearch, handle: getDeliveries },
+  { id: 'retrieveDelivery', method: 'GET', path: '/webhooks/:webhook_id/deliveries/:event_id', scopes: manage, query: [], customerMaySearch, handle: getDelivery },
 ] as const satisfies readonly (Omit<Operation, 'id'> & { readonly id: string })[]; // prettier-ignore
 
 export type OperationId = (typeof routes)[number]['id'];

@@ -7,9 +7,9 @@ function nullable<T extends TSchema>(schema: T, description: string, example: un
   return Type.Union([schema, Type.Null()], { description, examples: [example] });
 }
 
-const idSchema = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+export const idSchema = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const decimalSchema = Type.String({ pattern: '^(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?$' });
-const timestampSchema = Type.String({
+export const timestampSchema = Type.String({
   format: 'date-time',
   pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$',
 });

@@ -13,11 +13,13 @@ import type { Context } from '../context.ts';
 import { proxyParameters, type QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, Refusals, type FaultCode } from '../domain/fault.ts';
 import type { Answer } from '../service/idempotency.ts';
+import type { Endpoints } from '../service/webhook.ts';
 import type { Storage } from '../storage/storage.ts';
 import { authenticate, type Caller } from './auth.ts';
 import type { RawBody } from './body.ts';
 import { answerClientError } from './client-error.ts';
-import { exchangeOf, type KeysInFlight } from './exchange.ts';
+import { eventStreams } from './event-stream.ts';
+import { exchangeOf, type KeysInFlight, type Streamed } from './exchange.ts';
 import type { MailServices } from './mails.ts';
 import type { Metrics } from './metrics.ts';
 import { addPages } from './pages.ts';
@@ -36,6 +38,9 @@ export type Services = {
   readonly logger: FastifyBaseLogger;
   /** Whether development mode may let requests in without a credential. */
   readonly developmentMode: boolean;
+  readonly endpoints: Endpoints;
+  /** Calls the listener after every commit of this process, until what is returned is called. */
+  readonly onCommit: (listener: () => void) => () => void;
   /** Whether the service is being stopped. */
   readonly isClosing: () => boolean;
   readonly isReady: () => Promise<boolean>;
@@ -170,6 +175,11 @@ function addOperations(app: FastifyInstance, services: Services): void {
     callers: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
     strangers: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
   };
+  const streams = eventStreams({ storage, onCommit: services.onCommit, streamsMax: limits.eventStreamsMax });
+  app.addHook('preClose', (done) => {
+    streams.close();
+    done();
+  });
   for (const operation of operations) {
     app.route({
       method: operation.method,
@@ -203,6 +213,8 @@ function addOperations(app: FastifyInstance, services: Services): void {
           basePath,
           lookupMisses: config.lookupMisses,
           canSend: services.mail.canSend,
+          endpoints: services.endpoints,
+          streams,
           isDryRun: request.isDryRun,
           keysInFlight,
           keysInFlightMax: limits.idempotencyKeysInFlightMax,
@@ -213,7 +225,9 @@ function addOperations(app: FastifyInstance, services: Services): void {
   }
 }
 
-function send(reply: FastifyReply, { status, headers, body }: Answer): FastifyReply {
+function send(reply: FastifyReply, answer: Answer | Streamed): FastifyReply {
+  if ('stream' in answer) return reply.code(answer.status).headers(answer.headers).send(answer.stream);
+  const { status, headers, body } = answer;
   // An empty text would be given a content type.
   return reply
     .code(status)

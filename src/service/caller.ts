@@ -9,7 +9,7 @@ import {
   type StoreRecord,
 } from '../storage/store.ts';
 import type { Script } from '../storage/sql.ts';
-import { findActiveToken, noteTokenUse, type Token } from '../storage/token.ts';
+import { findActiveToken, findToken as findTokenById, noteTokenUse, type Token } from '../storage/token.ts';
 import { tokenHash, type PresentedToken } from './token.ts';
 
 /** What a request brings along to say who it is. */
@@ -46,6 +46,19 @@ export function* findOpenDemonstrationStore(): Script<Store | undefined> {
   if (yield* hasRealStores()) return undefined;
   const record = yield* findDemonstrationStore();
   return record?.store;
+}
+
+/** Whether who was let in before would still be: by a token, or without one in development mode. */
+export function* isStillAllowed({
+  storeId,
+  tokenId,
+}: {
+  readonly storeId: number;
+  readonly tokenId: number | null;
+}): Script<boolean> {
+  if (tokenId === null) return (yield* findOpenDemonstrationStore())?.id === storeId;
+  const token = yield* findTokenById(storeId, tokenId);
+  return token !== undefined && token.revokedAt === null;
 }
 
 export type TokenUse = { readonly storeId: number; readonly id: number; readonly usedAt: number };

@@ -27,6 +27,8 @@ export type NewStore = {
   readonly requireSignature: boolean;
   readonly customerSearch: boolean;
   readonly undoWindowMinutes: number;
+  /** 0 unless told. */
+  readonly expiringSoonDays?: number;
 };
 
 /** @throws Fault `invalid-parameter` if there is a store of this domain. */
@@ -39,7 +41,7 @@ function* addStore(
   { proxySecret, ...given }: NewStore,
   { demonstration }: { readonly demonstration: boolean },
 ): Script<Store> {
-  const store: Store = { ...given, id: ctx.chance.id(), demonstration };
+  const store: Store = { expiringSoonDays: 0, ...given, id: ctx.chance.id(), demonstration };
   const sealedSecret = proxySecret && sealProxySecret(ctx, store.id, proxySecret);
   if (!(yield* insertStore(ctx, { store, sealedSecret }))) {
     throw new Fault('invalid-parameter', { errors: { domain: ['is taken'] } });
@@ -51,7 +53,13 @@ function* addStore(
 export type StoreChanges = Partial<
   Pick<
     Store,
-    'name' | 'timeZone' | 'issueLimit' | 'requireSignature' | 'customerSearch' | 'undoWindowMinutes'
+    | 'name'
+    | 'timeZone'
+    | 'issueLimit'
+    | 'requireSignature'
+    | 'customerSearch'
+    | 'undoWindowMinutes'
+    | 'expiringSoonDays'
   >
 > & { readonly proxySecret?: Secret | null };
 

@@ -1,10 +1,20 @@
 /** The outbox: events are written in the transaction of their cause and sent afterwards. */
 
 import type { Context } from '../context.ts';
-import type { Event } from '../domain/event.ts';
-import { first, Rerun, sql, type Script } from './sql.ts';
+import type { Event, EventType, WrittenEvent } from '../domain/event.ts';
+import {
+  all,
+  commitOrder,
+  committedForGood,
+  first,
+  lastCommittedFirst,
+  Rerun,
+  sql,
+  toNumber,
+  type Script,
+} from './sql.ts';
 
-/** Writes an event. @throws Rerun if its id is taken. */
+/** Writes an event, which the database books for every webhook that wants it. @throws Rerun if its id is taken. */
 export function* announce(ctx: Context, event: Event): Script<void> {
   const row = yield* first(sql<{ id: bigint }>`
     insert into events (store_id, id, type, subject_id, subject_version, created_at, data)
@@ -13,4 +23,58 @@ export function* announce(ctx: Context, event: Event): Script<void> {
     on conflict (store_id, id) do nothing
     returning id`);
   if (!row) throw new Rerun('the id of an event was taken');
+}
+
+type EventRow = {
+  readonly id: bigint;
+  readonly type: EventType;
+  readonly subject_version: bigint;
+  readonly created_at: bigint;
+  readonly data: string;
+};
+
+function toWrittenEvent(row: EventRow): WrittenEvent {
+  return {
+    id: toNumber(row.id),
+    type: row.type,
+    sequence: toNumber(row.subject_version),
+    createdAt: toNumber(row.created_at),
+    data: row.data,
+  };
+}
+
+export function* findEvent(storeId: number, id: number): Script<WrittenEvent | undefined> {
+  const row = yield* first(sql<EventRow>`
+    select id, type, subject_version, created_at, data from events where store_id = ${storeId} and id = ${id}`);
+  return row && toWrittenEvent(row);
+}
+
+/** The store's first events, in the order of their commits. What comes before an open transaction's is not told yet. */
+export function* listFirstEvents(storeId: number, limit: number): Script<readonly WrittenEvent[]> {
+  const rows = yield* all(sql<EventRow>`
+    select id, type, subject_version, created_at, data from events
+    where store_id = ${storeId} and ${committedForGood}
+    order by ${commitOrder} limit ${limit}`);
+  return rows.map(toWrittenEvent);
+}
+
+/** As `listFirstEvents`, those behind the event with the id `after`, which must be there. */
+export function* listEventsAfter(
+  storeId: number,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Script<readonly WrittenEvent[]> {
+  const rows = yield* all(sql<EventRow>`
+    select id, type, subject_version, created_at, data from events
+    where store_id = ${storeId} and ${committedForGood}
+      and (${commitOrder}) > (select ${commitOrder} from events where store_id = ${storeId} and id = ${after})
+    order by ${commitOrder} limit ${limit}`);
+  return rows.map(toWrittenEvent);
+}
+
+/** The id of the last event that can be told; undefined if there is none. */
+export function* findLastEventId(storeId: number): Script<number | undefined> {
+  const row = yield* first(sql<{ id: bigint }>`
+    select id from events where store_id = ${storeId} and ${committedForGood}
+    order by ${lastCommittedFirst} limit 1`);
+  return row && toNumber(row.id);
 }

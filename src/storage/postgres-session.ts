@@ -67,7 +67,14 @@ const types: pg.CustomTypesConfig = { getTypeParser: (oid: number) => readers[oi
 
 export const postgresDialect: Dialect = {
   placeholder: (position) => `$${position}`,
-  fragments: { 'for update': 'for update', 'for update skip locked': 'for update skip locked' },
+  fragments: {
+    'for update': 'for update',
+    'for update skip locked': 'for update skip locked',
+    'commit order': 'transaction_id, id',
+    'last committed first': 'transaction_id desc, id desc',
+    // A transaction that is still open may commit an event with a lower number than those that are there.
+    'committed for good': 'transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
+  },
 };
 
 type Prepared = { readonly name: string; readonly text: string };

@@ -1,6 +1,6 @@
 /** Cards by the day on which they expire, or on which they were issued, in pages. */
 
-import { idsBetween } from '../clock-and-chance.ts';
+import { idsAt } from '../clock-and-chance.ts';
 import type { Card } from '../domain/card.ts';
 import { addDays, dayOf, startOfDay } from '../domain/day.ts';
 import type { Store } from '../domain/store.ts';
@@ -24,7 +24,10 @@ export type CardPage = {
   readonly next: CardPlace | undefined;
 };
 
-/** Cards with a balance whose last good day is in a range. */
+/** A burst may have drawn its ids ahead of the clock, and clocks differ. */
+const idSlackMs = 60 * 60 * 1_000;
+
+/** Cards with a balance whose last good day is in a range, and whose expiry was not told: those that have an index. */
 export function* listCardsExpiring(
   { id: storeId }: Pick<Store, 'id'>,
   { from, to, after, limit }: CardRange,
@@ -37,6 +40,7 @@ export function* listCardsExpiring(
     left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
     where g.store_id = ${storeId} and g.expires_on between ${start} and ${to}
       and (g.expires_on > ${after.day} or g.id > ${after.id})
+      and g.expires_on is not null and (g.expiry_told is null or g.expiry_told <> g.expires_on)
       and g.disabled_at is null and g.balance > 0
     order by g.expires_on, g.id limit ${limit}`);
   return pageOf(rows, limit, ({ expiresOn }) => expiresOn ?? '');
@@ -48,13 +52,12 @@ export function* listCardsIssued(
   { from, to, after, limit }: CardRange,
 ): Script<CardPage> {
   const [startAt, endAt] = [startOfDay(from, timeZone), startOfDay(addDays(to, 1), timeZone)];
-  const ids = idsBetween(startAt, endAt);
   const rows = yield* all(sql<CardRow>`
     select g.*, c.email as customer_email, r.email as recipient_email
     from gift_cards g
     left join customers c on c.store_id = g.store_id and c.id = g.customer_id
     left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
-    where g.store_id = ${storeId} and g.id > ${Math.max(after.id, ids.from)} and g.id <= ${ids.to}
+    where g.store_id = ${storeId} and g.id > ${Math.max(after.id, idsAt(startAt - idSlackMs))} and g.id <= ${idsAt(endAt + idSlackMs)}
       and g.created_at >= ${startAt} and g.created_at < ${endAt}
       and g.disabled_at is null and g.balance > 0
     order by g.id limit ${limit}`);

@@ -28,13 +28,23 @@ export class Fragment {
   }
 }
 
-export type FragmentName = 'for update' | 'for update skip locked';
+export type FragmentName =
+  'for update' | 'for update skip locked' | 'commit order' | 'last committed first' | 'committed for good';
 
 /** Behind a select: its rows stay as they are until the transaction ends. Who wants them, too, waits. */
 export const forUpdate = new Fragment('for update');
 
 /** As `forUpdate`, but rows that somebody else has are left out: for work that any process may do. */
 export const forUpdateSkipLocked = new Fragment('for update skip locked');
+
+/** The columns of events in whose order they were committed: `(${commitOrder}) > (…)`, `order by ${commitOrder}`. */
+export const commitOrder = new Fragment('commit order');
+
+/** Behind `order by`: the same order, backwards. */
+export const lastCommittedFirst = new Fragment('last committed first');
+
+/** Of events: nothing that is committed from now on comes before this one in the order of commits. */
+export const committedForGood = new Fragment('committed for good');
 
 /** How an engine spells what is not the same everywhere. */
 export type Dialect = {

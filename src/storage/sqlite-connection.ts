@@ -61,10 +61,19 @@ export type Connection = {
   readonly drive: <T>(script: Script<T>) => T;
 };
 
-/** One connection writes at a time, so that no row needs a lock of its own. */
+/**
+ * One connection writes at a time, so that no row needs a lock of its own; ids of events are given out while it
+ * does (a trigger sees to it), so that nothing comes before what is committed.
+ */
 export const sqliteDialect: Dialect = {
   placeholder: () => '?',
-  fragments: { 'for update': '', 'for update skip locked': '' },
+  fragments: {
+    'for update': '',
+    'for update skip locked': '',
+    'commit order': 'id',
+    'last committed first': 'id desc',
+    'committed for good': 'true',
+  },
 };
 
 export function connect(file: string, { readOnly }: { readonly readOnly: boolean }): Connection {

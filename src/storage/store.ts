@@ -18,6 +18,7 @@ type StoreRow = {
   readonly require_signature: bigint;
   readonly customer_search: bigint;
   readonly undo_window_minutes: bigint;
+  readonly expiring_soon_days: bigint;
   readonly demonstration: bigint;
 };
 
@@ -37,6 +38,7 @@ function toRecord(row: StoreRow): StoreRecord {
       requireSignature: row.require_signature === 1n,
       customerSearch: row.customer_search === 1n,
       undoWindowMinutes: toNumber(row.undo_window_minutes),
+      expiringSoonDays: toNumber(row.expiring_soon_days),
       demonstration: row.demonstration === 1n,
     },
     sealedSecret: row.proxy_secret,
@@ -67,7 +69,7 @@ function boundTo(storeId: number): string {
 export function* findStore(id: number): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, demonstration
+      require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration
     from stores where id = ${id}`);
   return row && toRecord(row);
 }
@@ -76,7 +78,7 @@ export function* findStore(id: number): Script<StoreRecord | undefined> {
 export function* findStoreByDomain(domain: string): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, demonstration
+      require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration
     from stores where domain = ${domain}`);
   return row && toRecord(row);
 }
@@ -85,7 +87,7 @@ export function* findStoreByDomain(domain: string): Script<StoreRecord | undefin
 export function* listStores(): Script<readonly StoreRecord[]> {
   const rows = yield* all(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, demonstration
+      require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration
     from stores order by domain`);
   return rows.map(toRecord);
 }
@@ -99,7 +101,7 @@ export function* hasRealStores(): Script<boolean> {
 export function* findDemonstrationStore(): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, demonstration
+      require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration
     from stores where demonstration = 1 order by id limit 1`);
   return row && toRecord(row);
 }
@@ -109,10 +111,12 @@ export function* insertStore(ctx: Context, { store, sealedSecret }: StoreRecord)
   const now = ctx.clock.now();
   const inserted = yield* first(sql<{ id: bigint }>`
     insert into stores (id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, demonstration, created_at, updated_at)
+      require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration,
+      created_at, updated_at)
     values (${store.id}, ${store.domain}, ${store.name}, ${store.currency.code}, ${store.timeZone},
       ${store.issueLimit?.minor ?? null}, ${sealedSecret},
-      ${Number(store.requireSignature)}, ${Number(store.customerSearch)}, ${store.undoWindowMinutes}, ${Number(store.demonstration)},
+      ${Number(store.requireSignature)}, ${Number(store.customerSearch)}, ${store.undoWindowMinutes}, ${store.expiringSoonDays},
+      ${Number(store.demonstration)},
       ${now}, ${now})
     on conflict (domain) do nothing
     returning id`);
@@ -127,6 +131,7 @@ export function* updateStore(ctx: Context, { store, sealedSecret }: StoreRecord)
       proxy_secret = ${sealedSecret},
       require_signature = ${Number(store.requireSignature)},
       customer_search = ${Number(store.customerSearch)},
-      undo_window_minutes = ${store.undoWindowMinutes}, updated_at = ${ctx.clock.now()}
+      undo_window_minutes = ${store.undoWindowMinutes}, expiring_soon_days = ${store.expiringSoonDays},
+      updated_at = ${ctx.clock.now()}
     where id = ${store.id}`);
 }

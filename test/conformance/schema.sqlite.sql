@@ -62,6 +62,8 @@ CREATE TABLE gift_cards (
   -- A cache of the open holds: the part of the balance that they reserve.
   held integer not null default 0 check (held >= 0),
   last_characters text not null check (length(last_characters) = 4),
+  -- Which of the codes that the card has had is its code; null: its first and only one.
+  code_lookup integer,
   customer_id integer,
   recipient_id integer,
   note text,
@@ -73,6 +75,9 @@ CREATE TABLE gift_cards (
   order_id integer,
   user_id integer,
   api_client_id integer,
+  -- The last good days whose passing, and whose coming, were told.
+  expiry_told text,
+  expiring_told text,
   primary key (store_id, id),
   check (held <= balance),
   foreign key (store_id, customer_id) references customers (store_id, id),
@@ -124,6 +129,58 @@ CREATE TABLE key_checks (
   created_at integer not null
 ) strict, without rowid;
 
+CREATE TABLE mail_deliveries (
+  store_id integer not null,
+  card_id integer not null,
+  id integer not null check (id > 0),
+  kind text not null
+    check (kind in ('gift_card', 'receipt', 'expiry_reminder', 'balance_reminder', 'delivery_failed')),
+  address text not null,
+  state text not null
+    check (state in ('scheduled', 'queued', 'deferred', 'sent', 'bounced', 'dead', 'cancelled')),
+  -- What a reminder is for, so that it is booked once.
+  occasion text,
+  -- The card's code, sealed, for as long as it has to be sent.
+  code blob,
+  send_at integer not null,
+  -- When it is due; while a process has it, when that ends; null once it has ended.
+  next_at integer,
+  -- Names the claim by which a process has it; of a cancelled one, had it.
+  lease integer,
+  -- Attempts that were begun, and the first and the last of them.
+  attempts integer not null default 0 check (attempts >= 0),
+  first_at integer,
+  last_at integer,
+  -- What the mail server said last.
+  answer text,
+  created_at integer not null,
+  ended_at integer,
+  primary key (store_id, card_id, id),
+  foreign key (store_id, card_id) references gift_cards (store_id, id),
+  check ((state in ('scheduled', 'queued', 'deferred')) = (next_at is not null)),
+  check ((next_at is null) = (ended_at is not null)),
+  check ((code is not null) = (kind = 'gift_card' and next_at is not null)),
+  check (lease is null or next_at is not null or state = 'cancelled')
+) strict, without rowid;
+
+CREATE TABLE mail_settings (
+  store_id integer not null references stores (id),
+  enabled integer not null check (enabled in (0, 1)),
+  sender_name text,
+  address text,
+  reply_to text,
+  logo_url text,
+  colour text check (length(colour) = 7),
+  locale text not null,
+  page_url text,
+  -- Numbers of days between commas, the largest first; empty: none.
+  expiry_reminder_days text not null,
+  balance_reminder_days text not null,
+  tell_failures integer not null check (tell_failures in (0, 1)),
+  updated_at integer not null,
+  primary key (store_id)
+) strict, without rowid;
+
 CREATE TABLE misses (
   store_id integer not null references stores (id),
   subject_digest blob not null check (length(subject_digest) = 32),
@@ -152,6 +209,8 @@ CREATE TABLE stores (
   customer_search integer not null check (customer_search in (0, 1)),
   -- 0: a disabling is final at once.
   undo_window_minutes integer not null default 0 check (undo_window_minutes between 0 and 60),
+  -- How many days ahead a card's expiry is told; 0: it is not.
+  expiring_soon_days integer not null default 0 check (expiring_soon_days between 0 and 365),
   demonstration integer not null check (demonstration in (0, 1)),
   created_at integer not null,
   updated_at integer not null,
@@ -191,11 +250,84 @@ CREATE TABLE transfers (
   check ((kind = 'capture') = (hold_id is not null))
 ) strict, without rowid;
 
+CREATE TABLE webhook_attempts (
+  store_id integer not null,
+  webhook_id integer not null,
+  event_id integer not null,
+  attempt integer not null check (attempt >= 1),
+  attempted_at integer not null,
+  duration_ms integer not null,
+  answer_status integer,
+  answer_body text,
+  failure_reason text,
+  failure text,
+  primary key (store_id, webhook_id, event_id, attempt),
+  foreign key (store_id, webhook_id, event_id)
+    references webhook_deliveries (store_id, webhook_id, event_id) on delete cascade
+) strict, without rowid;
+
+CREATE TABLE webhook_deliveries (
+  store_id integer not null,
+  webhook_id integer not null,
+  event_id integer not null,
+  status text not null check (status in ('queued', 'retrying', 'delivered', 'dead')),
+  created_at integer not null,
+  attempts integer not null default 0 check (attempts >= 0),
+  -- Those before it was last asked for anew: from then on the waits start over.
+  attempts_before integer not null default 0 check (attempts_before between 0 and attempts),
+  -- The first attempt since it was last asked for, and the last one.
+  first_at integer,
+  last_at integer,
+  -- When it is due; while a process has it, when that ends; null once it has ended.
+  next_at integer,
+  -- Names the claim by which a process has it.
+  lease integer,
+  -- What came of the last attempt: an answer, or why there was none.
+  answer_status integer,
+  answer_body text,
+  failure_reason text,
+  failure text,
+  duration_ms integer,
+  primary key (store_id, webhook_id, event_id),
+  foreign key (store_id, webhook_id) references webhooks (store_id, id) on delete cascade,
+  check ((status in ('queued', 'retrying')) = (next_at is not null)),
+  check (lease is null or next_at is not null)
+) strict, without rowid;
+
+CREATE TABLE webhooks (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  version integer not null check (version >= 1),
+  url text not null,
+  -- Each pattern between spaces, so that one is found by its text: ' gift_card.* customer.created '.
+  patterns text not null check (patterns like ' % '),
+  secret blob not null,
+  -- Signs along until then.
+  previous_secret blob,
+  previous_secret_until integer,
+  status text not null check (status in ('active', 'paused')),
+  paused_at integer,
+  pause_reason text check (pause_reason in ('requested', 'failures', 'gone')),
+  -- Since when every attempt has failed, and how the first of them did.
+  failing_since integer,
+  failure text,
+  created_at integer not null,
+  updated_at integer not null,
+  primary key (store_id, id),
+  check ((previous_secret is null) = (previous_secret_until is null)),
+  check ((status = 'paused') = (paused_at is not null)),
+  check ((pause_reason is null) = (paused_at is null)),
+  check ((failing_since is null) = (failure is null))
+) strict, without rowid;
+
 CREATE INDEX gift_cards_by_customer on gift_cards (store_id, customer_id, last_characters)
   where customer_id is not null;
 
 CREATE INDEX gift_cards_by_recipient on gift_cards (store_id, recipient_id, last_characters)
   where recipient_id is not null;
+
+CREATE INDEX gift_cards_expiring on gift_cards (store_id, expires_on)
+  where expires_on is not null and (expiry_told is null or expiry_told <> expires_on);
 
 CREATE INDEX holds_by_card on holds (store_id, card_id, id);
 
@@ -203,11 +335,39 @@ CREATE INDEX holds_open_by_expiry on holds (expires_at) where status = 'open';
 
 CREATE INDEX idempotency_records_by_age on idempotency_records (created_at);
 
+CREATE UNIQUE INDEX mail_deliveries_by_occasion on mail_deliveries (store_id, card_id, occasion)
+  where occasion is not null;
+
+CREATE INDEX mail_deliveries_due on mail_deliveries (next_at) where next_at is not null;
+
 CREATE INDEX misses_by_age on misses (missed_at);
 
 CREATE INDEX transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
 
+CREATE INDEX webhook_deliveries_due on webhook_deliveries (store_id, webhook_id, next_at)
+  where next_at is not null;
+
+CREATE TRIGGER events_are_booked after insert on events
+when exists (select 1 from webhooks where store_id = new.store_id)
+  or new.id < (select id from events where store_id = new.store_id order by id desc limit 1)
+begin
+  update events set id = 1 + (select id from events where store_id = new.store_id order by id desc limit 1)
+  where store_id = new.store_id and id = new.id
+    and id < (select id from events where store_id = new.store_id order by id desc limit 1);
+  insert into webhook_deliveries (store_id, webhook_id, event_id, status, created_at, next_at)
+  select w.store_id, w.id, (select id from events where store_id = new.store_id order by id desc limit 1), 'queued',
+    new.created_at, new.created_at
+  from webhooks w
+  where w.store_id = new.store_id and w.status = 'active' and case
+    when new.type = 'webhook.test' then w.id = new.subject_id
+    else instr(w.patterns, ' ' || new.type || ' ') > 0 or instr(w.patterns, ' * ') > 0
+      or instr(w.patterns, ' ' || substr(new.type, 1, instr(new.type, '.')) || '* ') > 0
+  end;
+end;
+
 CREATE TRIGGER events_are_not_updated before update on events
+when new.id <= old.id or new.store_id <> old.store_id or new.type <> old.type or new.data <> old.data
+  or new.subject_id <> old.subject_id or new.subject_version <> old.subject_version or new.created_at <> old.created_at
 begin select raise(abort, 'events are append-only'); end;
 
 CREATE TRIGGER codes_are_not_deleted before delete on gift_card_codes

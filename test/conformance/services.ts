@@ -7,12 +7,14 @@ import { suite } from 'node:test';
 import type { StorageFactory } from '../harness/database.ts';
 import { testAccess } from './access.ts';
 import { testCards } from './cards.ts';
+import { testEvents } from './events.ts';
 import { testIdempotency } from './idempotency.ts';
 import { testInterleaving } from './interleaving.ts';
 import { testKeys } from './keys.ts';
 import { testSearch } from './search.ts';
 import { testUpdates } from './updates.ts';
 import { testVerification } from './verification.ts';
+import { testWebhooks } from './webhooks.ts';
 
 export function serviceConformance(name: string, factory: StorageFactory): void {
   suite(`${name}: issue and retrieve`, () => testCards(factory));
@@ -23,4 +25,6 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: stores and tokens`, () => testAccess(factory));
   suite(`${name}: keys`, () => testKeys(factory));
   suite(`${name}: verify`, () => testVerification(factory));
+  suite(`${name}: events`, () => testEvents(factory));
+  suite(`${name}: webhooks`, () => testWebhooks(factory));
 }

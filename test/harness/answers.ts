@@ -80,6 +80,8 @@ const statusOf: Readonly<Record<FaultCode, number>> = {
   'undo-window-closed': 422,
   'no-address': 422,
   'no-mail': 422,
+  'webhook-paused': 422,
+  'too-many-webhooks': 422,
   'idempotency-key-reused': 422,
   'too-many-requests': 429,
   'too-many-misses': 429,

@@ -9,7 +9,11 @@ const about = { storeId: 17, subjectId: 244_212_357_349, subjectVersion: 4 };
 const gift_card = recordOf(card);
 
 test('a created card is told as its record', () => {
-  assert.deepEqual(cardCreated(card), { type: 'gift_card.created', ...about, data: { gift_card } });
+  assert.deepEqual(cardCreated(card), {
+    type: 'gift_card.created',
+    ...about,
+    data: { gift_card, changed: [] },
+  });
 });
 
 test('an update names what changed, by the names of the record', () => {
@@ -42,15 +46,19 @@ test('a movement is told with the card after it, and with the transaction or hol
   assert.deepEqual(cardMoved('gift_card.redeemed', card, { transaction, hold }), {
     type: 'gift_card.redeemed',
     ...about,
-    data: { gift_card, transaction, hold },
+    data: { gift_card, changed: ['balance'], transaction, hold },
   });
-  for (const [type, cause] of [
-    ['gift_card.credited', { transaction }],
-    ['gift_card.reversed', { transaction }],
-    ['gift_card.held', { hold }],
-    ['gift_card.hold_released', { hold }],
+  for (const [type, changed, cause] of [
+    ['gift_card.credited', ['balance'], { transaction }],
+    ['gift_card.reversed', ['balance'], { transaction }],
+    ['gift_card.held', [], { hold }],
+    ['gift_card.hold_released', [], { hold }],
   ] as const) {
-    assert.deepEqual(cardMoved(type, card, cause), { type, ...about, data: { gift_card, ...cause } });
+    assert.deepEqual(cardMoved(type, card, cause), {
+      type,
+      ...about,
+      data: { gift_card, changed, ...cause },
+    });
   }
 });
 

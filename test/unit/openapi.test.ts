@@ -12,6 +12,14 @@ import {
   spendableRecordOf,
   transactionOf,
 } from '../../src/domain/record.ts';
+import { eventJson, eventTypes } from '../../src/domain/event.ts';
+import {
+  attemptRecordOf,
+  deliveryRecordOf,
+  webhookRecordOf,
+  type Delivery,
+  type Webhook,
+} from '../../src/domain/webhook.ts';
 import { openApiDocument } from '../../src/http/openapi.ts';
 import * as parameters from '../../src/http/parameters.ts';
 import { problems } from '../../src/http/problem.ts';
@@ -162,23 +170,36 @@ test('the operations and four pages are described, each by a name of its own', (
       'captureHold post /holds/{hold_id}/capture',
       'createGiftCard post /gift_card',
       'createHold post /gift_card/{gift_card_id}/holds',
+      'createWebhook post /webhooks',
       'creditGiftCard post /gift_card/{gift_card_id}/credit',
       'debitGiftCard post /gift_card/{gift_card_id}/debit',
+      'deleteWebhook delete /webhooks/{webhook_id}',
       'health get /healthz',
+      'listDeliveries get /webhooks/{webhook_id}/deliveries',
+      'listEvents get /events',
       'listHolds get /gift_card/{gift_card_id}/holds',
       'listTransactions get /gift_card/{gift_card_id}/transactions',
+      'listWebhooks get /webhooks',
       'lookUpGiftCard post /gift_card/lookup',
       'metrics get /metrics',
       'openapi get /openapi.json',
       'readiness get /readyz',
       'redeemGiftCard post /gift_card/redeem',
+      'redeliverEvent post /events/{event_id}/redeliver',
+      'retrieveDelivery get /webhooks/{webhook_id}/deliveries/{event_id}',
+      'retrieveEvent get /events/{event_id}',
       'retrieveGiftCard get /gift_card/{gift_card_id}',
       'retrieveHold get /holds/{hold_id}',
       'retrieveTransaction get /transactions/{transaction_id}',
+      'retrieveWebhook get /webhooks/{webhook_id}',
       'reverseTransaction post /transactions/{transaction_id}/reverse',
+      'rotateWebhookSecret post /webhooks/{webhook_id}/rotate_secret',
       'searchGiftCard get /gift_card',
+      'streamEvents get /events/stream',
+      'testWebhook post /webhooks/{webhook_id}/test',
       'undoDisabling post /gift_card/{gift_card_id}/undo',
       'updateGiftCard put /gift_card/{gift_card_id}',
+      'updateWebhook put /webhooks/{webhook_id}',
       'voidHold post /holds/{hold_id}/void',
     ],
   );
@@ -222,7 +243,11 @@ const [read, write, redeem] = ['read_gift_cards', 'write_gift_cards', 'redeem_gi
 
 const cardId = 'path gift_card_id required';
 const holdId = 'path hold_id required';
+const events = 'read_events';
+const webhooks = 'manage_webhooks';
 const transactionId = 'path transaction_id required';
+const webhookId = 'path webhook_id required';
+const eventId = 'path event_id required';
 const page = ['query limit', 'query before', 'query after'];
 const ifMatch = 'header If-Match';
 const ifNoneMatch = 'header If-None-Match';
@@ -237,7 +262,7 @@ type Expected = {
   readonly parameters: readonly string[];
   readonly body?: {
     readonly schema: string;
-    readonly wrapper: 'gift_card' | 'transaction' | 'hold';
+    readonly wrapper: 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event';
     readonly required: boolean;
   };
   readonly answer: Readonly<Record<string, string>>;
@@ -406,7 +431,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [cardId, ...page],
-    answer: { deliveries: 'Delivery' },
+    answer: { deliveries: 'MailDelivery' },
     headers: ['Link'],
   },
   notifyGiftCardHolder: {
@@ -415,7 +440,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'no-address', 'no-mail'],
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
-    answer: { delivery: 'Delivery', ...retrieved },
+    answer: { delivery: 'MailDelivery', ...retrieved },
     headers: ['ETag'],
   },
   rotateGiftCardCode: {
@@ -426,6 +451,116 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
     answer: issued,
     headers: ['ETag'],
+  },
+  listEvents: {
+    scopes: [events],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query limit', 'query after'],
+    answer: { events: 'Event' },
+    headers: ['Link'],
+  },
+  streamEvents: {
+    scopes: [events],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: ['query after', 'header Last-Event-ID'],
+    answer: {},
+    headers: [],
+  },
+  retrieveEvent: {
+    scopes: [events],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [eventId],
+    answer: { event: 'Event' },
+    headers: [],
+  },
+  redeliverEvent: {
+    scopes: [webhooks],
+    statuses: ['202', ...anywhere, '404', ...ofWrites],
+    codes: ['not-found', 'webhook-paused'],
+    parameters: [eventId, ...inWrites],
+    body: { schema: 'Redeliver', wrapper: 'event', required: false },
+    answer: { deliveries: 'Delivery' },
+    headers: [],
+  },
+  createWebhook: {
+    scopes: [webhooks],
+    statuses: ['201', ...anywhere, ...ofWrites],
+    codes: ['too-many-webhooks'],
+    parameters: [...inWrites],
+    body: { schema: 'CreateWebhook', wrapper: 'webhook', required: true },
+    answer: { webhook: 'WebhookWithSecret' },
+    headers: ['ETag', 'Location'],
+  },
+  listWebhooks: {
+    scopes: [webhooks],
+    statuses: ['200', ...anywhere],
+    codes: [],
+    parameters: [],
+    answer: { webhooks: 'Webhook' },
+    headers: [],
+  },
+  retrieveWebhook: {
+    scopes: [webhooks],
+    statuses: ['200', '304', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [webhookId, ifNoneMatch],
+    answer: { webhook: 'Webhook' },
+    headers: ['ETag'],
+  },
+  updateWebhook: {
+    scopes: [webhooks],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed'],
+    parameters: [webhookId, ifMatch, ...inWrites],
+    body: { schema: 'UpdateWebhook', wrapper: 'webhook', required: false },
+    answer: { webhook: 'Webhook' },
+    headers: ['ETag'],
+  },
+  deleteWebhook: {
+    scopes: [webhooks],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed'],
+    parameters: [webhookId, ifMatch, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'webhook', required: false },
+    answer: { webhook: 'Webhook' },
+    headers: [],
+  },
+  rotateWebhookSecret: {
+    scopes: [webhooks],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed'],
+    parameters: [webhookId, ifMatch, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'webhook', required: false },
+    answer: { webhook: 'WebhookWithSecret' },
+    headers: ['ETag'],
+  },
+  testWebhook: {
+    scopes: [webhooks],
+    statuses: ['202', ...anywhere, '404', ...ofWrites],
+    codes: ['not-found', 'webhook-paused'],
+    parameters: [webhookId, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'webhook', required: false },
+    answer: { delivery: 'Delivery' },
+    headers: [],
+  },
+  listDeliveries: {
+    scopes: [webhooks],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [webhookId, ...page],
+    answer: { deliveries: 'Delivery' },
+    headers: ['Link'],
+  },
+  retrieveDelivery: {
+    scopes: [webhooks],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [webhookId, eventId],
+    answer: { delivery: 'LoggedDelivery' },
+    headers: [],
   },
 };
 
@@ -447,7 +582,7 @@ test('the operations that are listed here are all there are, and writes are thos
     Object.keys(expectations),
     operations.map(({ id }) => id),
   );
-  assert.equal(operations.length, 17);
+  assert.equal(operations.length, 30);
   for (const { id, query, method } of operations) {
     const isReading = method === 'GET' || id === 'lookUpGiftCard';
     assert.equal(query.includes('dry_run'), !isReading, id);
@@ -601,12 +736,15 @@ test('a parameter besides the body takes what the service takes, and nothing els
     'path gift_card_id': [integers, [...noIds, 2 ** 53]],
     'path hold_id': [integers, [...noIds, 2 ** 53]],
     'path transaction_id': [integers, [...noIds, 2 ** 53]],
+    'path event_id': [integers, [...noIds, 2 ** 53]],
+    'path webhook_id': [integers, [...noIds, 2 ** 53]],
     'query dry_run': [['true', 'false', '1', '0'], ['', 'yes', 'TRUE', null]],
     'query limit': [[1, 50, 250], [...noIds, 251]],
     'query before': [integers, noIds],
     'query after': [integers, noIds],
     'query last_characters': [['7f3k', '7F3K'], ['7f3', '7f3kk', '7f-k', null]],
     'query email': [['grace@example.com'], ['', null]],
+    'header Last-Event-ID': [['1', '244212359911'], ['', '0', 'x', '-1']],
     'header Idempotency-Key': [['a', '!~', 'a'.repeat(255)], ['', 'a b', 'é', 'a'.repeat(256)]],
     'header X-Request-Id': [['a', 'a'.repeat(128)], ['', 'a b', 'a'.repeat(129)]],
     'header If-Match': [['"244212357349-1"', '*'], [5]],
@@ -670,6 +808,19 @@ const bodies: Readonly<Record<string, { readonly read: object; readonly required
   CreateHold: { read: { ...spending, expires_in: parameters.expiresIn.schema }, required: ['amount'] },
   Capture: { read: part, required: [] },
   Reverse: { read: part, required: [] },
+  CreateWebhook: {
+    read: { url: parameters.webhookUrl.schema, events: parameters.webhookEvents.schema },
+    required: ['url', 'events'],
+  },
+  UpdateWebhook: {
+    read: {
+      url: parameters.newWebhookUrl.schema,
+      events: parameters.newWebhookEvents.schema,
+      paused: parameters.paused.schema,
+    },
+    required: [],
+  },
+  Redeliver: { read: { webhook_id: parameters.webhookId.schema }, required: [] },
   Nothing: { read: {}, required: [] },
 };
 
@@ -713,7 +864,7 @@ test('every body that is described here is some operation’s, and the other way
   assert.deepEqual([...used].toSorted(), Object.keys(bodies).toSorted());
   assert.deepEqual(
     Object.keys(document.components?.schemas ?? {}).toSorted(),
-    [...used, 'GiftCard', 'IssuedGiftCard', 'SpendableGiftCard', 'Transaction', 'Hold', 'Problem'].toSorted(),
+    [...used, ...Object.keys(shown), 'Problem'].toSorted(),
   );
 });
 
@@ -851,6 +1002,29 @@ function documentedAnswer(id: string, status: string): (value: unknown) => boole
 
 const plain = JSON.parse(JSON.stringify(recordOf(cardWith()))) as Json;
 
+const webhook: Webhook = {
+  storeId: 17,
+  id: 9,
+  version: 1,
+  url: 'https://shop.example.com/hook',
+  patterns: ['gift_card.*'],
+  paused: { at: 5, reason: 'failures' },
+  failing: { since: 4, failure: 'answered 503' },
+  previousSecretUntil: null,
+  createdAt: 1,
+  updatedAt: 5,
+};
+const delivery = {
+  webhookId: 9,
+  eventId: 7,
+  eventType: 'gift_card.created',
+  status: 'retrying',
+  createdAt: 1,
+  attempts: 1,
+  nextAt: 9,
+  last: { at: 3, durationMs: 41, result: { kind: 'answered', status: 503, body: 'no' } },
+} as const satisfies Delivery;
+
 /** What the service shows of each kind, as it is sent. */
 const shown: Readonly<Record<string, Json>> = {
   GiftCard: plain,
@@ -858,9 +1032,16 @@ const shown: Readonly<Record<string, Json>> = {
   SpendableGiftCard: { ...spendableRecordOf(cardWith({ held: amount(400n) })) },
   Transaction: { ...transactionOf(transferWith()) },
   Hold: { ...holdRecordOf(holdWith(), 0) },
+  Event: JSON.parse(
+    eventJson({ id: 7, type: 'gift_card.created', sequence: 1, createdAt: 5, data: '{}' }, 'flowers.example'),
+  ) as Json,
+  Webhook: { ...webhookRecordOf(webhook) },
+  WebhookWithSecret: { ...webhookRecordOf(webhook), secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' },
+  Delivery: { ...deliveryRecordOf(delivery) },
+  LoggedDelivery: { ...deliveryRecordOf(delivery), log: [attemptRecordOf(delivery.last)] },
 };
 
-for (const { id, statuses, answer } of expectedOperations) {
+for (const { id, statuses, answer } of expectedOperations.filter((one) => one.id !== 'streamEvents')) {
   test(`${id} is answered as it is documented: whole, and with nothing besides`, () => {
     const [status = ''] = statuses;
     const isDocumented = documentedAnswer(id, status);
@@ -942,6 +1123,9 @@ test('every kind and status that there is, is documented', () => {
   assert.deepEqual(propertyOf('Transaction', 'kind'), [
     'issue', 'adjustment', 'debit', 'credit', 'capture', 'reversal',
   ]); // prettier-ignore
+  assert.deepEqual(propertyOf('Delivery', 'status'), ['queued', 'retrying', 'delivered', 'dead']);
+  assert.deepEqual(propertyOf('Webhook', 'status'), ['active', 'paused']);
+  assert.deepEqual(propertyOf('Event', 'type'), [...eventTypes]);
   assert.deepEqual(propertyOf('Hold', 'status'), ['open', 'captured', 'voided', 'expired']);
 });
 

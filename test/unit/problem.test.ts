@@ -39,6 +39,8 @@ const statuses = {
   'undo-window-closed': 422,
   'no-address': 422,
   'no-mail': 422,
+  'webhook-paused': 422,
+  'too-many-webhooks': 422,
   'idempotency-key-reused': 422,
   'too-many-requests': 429,
   'too-many-misses': 429,

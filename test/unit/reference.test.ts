@@ -254,7 +254,7 @@ describe('the reference page is complete', () => {
 });
 
 describe('the reference page of this service', () => {
-  const keys = { GET: 'get', POST: 'post', PUT: 'put' } as const;
+  const keys = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const;
   for (const basePath of ['', '/apps/x']) {
     it(`tells of every operation, object and code at ${basePath || 'the root'}`, () => {
       const document = openApiDocument(basePath);

@@ -27,6 +27,7 @@ export function storeWith(given: Partial<Store> = {}): Store {
     requireSignature: false,
     customerSearch: false,
     undoWindowMinutes: 0,
+    expiringSoonDays: 0,
     demonstration: false,
     ...given,
   };

@@ -16,6 +16,8 @@ create table stores (
   customer_search bigint not null check (customer_search in (0, 1)),
   -- 0: a disabling is final at once.
   undo_window_minutes bigint not null default 0 check (undo_window_minutes between 0 and 60),
+  -- How many days ahead a card's expiry is told; 0: it is not.
+  expiring_soon_days bigint not null default 0 check (expiring_soon_days between 0 and 365),
   demonstration bigint not null check (demonstration in (0, 1)),
   created_at bigint not null,
   updated_at bigint not null,
@@ -75,6 +77,9 @@ create table gift_cards (
   order_id bigint,
   user_id bigint,
   api_client_id bigint,
+  -- The last good days whose passing, and whose coming, were told.
+  expiry_told text collate "C",
+  expiring_told text collate "C",
   primary key (store_id, id),
   check (held <= balance),
   foreign key (store_id, customer_id) references customers (store_id, id),
@@ -86,6 +91,9 @@ create index gift_cards_by_customer on gift_cards (store_id, customer_id, last_c
   where customer_id is not null;
 create index gift_cards_by_recipient on gift_cards (store_id, recipient_id, last_characters)
   where recipient_id is not null;
+-- Cards whose expiry is still to be told: one that never expires costs nothing.
+create index gift_cards_expiring on gift_cards (store_id, expires_on)
+  where expires_on is not null and (expiry_told is null or expiry_told <> expires_on);
 
 -- Every code that the store has ever used. lookup is the first 64 bits of the digest.
 create table gift_card_codes (
@@ -222,7 +230,85 @@ create table events (
   created_at bigint not null,
   -- JSON: the record as it was then, and the names of the fields that changed.
   data text collate "C" not null,
+  -- Commits are told in the order of this, once no transaction before it is open any more.
+  transaction_id bigint not null default pg_current_xact_id()::text::bigint,
   primary key (store_id, id)
+); -- by store
+create index events_by_transaction on events (store_id, transaction_id, id);
+
+-- Who wants to be told of events. Their secrets are sealed, because every message is signed anew.
+create table webhooks (
+  store_id bigint not null references stores (id),
+  id bigint not null check (id > 0),
+  version bigint not null check (version >= 1),
+  url text collate "C" not null,
+  -- Each pattern between spaces, so that one is found by its text: ' gift_card.* customer.created '.
+  patterns text collate "C" not null check (patterns like ' % '),
+  secret bytea not null,
+  -- Signs along until then.
+  previous_secret bytea,
+  previous_secret_until bigint,
+  status text collate "C" not null check (status in ('active', 'paused')),
+  paused_at bigint,
+  pause_reason text collate "C" check (pause_reason in ('requested', 'failures', 'gone')),
+  -- Since when every attempt has failed, and how the first of them did.
+  failing_since bigint,
+  failure text collate "C",
+  created_at bigint not null,
+  updated_at bigint not null,
+  primary key (store_id, id),
+  check ((previous_secret is null) = (previous_secret_until is null)),
+  check ((status = 'paused') = (paused_at is not null)),
+  check ((pause_reason is null) = (paused_at is null)),
+  check ((failing_since is null) = (failure is null))
+); -- by store
+
+-- What is to be told to whom. Booked with the event by a trigger, so that no event is written without.
+create table webhook_deliveries (
+  store_id bigint not null,
+  webhook_id bigint not null,
+  event_id bigint not null,
+  status text collate "C" not null check (status in ('queued', 'retrying', 'delivered', 'dead')),
+  created_at bigint not null,
+  attempts bigint not null default 0 check (attempts >= 0),
+  -- Those before it was last asked for anew: from then on the waits start over.
+  attempts_before bigint not null default 0 check (attempts_before between 0 and attempts),
+  -- The first attempt since it was last asked for, and the last one.
+  first_at bigint,
+  last_at bigint,
+  -- When it is due; while a process has it, when that ends; null once it has ended.
+  next_at bigint,
+  -- Names the claim by which a process has it.
+  lease bigint,
+  -- What came of the last attempt: an answer, or why there was none.
+  answer_status bigint,
+  answer_body text collate "C",
+  failure_reason text collate "C",
+  failure text collate "C",
+  duration_ms bigint,
+  primary key (store_id, webhook_id, event_id),
+  foreign key (store_id, webhook_id) references webhooks (store_id, id) on delete cascade,
+  check ((status in ('queued', 'retrying')) = (next_at is not null)),
+  check (lease is null or next_at is not null)
+); -- by store
+create index webhook_deliveries_due on webhook_deliveries (store_id, webhook_id, next_at)
+  where next_at is not null;
+
+-- The attempts before the last one, which stands in the delivery itself: most deliveries need no row here.
+create table webhook_attempts (
+  store_id bigint not null,
+  webhook_id bigint not null,
+  event_id bigint not null,
+  attempt bigint not null check (attempt >= 1),
+  attempted_at bigint not null,
+  duration_ms bigint not null,
+  answer_status bigint,
+  answer_body text collate "C",
+  failure_reason text collate "C",
+  failure text collate "C",
+  primary key (store_id, webhook_id, event_id, attempt),
+  foreign key (store_id, webhook_id, event_id)
+    references webhook_deliveries (store_id, webhook_id, event_id) on delete cascade
 ); -- by store
 
 create table idempotency_records (
@@ -274,6 +360,37 @@ execute function refuse('transfers are append-only');
 
 create trigger events_are_not_updated before update on events
 for each row execute function refuse('events are append-only');
+
+-- Every transaction that writes an event shares a lock of its store; a webhook that begins to want events takes it
+-- alone. So what is committed after the webhook is booked for it: an event that saw the store without the webhook is
+-- committed before. (A lock on the store's row would do, too, but whoever wants that alone may wait for ever, because
+-- those who share it do not wait in turn.)
+create function book_deliveries() returns trigger language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock_shared(new.store_id);
+  insert into webhook_deliveries (store_id, webhook_id, event_id, status, created_at, next_at)
+  select w.store_id, w.id, new.id, 'queued', new.created_at, new.created_at
+  from webhooks w
+  where w.store_id = new.store_id and w.status = 'active' and case
+    when new.type = 'webhook.test' then w.id = new.subject_id
+    else strpos(w.patterns, ' ' || new.type || ' ') > 0 or strpos(w.patterns, ' * ') > 0
+      or strpos(w.patterns, ' ' || split_part(new.type, '.', 1) || '.* ') > 0
+  end;
+  return null;
+end $$;
+create trigger events_are_booked after insert on events
+for each row execute function book_deliveries();
+
+create function wait_for_events() returns trigger language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(new.store_id);
+  return new;
+end $$;
+create trigger webhooks_wait_for_events before insert on webhooks
+for each row execute function wait_for_events();
+create trigger webhooks_wait_for_events_again before update on webhooks
+for each row when (new.status = 'active' and (old.status <> new.status or old.patterns <> new.patterns))
+execute function wait_for_events();
 
 create trigger codes_are_not_deleted before delete on gift_card_codes
 for each row execute function refuse('a used code stays used');

@@ -15,6 +15,8 @@ create table stores (
   customer_search integer not null check (customer_search in (0, 1)),
   -- 0: a disabling is final at once.
   undo_window_minutes integer not null default 0 check (undo_window_minutes between 0 and 60),
+  -- How many days ahead a card's expiry is told; 0: it is not.
+  expiring_soon_days integer not null default 0 check (expiring_soon_days between 0 and 365),
   demonstration integer not null check (demonstration in (0, 1)),
   created_at integer not null,
   updated_at integer not null,
@@ -74,6 +76,9 @@ create table gift_cards (
   order_id integer,
   user_id integer,
   api_client_id integer,
+  -- The last good days whose passing, and whose coming, were told.
+  expiry_told text,
+  expiring_told text,
   primary key (store_id, id),
   check (held <= balance),
   foreign key (store_id, customer_id) references customers (store_id, id),
@@ -85,6 +90,9 @@ create index gift_cards_by_customer on gift_cards (store_id, customer_id, last_c
   where customer_id is not null;
 create index gift_cards_by_recipient on gift_cards (store_id, recipient_id, last_characters)
   where recipient_id is not null;
+-- Cards whose expiry is still to be told: one that never expires costs nothing.
+create index gift_cards_expiring on gift_cards (store_id, expires_on)
+  where expires_on is not null and (expiry_told is null or expiry_told <> expires_on);
 
 -- Every code that the store has ever used. lookup is the first 64 bits of the digest.
 create table gift_card_codes (
@@ -224,6 +232,81 @@ create table events (
   primary key (store_id, id)
 ) strict, without rowid;
 
+-- Who wants to be told of events. Their secrets are sealed, because every message is signed anew.
+create table webhooks (
+  store_id integer not null references stores (id),
+  id integer not null check (id > 0),
+  version integer not null check (version >= 1),
+  url text not null,
+  -- Each pattern between spaces, so that one is found by its text: ' gift_card.* customer.created '.
+  patterns text not null check (patterns like ' % '),
+  secret blob not null,
+  -- Signs along until then.
+  previous_secret blob,
+  previous_secret_until integer,
+  status text not null check (status in ('active', 'paused')),
+  paused_at integer,
+  pause_reason text check (pause_reason in ('requested', 'failures', 'gone')),
+  -- Since when every attempt has failed, and how the first of them did.
+  failing_since integer,
+  failure text,
+  created_at integer not null,
+  updated_at integer not null,
+  primary key (store_id, id),
+  check ((previous_secret is null) = (previous_secret_until is null)),
+  check ((status = 'paused') = (paused_at is not null)),
+  check ((pause_reason is null) = (paused_at is null)),
+  check ((failing_since is null) = (failure is null))
+) strict, without rowid;
+
+-- What is to be told to whom. Booked with the event by a trigger, so that no event is written without.
+create table webhook_deliveries (
+  store_id integer not null,
+  webhook_id integer not null,
+  event_id integer not null,
+  status text not null check (status in ('queued', 'retrying', 'delivered', 'dead')),
+  created_at integer not null,
+  attempts integer not null default 0 check (attempts >= 0),
+  -- Those before it was last asked for anew: from then on the waits start over.
+  attempts_before integer not null default 0 check (attempts_before between 0 and attempts),
+  -- The first attempt since it was last asked for, and the last one.
+  first_at integer,
+  last_at integer,
+  -- When it is due; while a process has it, when that ends; null once it has ended.
+  next_at integer,
+  -- Names the claim by which a process has it.
+  lease integer,
+  -- What came of the last attempt: an answer, or why there was none.
+  answer_status integer,
+  answer_body text,
+  failure_reason text,
+  failure text,
+  duration_ms integer,
+  primary key (store_id, webhook_id, event_id),
+  foreign key (store_id, webhook_id) references webhooks (store_id, id) on delete cascade,
+  check ((status in ('queued', 'retrying')) = (next_at is not null)),
+  check (lease is null or next_at is not null)
+) strict, without rowid;
+create index webhook_deliveries_due on webhook_deliveries (store_id, webhook_id, next_at)
+  where next_at is not null;
+
+-- The attempts before the last one, which stands in the delivery itself: most deliveries need no row here.
+create table webhook_attempts (
+  store_id integer not null,
+  webhook_id integer not null,
+  event_id integer not null,
+  attempt integer not null check (attempt >= 1),
+  attempted_at integer not null,
+  duration_ms integer not null,
+  answer_status integer,
+  answer_body text,
+  failure_reason text,
+  failure text,
+  primary key (store_id, webhook_id, event_id, attempt),
+  foreign key (store_id, webhook_id, event_id)
+    references webhook_deliveries (store_id, webhook_id, event_id) on delete cascade
+) strict, without rowid;
+
 create table idempotency_records (
   store_id integer not null references stores (id),
   -- 0: development mode, which has no API client.
@@ -269,7 +352,30 @@ create trigger transfers_are_not_deleted before delete on transfers
 begin select raise(abort, 'transfers are append-only'); end;
 
 create trigger events_are_not_updated before update on events
+when new.id <= old.id or new.store_id <> old.store_id or new.type <> old.type or new.data <> old.data
+  or new.subject_id <> old.subject_id or new.subject_version <> old.subject_version or new.created_at <> old.created_at
 begin select raise(abort, 'events are append-only'); end;
+
+-- Events are told in the order of their ids, so none may come before one that was told already: another process
+-- on this file, or a clock that was set back, may have drawn it. Under the file's write lock the last one is known.
+-- Then it is booked for whoever wants it: here, so that no event is written without.
+create trigger events_are_booked after insert on events
+when exists (select 1 from webhooks where store_id = new.store_id)
+  or new.id < (select id from events where store_id = new.store_id order by id desc limit 1)
+begin
+  update events set id = 1 + (select id from events where store_id = new.store_id order by id desc limit 1)
+  where store_id = new.store_id and id = new.id
+    and id < (select id from events where store_id = new.store_id order by id desc limit 1);
+  insert into webhook_deliveries (store_id, webhook_id, event_id, status, created_at, next_at)
+  select w.store_id, w.id, (select id from events where store_id = new.store_id order by id desc limit 1), 'queued',
+    new.created_at, new.created_at
+  from webhooks w
+  where w.store_id = new.store_id and w.status = 'active' and case
+    when new.type = 'webhook.test' then w.id = new.subject_id
+    else instr(w.patterns, ' ' || new.type || ' ') > 0 or instr(w.patterns, ' * ') > 0
+      or instr(w.patterns, ' ' || substr(new.type, 1, instr(new.type, '.')) || '* ') > 0
+  end;
+end;
 
 create trigger codes_are_not_deleted before delete on gift_card_codes
 begin select raise(abort, 'a used code stays used'); end;

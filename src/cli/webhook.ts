@@ -1,0 +1,243 @@
+/** `largesse webhook create|list|update|delete|rotate-secret|test|deliveries` */
+
+import { setTimeout as wait } from 'node:timers/promises';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { isDevelopment, readDatabaseConfig } from '../config.ts';
+import { openDatabase, type Database } from '../database.ts';
+import { endpointsOf } from '../delivery/deliveries.ts';
+import { eventTypes } from '../domain/event.ts';
+import {
+  deliveryRecordOf,
+  eventPatterns,
+  parsePatterns,
+  webhookRecordOf,
+  type Delivery,
+  type DeliveryRecord,
+  type Webhook,
+} from '../domain/webhook.ts';
+import { requireStore } from '../service/store.ts';
+import {
+  changeWebhook,
+  createWebhook,
+  listDeliveries,
+  listStoreWebhooks,
+  removeWebhook,
+  rotateWebhookSecret,
+  showDelivery,
+  testWebhook,
+  type WebhookWithSecret,
+} from '../service/webhook.ts';
+import { CommandError } from './failure.ts';
+import { print, printFields, printJson, printTable, type Row } from './output.ts';
+import { readDomain } from './store.ts';
+
+type Options = {
+  readonly store: string;
+  readonly url?: string;
+  readonly events?: readonly string[];
+  readonly pause?: boolean;
+  readonly resume?: boolean;
+  readonly limit?: number;
+  readonly json?: boolean;
+};
+
+const limitMax = 250;
+/** How long `test` waits for a running service. */
+const testWaitMs = 15_000;
+const testLookMs = 100;
+
+function readEvents(text: string): readonly string[] {
+  const patterns = parsePatterns(text, eventPatterns(eventTypes));
+  if (!patterns.ok) throw new InvalidArgumentError(`The list ${patterns.refusal}.`);
+  return patterns.value;
+}
+
+function readId(text: string): number {
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError('It takes the id that webhook list shows.');
+  return id;
+}
+
+function readLimit(text: string): number {
+  const limit = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(limit >= 1 && limit <= limitMax)) throw new InvalidArgumentError(`It takes 1 to ${limitMax}.`);
+  return limit;
+}
+
+/** The address, if it may be posted to. */
+function readUrl({ ctx }: Database, text: string): string {
+  const url = endpointsOf(ctx, { allowLoopback: isDevelopment() }).parseUrl(text);
+  if (!url.ok) throw new CommandError(`--url ${url.refusal}`);
+  return url.value;
+}
+
+/** A command about a store's webhooks. */
+function command(group: Command, name: string, description: string): Command {
+  return group
+    .command(name)
+    .description(description)
+    .addOption(
+      new Option('--store <domain>', 'the store that it belongs to')
+        .argParser(readDomain)
+        .makeOptionMandatory(),
+    )
+    .option('--json', 'print JSON');
+}
+
+/** Runs an action on the database with the store that the options name. */
+async function withStore<T>(
+  { store: domain }: Options,
+  action: (database: Database, storeId: number) => Promise<T>,
+): Promise<T> {
+  await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+  const { store } = await database.storage.read(() => requireStore(domain));
+  return await action(database, store.id);
+}
+
+export function addWebhookCommands(root: Command): void {
+  const webhook = root.command('webhook').description("addresses that are told of a store's events");
+
+  command(webhook, 'create', 'make a webhook and show its signing secret, once')
+    .requiredOption('--url <url>', 'where events are posted to: https, on the public internet')
+    .addOption(
+      new Option('--events <patterns>', 'such as gift_card.* or gift_card.redeemed,customer.created')
+        .argParser(readEvents)
+        .makeOptionMandatory(),
+    )
+    .action((options: Options) =>
+      withStore(options, async (database, storeId) => {
+        const { ctx, storage } = database;
+        const url = readUrl(database, options.url ?? '');
+        const secret = endpointsOf(ctx, { allowLoopback: false }).drawSecret();
+        const patterns = options.events ?? [];
+        showOnce(await storage.write(() => createWebhook(ctx, { storeId, url, patterns, secret })), options);
+      }),
+    );
+
+  command(webhook, 'list', "list a store's webhooks, without their secrets").action((options: Options) =>
+    withStore(options, async ({ storage }, storeId) => {
+      const webhooks = await storage.read(() => listStoreWebhooks(storeId));
+      if (options.json) printJson(webhooks.map(webhookRecordOf));
+      else printTable(webhooks.map(rowOf), { none: `${options.store} has no webhooks.` });
+    }),
+  );
+
+  command(webhook, 'update', 'change what is named of a webhook')
+    .argument('<id>', 'as webhook list shows it', readId)
+    .option('--url <url>', 'where events are posted to')
+    .addOption(new Option('--events <patterns>', 'which events are sent').argParser(readEvents))
+    .addOption(new Option('--pause', 'send nothing until it is resumed').conflicts('resume'))
+    .option('--resume', 'send again, what has waited first')
+    .action((id: number, options: Options) =>
+      withStore(options, async (database, storeId) => {
+        const { ctx, storage } = database;
+        const { url, events, pause, resume } = options;
+        const changes = {
+          ...(url !== undefined && { url: readUrl(database, url) }),
+          ...(events !== undefined && { patterns: events }),
+          ...((pause || resume) && { paused: pause === true }),
+        };
+        show(
+          await storage.write(() => changeWebhook(ctx, { storeId, id, versions: null, changes })),
+          options,
+        );
+      }),
+    );
+
+  command(webhook, 'delete', 'delete a webhook and the log of its deliveries')
+    .argument('<id>', 'as webhook list shows it', readId)
+    .action((id: number, options: Options) =>
+      withStore(options, async ({ storage }, storeId) => {
+        await storage.write(() => removeWebhook({ storeId, id, versions: null }));
+        if (options.json) printJson({ deleted: id });
+        else print(`The webhook ${id} is deleted.`);
+      }),
+    );
+
+  command(
+    webhook,
+    'rotate-secret',
+    'give a webhook a new secret and show it, once; the old one signs along for 24 h',
+  )
+    .argument('<id>', 'as webhook list shows it', readId)
+    .action((id: number, options: Options) =>
+      withStore(options, async ({ ctx, storage }, storeId) => {
+        const secret = endpointsOf(ctx, { allowLoopback: false }).drawSecret();
+        showOnce(
+          await storage.write(() => rotateWebhookSecret(ctx, { storeId, id, versions: null, secret })),
+          options,
+        );
+      }),
+    );
+
+  command(webhook, 'test', 'have the running service send a test, and tell what became of it')
+    .argument('<id>', 'as webhook list shows it', readId)
+    .action((id: number, options: Options) =>
+      withStore(options, async ({ ctx, storage }, storeId) => {
+        const { eventId } = await storage.write(() => testWebhook(ctx, { storeId, id }));
+        const look = (): Promise<{ readonly delivery: Delivery }> =>
+          storage.read(() => showDelivery(storeId, { webhookId: id, eventId }));
+        let { delivery } = await look();
+        for (let waitedMs = 0; delivery.attempts === 0 && waitedMs < testWaitMs; waitedMs += testLookMs) {
+          await wait(testLookMs);
+          ({ delivery } = await look());
+        }
+        if (options.json) printJson(deliveryRecordOf(delivery));
+        else printFields(deliveryRow(deliveryRecordOf(delivery)));
+        if (delivery.status !== 'delivered') process.exitCode = 1;
+        if (delivery.attempts === 0 && !options.json)
+          print('\nIt is queued. Nothing has sent it: does the service run?');
+      }),
+    );
+
+  command(webhook, 'deliveries', 'list what became of the newest events for a webhook')
+    .argument('<id>', 'as webhook list shows it', readId)
+    .addOption(new Option('--limit <count>', 'how many').argParser(readLimit).default(50))
+    .action((id: number, options: Options) =>
+      withStore(options, async ({ storage }, storeId) => {
+        const request = { limit: options.limit ?? 50, before: null, after: null };
+        const page = await storage.read(() => listDeliveries(storeId, id, request));
+        const records = page.items.map(deliveryRecordOf);
+        if (options.json) printJson(records);
+        else printTable(records.map(deliveryRow), { none: 'There are no deliveries.' });
+      }),
+    );
+}
+
+function show(webhook: Webhook, { json }: Options): void {
+  if (json) printJson(webhookRecordOf(webhook));
+  else printFields(rowOf(webhook));
+}
+
+function showOnce({ webhook, secret }: WebhookWithSecret, { json }: Options): void {
+  if (json) {
+    printJson({ ...webhookRecordOf(webhook), secret: secret.reveal() });
+    return;
+  }
+  printFields({ ...rowOf(webhook), secret: secret.reveal() });
+  print('\nKeep it now: it is not shown again.');
+}
+
+function rowOf(webhook: Webhook): Row {
+  const { id, url, events, status, pause_reason, failing_since } = webhookRecordOf(webhook);
+  return { id, url, events: events.join(','), status, pause_reason, failing_since };
+}
+
+function deliveryRow({
+  event_id,
+  event_type,
+  status,
+  attempts,
+  next_attempt_at,
+  last_attempt,
+}: DeliveryRecord): Row {
+  return {
+    event_id,
+    event_type,
+    status,
+    attempts,
+    next_attempt_at,
+    answer: last_attempt?.answer?.status ?? null,
+    failure: last_attempt?.failure?.detail ?? null,
+  };
+}

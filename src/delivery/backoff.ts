@@ -1,0 +1,90 @@
+/**
+ * When a delivery that failed is tried again.
+ *
+ * Terms: a *step* is the longest wait after so many attempts; the *window* is how long after its first attempt a
+ * delivery is tried at all.
+ */
+
+export type Backoff = {
+  /** The step after the first attempt, the second, …; the last one repeats. */
+  readonly stepsMs: readonly number[];
+  readonly windowMs: number;
+};
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** At least 72 hours: a receiver that is away for three days still hears of everything. */
+const windowMs = 72 * hour;
+
+/** For webhooks: 20 to 31 attempts. */
+export const webhookBackoff: Backoff = Object.freeze({
+  stepsMs: [
+    5 * second,
+    30 * second,
+    2 * minute,
+    10 * minute,
+    30 * minute,
+    hour,
+    2 * hour,
+    4 * hour,
+    6 * hour,
+  ],
+  windowMs,
+});
+
+/** For e-mail: slower at first, because servers that greylist want some minutes (RFC 5321, 4.5.4.1). */
+export const mailBackoff: Backoff = Object.freeze({
+  stepsMs: [2 * minute, 10 * minute, 20 * minute, 40 * minute, hour, 2 * hour, 4 * hour],
+  windowMs,
+});
+
+/** A receiver that asks for more patience gets this much. */
+export const retryAfterMaxMs = 6 * hour;
+
+export type Attempts = {
+  /** Attempts made so far. */
+  readonly made: number;
+  /** When the first one was made, ms since 1970 UTC; of no meaning if none was. */
+  readonly firstAt: number;
+};
+
+export type Moment = {
+  /** Ms since 1970 UTC. */
+  readonly now: number;
+  /** From 0 up to, not including, 1. */
+  readonly random: number;
+  /** What the receiver asked for (`parseRetryAfter`), ms; null if nothing. */
+  readonly retryAfterMs: number | null;
+};
+
+/**
+ * When to try again, ms since 1970 UTC; null if the window is over, so that the attempt just made was the last. The
+ * last one is therefore made when the window has passed, and not before.
+ *
+ * The wait is drawn between half the step and the whole, so that deliveries that failed together are not tried
+ * together; it is never nearly nothing, which bounds the number of attempts.
+ */
+export function nextAttempt(
+  { stepsMs, windowMs: window }: Backoff,
+  { made, firstAt }: Attempts,
+  { now, random, retryAfterMs }: Moment,
+): number | null {
+  if (made === 0) return now;
+  if (now - firstAt >= window) return null;
+  const stepMs = stepsMs[made - 1] ?? stepsMs.at(-1) ?? 0;
+  const waitMs = Math.ceil(stepMs * (0.5 + random / 2));
+  return now + Math.max(waitMs, Math.min(retryAfterMs ?? 0, retryAfterMaxMs));
+}
+
+const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/** The wait that a `Retry-After` header asks for in ms (RFC 9110, 10.2.3), not negative; null if it asks for none. */
+export function parseRetryAfter(header: string | undefined, now: number): number | null {
+  const text = header?.trim() ?? '';
+  if (/^\d{1,10}$/.test(text)) return Number(text) * second;
+  if (!httpDate.test(text)) return null;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(0, at - now);
+}

@@ -1,0 +1,50 @@
+/** Expiry as an event: told once of each last good day, when it has passed and, where the store wishes, before. */
+
+import type { Context } from '../context.ts';
+import { addDays, dayOf } from '../domain/day.ts';
+import { cardExpiry } from '../domain/event.ts';
+import type { Store } from '../domain/store.ts';
+import { announce } from '../storage/event.ts';
+import { listExpired, listExpiring, noteExpiredTold, noteExpiringTold } from '../storage/expiry.ts';
+import { together, type Script } from '../storage/sql.ts';
+
+/** Whether `tellExpired` or `tellExpiringSoon` would tell of anything. */
+export function* hasExpiryToTell(ctx: Context, store: Store): Script<boolean> {
+  const today = dayOf(ctx.clock.now(), store.timeZone);
+  if ((yield* listExpired(store.id, { today, limit: 1 })).length > 0) return true;
+  if (store.expiringSoonDays === 0) return false;
+  const until = addDays(today, store.expiringSoonDays);
+  return (yield* listExpiring(store.id, { today, until, limit: 1 })).length > 0;
+}
+
+/** Tells of up to `limit` cards of a store whose last good day has passed. @returns whether there may be more. */
+export function* tellExpired(ctx: Context, store: Store, limit: number): Script<boolean> {
+  const today = dayOf(ctx.clock.now(), store.timeZone);
+  const cards = yield* listExpired(store.id, { today, limit });
+  yield* together(
+    ...cards.map(function* (card) {
+      if (yield* noteExpiredTold(card)) yield* announce(ctx, cardExpiry('gift_card.expired', card));
+    }),
+  );
+  return cards.length === limit;
+}
+
+/**
+ * Tells of up to `limit` usable cards with a balance whose last good day is at most the store's number of days away.
+ * @returns whether there may be more.
+ */
+export function* tellExpiringSoon(ctx: Context, store: Store, limit: number): Script<boolean> {
+  if (store.expiringSoonDays === 0) return false;
+  const today = dayOf(ctx.clock.now(), store.timeZone);
+  const cards = yield* listExpiring(store.id, {
+    today,
+    until: addDays(today, store.expiringSoonDays),
+    limit,
+  });
+  yield* together(
+    ...cards.map(function* (card) {
+      if (yield* noteExpiringTold(card)) yield* announce(ctx, cardExpiry('gift_card.expiring_soon', card));
+    }),
+  );
+  return cards.length === limit;
+}

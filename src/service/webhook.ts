@@ -1,0 +1,227 @@
+/** Webhooks: who is told of a store's events, and what became of what was to be told. */
+
+import type { Context } from '../context.ts';
+import { webhookEvent } from '../domain/event.ts';
+import { Fault } from '../domain/fault.ts';
+import type { Parsed } from '../domain/parsed.ts';
+import type { Secret } from '../domain/secret.ts';
+import {
+  secretOverlapMs,
+  webhooksMax,
+  type Attempt,
+  type Delivery,
+  type Webhook,
+} from '../domain/webhook.ts';
+import { announce } from '../storage/event.ts';
+import { Rerun, type Script } from '../storage/sql.ts';
+import {
+  findDelivery,
+  findNewestDelivery,
+  listDeliveriesAfter,
+  listDeliveriesBefore,
+  listEarlierAttempts,
+} from '../storage/webhook-delivery.ts';
+import {
+  deleteWebhook,
+  findWebhook,
+  insertWebhook,
+  listWebhooks,
+  replaceWebhook,
+  sealWebhookSecret,
+  takeTurn,
+  type WebhookKept,
+} from '../storage/webhook.ts';
+import type { Page, PageRequest } from './history.ts';
+
+/** What is known of endpoints where things are sent: given by the wiring, because nobody here sees it. */
+export type Endpoints = {
+  /** Reads an address that may be posted to, normalised. */
+  parseUrl(value: unknown): Parsed<string>;
+  drawSecret(): Secret;
+};
+
+export type WebhookWithSecret = { readonly webhook: Webhook; readonly secret: Secret };
+
+/**
+ * Makes a webhook. The secret is told here and never again.
+ * @throws Fault `too-many-webhooks`.
+ */
+export function* createWebhook(
+  ctx: Context,
+  given: {
+    readonly storeId: number;
+    readonly url: string;
+    readonly patterns: readonly string[];
+    readonly secret: Secret;
+  },
+): Script<WebhookWithSecret> {
+  const { storeId, url, patterns, secret } = given;
+  const now = ctx.clock.now();
+  yield* takeTurn(storeId, now);
+  if ((yield* listWebhooks(storeId)).length >= webhooksMax) throw new Fault('too-many-webhooks');
+  const webhook: Webhook = {
+    storeId,
+    id: ctx.chance.id(),
+    version: 1,
+    url,
+    patterns,
+    paused: null,
+    failing: null,
+    previousSecretUntil: null,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const sealedSecret = sealWebhookSecret(ctx, webhook, secret);
+  yield* insertWebhook({ webhook, sealedSecret, sealedPrevious: null });
+  return { webhook, secret };
+}
+
+export function* listStoreWebhooks(storeId: number): Script<readonly Webhook[]> {
+  return (yield* listWebhooks(storeId)).map(({ webhook }) => webhook);
+}
+
+/** @throws Fault `not-found`. */
+export function* showWebhook(storeId: number, id: number): Script<Webhook> {
+  return (yield* requireWebhook({ storeId, id, versions: null })).webhook;
+}
+
+export type WebhookCommand = {
+  readonly storeId: number;
+  readonly id: number;
+  /** The versions that the caller would change; null: any. */
+  readonly versions: readonly number[] | null;
+};
+
+/** @throws Fault `not-found`, `precondition-failed`. */
+function* requireWebhook({ storeId, id, versions }: WebhookCommand): Script<WebhookKept> {
+  const kept = yield* findWebhook(storeId, id);
+  if (!kept) throw new Fault('not-found');
+  if (versions && !versions.includes(kept.webhook.version)) throw new Fault('precondition-failed');
+  return kept;
+}
+
+/** What may change of a webhook; what is absent stays. */
+export type WebhookChanges = {
+  readonly url?: string;
+  readonly patterns?: readonly string[];
+  readonly paused?: boolean;
+};
+
+/**
+ * Changes a webhook. One that is resumed starts with a clean record: what waited for it goes out.
+ * @throws Fault `not-found`, `precondition-failed`.
+ */
+export function* changeWebhook(
+  ctx: Context,
+  command: WebhookCommand & { readonly changes: WebhookChanges },
+): Script<Webhook> {
+  const kept = yield* requireWebhook(command);
+  const { webhook } = kept;
+  const { url = webhook.url, patterns = webhook.patterns, paused } = command.changes;
+  const now = ctx.clock.now();
+  const isPaused = paused ?? webhook.paused !== null;
+  const isSame =
+    url === webhook.url &&
+    patterns.join(' ') === webhook.patterns.join(' ') &&
+    isPaused === (webhook.paused !== null);
+  if (isSame) return webhook;
+  return yield* replace(ctx, kept, {
+    url,
+    patterns,
+    paused: isPaused ? (webhook.paused ?? { at: now, reason: 'requested' }) : null,
+    ...(webhook.paused && !isPaused && { failing: null }),
+  });
+}
+
+function* replace(
+  ctx: Context,
+  read: WebhookKept,
+  { sealedSecret, sealedPrevious, ...changes }: Partial<Webhook> & Partial<WebhookKept>,
+): Script<Webhook> {
+  const webhook: Webhook = {
+    ...read.webhook,
+    ...changes,
+    version: read.webhook.version + 1,
+    updatedAt: ctx.clock.now(),
+  };
+  const changed: WebhookKept = {
+    webhook,
+    sealedSecret: sealedSecret ?? read.sealedSecret,
+    sealedPrevious: sealedPrevious === undefined ? read.sealedPrevious : sealedPrevious,
+  };
+  if (!(yield* replaceWebhook(read.webhook, changed))) throw new Rerun('the webhook has changed meanwhile');
+  return webhook;
+}
+
+/**
+ * Deletes a webhook and the log of its deliveries; what waits for it is not sent any more.
+ * @returns the webhook as it was. @throws Fault `not-found`, `precondition-failed`.
+ */
+export function* removeWebhook(command: WebhookCommand): Script<Webhook> {
+  const { webhook } = yield* requireWebhook(command);
+  if (!(yield* deleteWebhook(webhook))) throw new Rerun('the webhook has changed meanwhile');
+  return webhook;
+}
+
+/**
+ * Gives a webhook a new secret, which is told here and never again. The one before it signs along for 24 hours.
+ * @throws Fault `not-found`, `precondition-failed`.
+ */
+export function* rotateWebhookSecret(
+  ctx: Context,
+  command: WebhookCommand & { readonly secret: Secret },
+): Script<WebhookWithSecret> {
+  const { secret } = command;
+  const kept = yield* requireWebhook(command);
+  const webhook = yield* replace(ctx, kept, {
+    sealedSecret: sealWebhookSecret(ctx, kept.webhook, secret),
+    sealedPrevious: kept.sealedSecret,
+    previousSecretUntil: ctx.clock.now() + secretOverlapMs,
+  });
+  return { webhook, secret };
+}
+
+/** Sends a test to a webhook. @throws Fault `not-found`, `webhook-paused`. */
+export function* testWebhook(
+  ctx: Context,
+  { storeId, id }: Omit<WebhookCommand, 'versions'>,
+): Script<Delivery> {
+  const { webhook } = yield* requireWebhook({ storeId, id, versions: null });
+  if (webhook.paused) throw new Fault('webhook-paused');
+  yield* announce(ctx, webhookEvent('webhook.test', webhook));
+  const delivery = yield* findNewestDelivery({ storeId, webhookId: id }, 'webhook.test');
+  // It was paused in between.
+  if (!delivery) throw new Rerun('the webhook has changed meanwhile');
+  return delivery;
+}
+
+/** A webhook's deliveries, newest events first. @throws Fault `not-found`. */
+export function* listDeliveries(
+  storeId: number,
+  webhookId: number,
+  { limit, before, after }: PageRequest,
+): Script<Page<Delivery>> {
+  yield* requireWebhook({ storeId, id: webhookId, versions: null });
+  const key = { storeId, webhookId };
+  if (after !== null) {
+    const newer = yield* listDeliveriesAfter(key, { after, limit: limit + 1 });
+    return { items: newer.slice(0, limit).toReversed(), hasOlder: true, hasNewer: newer.length > limit };
+  }
+  const older = yield* listDeliveriesBefore(key, {
+    before: before ?? Number.MAX_SAFE_INTEGER,
+    limit: limit + 1,
+  });
+  return { items: older.slice(0, limit), hasOlder: older.length > limit, hasNewer: before !== null };
+}
+
+/** A delivery with all its attempts, oldest first. @throws Fault `not-found`. */
+export function* showDelivery(
+  storeId: number,
+  { webhookId, eventId }: { readonly webhookId: number; readonly eventId: number },
+): Script<{ readonly delivery: Delivery; readonly attempts: readonly Attempt[] }> {
+  const key = { storeId, webhookId, eventId };
+  const delivery = yield* findDelivery(key);
+  if (!delivery) throw new Fault('not-found');
+  const earlier = yield* listEarlierAttempts(key);
+  return { delivery, attempts: delivery.last ? [...earlier, delivery.last] : earlier };
+}

@@ -1,0 +1,229 @@
+/** Events: their order, and the expiries among them. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { WrittenEvent } from '../../src/domain/event.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { issue, update } from '../../src/service/card.ts';
+import { findEnd, listEvents, showEvent } from '../../src/service/event.ts';
+import { hasExpiryToTell, tellExpired, tellExpiringSoon } from '../../src/service/expiry.ts';
+import { createStore } from '../../src/service/store.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { openMigrated, type StorageFactory } from '../harness/database.ts';
+import {
+  issueCommand,
+  manualClock,
+  newStore,
+  testContext,
+  updateCommand,
+  type TestContext,
+} from '../harness/fixtures.ts';
+
+async function open(factory: StorageFactory, given: Parameters<typeof newStore>[0] = {}) {
+  const opened = await openMigrated(factory);
+  const { storage } = opened;
+  const ctx = testContext();
+  const store = await storage.write(() => createStore(ctx, newStore(given)));
+  return { ...opened, ctx, store, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
+}
+
+/** Every event, read page by page. */
+async function readAll(
+  storage: Storage,
+  store: Store,
+  limit = 7,
+): Promise<{ id: number; type: string; cardId: number }[]> {
+  const events = [];
+  let after: number | null = null;
+  for (;;) {
+    const from: number | null = after;
+    const page: readonly WrittenEvent[] = await storage.read(() =>
+      listEvents(store.id, { after: from, limit }),
+    );
+    for (const { id, type, data } of page) {
+      const { gift_card: card } = JSON.parse(data) as { readonly gift_card?: { readonly id: number } };
+      events.push({ id, type, cardId: card?.id ?? 0 });
+    }
+    after = page.at(-1)?.id ?? after;
+    if (page.length < limit) return events;
+  }
+}
+
+export function testEvents(factory: StorageFactory): void {
+  test('events are read page by page in the order of their commits, from any of them on', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    assert.equal(await storage.read(() => findEnd(store.id)), null);
+    assert.deepEqual(await readAll(storage, store), []);
+    const ids: number[] = [];
+    for (let count = 0; count < 20; count += 1)
+      ids.push((await storage.write(() => issue(ctx, issueCommand(store)))).card.id);
+    const events = await readAll(storage, store);
+    assert.deepEqual(
+      events.map(({ cardId }) => cardId),
+      ids,
+    );
+    assert.equal(await storage.read(() => findEnd(store.id)), events.at(-1)?.id);
+    const [first] = events;
+    assert.equal((await storage.read(() => showEvent(store.id, first?.id ?? 0))).type, 'gift_card.created');
+    await assert.rejects(
+      storage.read(() => listEvents(store.id, { after: 5, limit: 1 })),
+      { code: 'invalid-query' },
+    );
+    await assert.rejects(
+      storage.read(() => showEvent(store.id, 5)),
+      { code: 'not-found' },
+    );
+  });
+
+  test('an event that is committed later comes later, whatever the clock of its process says', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store, database } = opened;
+    const behind = testContext({ clock: manualClock(ctx.clock.now() - 3_600_000) });
+    const other = database.open();
+    const ids: number[] = [];
+    const told = new Set<number>();
+    let after: number | null = null;
+    for (let count = 0; count < 12; count += 1) {
+      const [engine, context]: [Storage, TestContext] = count % 3 === 1 ? [other, behind] : [storage, ctx];
+      ids.push((await engine.write(() => issue(context, issueCommand(store)))).card.id);
+      const from: number | null = after;
+      for (const { id } of await storage.read(() => listEvents(store.id, { after: from, limit: 9 }))) {
+        told.add(id);
+        after = id;
+      }
+    }
+    assert.equal(told.size, 12, 'a reader that follows misses none');
+    assert.deepEqual(
+      (await readAll(storage, store)).map(({ cardId }) => cardId),
+      ids,
+    );
+  });
+
+  test('a reader that follows sees every event once, while several engines write', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store, database } = opened;
+    const engines = [storage, database.open(), database.open()];
+    const perEngine = 40;
+    let isWriting = true;
+    const writing = Promise.all(
+      engines.flatMap((engine) =>
+        Array.from({ length: 4 }, async () => {
+          for (let count = 0; count < perEngine / 4; count += 1)
+            await engine.write(() => issue(ctx, issueCommand(store)));
+        }),
+      ),
+    ).finally(() => {
+      isWriting = false;
+    });
+    const seen: number[] = [];
+    let after: number | null = null;
+    for (let isLast = false; !isLast;) {
+      isLast = !isWriting;
+      const from: number | null = after;
+      const page: readonly WrittenEvent[] = await storage.read(() =>
+        listEvents(store.id, { after: from, limit: 250 }),
+      );
+      seen.push(...page.map(({ id }) => id));
+      after = page.at(-1)?.id ?? after;
+    }
+    await writing;
+    const total = (await readAll(storage, store, 250)).map(({ id }) => id);
+    assert.equal(total.length, engines.length * perEngine);
+    // What was committed for good only just now may be missing at the end, and nowhere else.
+    assert.deepEqual(seen, total.slice(0, seen.length));
+    assert.equal(new Set(seen).size, seen.length);
+  });
+
+  test('the sequence of a card’s events is its version', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    const { card } = await storage.write(() => issue(ctx, issueCommand(store)));
+    for (const note of ['a', 'b'])
+      await storage.write(() => update(ctx, updateCommand(store, card.id, { note })));
+    await storage.write(() => update(ctx, updateCommand(store, card.id, { note: null, disable: true })));
+    const events = await storage.read(() => listEvents(store.id, { after: null, limit: 9 }));
+    assert.deepEqual(
+      events.map(({ type, sequence }) => `${type} ${sequence}`),
+      [
+        'gift_card.created 1',
+        'gift_card.updated 2',
+        'gift_card.updated 3',
+        'gift_card.updated 4',
+        'gift_card.disabled 4',
+      ],
+    );
+  });
+
+  test('an expiry is told once, when the last good day has passed in the store’s time zone', async () => {
+    await using opened = await open(factory, { timeZone: 'Pacific/Auckland' });
+    const { storage, ctx, store } = opened;
+    // 2026-03-15T12:00Z is 2026-03-16 01:00 in Auckland.
+    const { card } = await storage.write(() => issue(ctx, issueCommand(store, { expiresOn: '2026-03-16' })));
+    await storage.write(() => issue(ctx, issueCommand(store)));
+    const tell = async (): Promise<string[]> => {
+      const before = (await readAll(storage, store)).length;
+      assert.equal(await storage.write(() => tellExpired(ctx, store, 10)), false);
+      return (await readAll(storage, store)).slice(before).map(({ type, cardId }) => `${type} ${cardId}`);
+    };
+    assert.equal(await storage.read(() => hasExpiryToTell(ctx, store)), false);
+    assert.deepEqual(await tell(), []);
+    ctx.clock.advance(22 * 3_600_000);
+    assert.deepEqual(await tell(), [], 'it is 23:00 there');
+    ctx.clock.advance(3_600_000);
+    assert.equal(await storage.read(() => hasExpiryToTell(ctx, store)), true);
+    assert.deepEqual(await tell(), [`gift_card.expired ${card.id}`]);
+    assert.deepEqual(await tell(), []);
+    // Revived, and ended by a day that has passed already.
+    await storage.write(() => update(ctx, updateCommand(store, card.id, { expiresOn: '2027-01-01' })));
+    assert.deepEqual(await tell(), []);
+    await storage.write(() => update(ctx, updateCommand(store, card.id, { expiresOn: '2026-01-01' })));
+    assert.deepEqual(await tell(), [`gift_card.expired ${card.id}`]);
+    assert.deepEqual(await tell(), []);
+  });
+
+  test('two processes tell of an expiry once, page by page', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store, database } = opened;
+    const other = database.open();
+    for (let count = 0; count < 25; count += 1)
+      await storage.write(() => issue(ctx, issueCommand(store, { expiresOn: '2026-03-15' })));
+    ctx.clock.advance(24 * 3_600_000);
+    const tell = async (engine: Storage): Promise<void> => {
+      while (await engine.write(() => tellExpired(ctx, store, 4)));
+    };
+    await Promise.all([tell(storage), tell(other)]);
+    await tell(storage);
+    const expired = (await readAll(storage, store)).filter(({ type }) => type === 'gift_card.expired');
+    assert.equal(expired.length, 25);
+    assert.equal(new Set(expired.map(({ cardId }) => cardId)).size, 25);
+  });
+
+  test('an expiry is told ahead where the store wishes, of cards that can be spent', async () => {
+    await using opened = await open(factory, { expiringSoonDays: 30 });
+    const { storage, ctx, store } = opened;
+    const { card: soon } = await storage.write(() =>
+      issue(ctx, issueCommand(store, { expiresOn: '2026-04-14' })),
+    );
+    const { card: later } = await storage.write(() =>
+      issue(ctx, issueCommand(store, { expiresOn: '2026-04-15' })),
+    );
+    const { card: disabled } = await storage.write(() =>
+      issue(ctx, issueCommand(store, { expiresOn: '2026-04-01' })),
+    );
+    await storage.write(() => update(ctx, updateCommand(store, disabled.id, { disable: true })));
+    const tell = async (): Promise<number[]> => {
+      await storage.write(() => tellExpiringSoon(ctx, store, 10));
+      const events = await readAll(storage, store);
+      return events.filter(({ type }) => type === 'gift_card.expiring_soon').map(({ cardId }) => cardId);
+    };
+    assert.equal(await storage.read(() => hasExpiryToTell(ctx, store)), true);
+    assert.deepEqual(await tell(), [soon.id]);
+    assert.deepEqual(await tell(), [soon.id]);
+    assert.equal(await storage.read(() => hasExpiryToTell(ctx, store)), false);
+    ctx.clock.advance(24 * 3_600_000);
+    assert.deepEqual(await tell(), [soon.id, later.id]);
+    const silent = { ...store, expiringSoonDays: 0 };
+    assert.equal(await storage.write(() => tellExpiringSoon(ctx, silent, 10)), false);
+  });
+}

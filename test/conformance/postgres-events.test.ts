@@ -1,0 +1,123 @@
+/** Events on PostgreSQL, where a transaction that began first may be committed last. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import pg from 'pg';
+import { drawSigningSecret } from '../../src/delivery/webhook/signature.ts';
+import { issue } from '../../src/service/card.ts';
+import { listEvents } from '../../src/service/event.ts';
+import { createStore } from '../../src/service/store.ts';
+import { createWebhook, listDeliveries } from '../../src/service/webhook.ts';
+import { listEventsAfter } from '../../src/storage/event.ts';
+import { loadMigrations } from '../../src/storage/migrate.ts';
+import { postgresDialect } from '../../src/storage/postgres-session.ts';
+import type { Step } from '../../src/storage/sql.ts';
+import { until } from '../harness/delivering.ts';
+import { issueCommand, newStore, testContext } from '../harness/fixtures.ts';
+import { createPostgresDatabase, sharedPostgres } from '../harness/postgres-database.ts';
+import { openPostgresEngine } from '../harness/postgres.ts';
+
+async function open() {
+  const database = await createPostgresDatabase(await sharedPostgres());
+  const storage = openPostgresEngine(database.url);
+  await storage.migrate(loadMigrations('postgres'));
+  const ctx = testContext();
+  const store = await storage.write(() => createStore(ctx, newStore()));
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  return {
+    storage,
+    ctx,
+    store,
+    client,
+    /** Begins a transaction that writes an event, and leaves it open. */
+    async beginEvent(id: number): Promise<void> {
+      await client.query('begin');
+      await client.query(
+        `insert into events (store_id, id, type, subject_id, subject_version, created_at, data)
+         values ($1, $2, 'gift_card.updated', 1, 2, 0, '{}')`,
+        [store.id, id],
+      );
+    },
+    commit: () => client.query('commit'),
+    readIds: async (after: number | null = null): Promise<number[]> =>
+      (await storage.read(() => listEvents(store.id, { after, limit: 100 }))).map(({ id }) => id),
+    async [Symbol.asyncDispose]() {
+      await client.end();
+      await storage[Symbol.asyncDispose]();
+      await database.drop();
+    },
+  };
+}
+
+test('nothing behind an open transaction is told before it, so that nobody skips what it commits', async () => {
+  await using opened = await open();
+  const { storage, ctx, store } = opened;
+  await storage.write(() => issue(ctx, issueCommand(store)));
+  const [first = 0] = await opened.readIds();
+  // Its id is larger than all that come after it, and smaller by the order of commits.
+  const late = Number.MAX_SAFE_INTEGER;
+  await opened.beginEvent(late);
+  for (let count = 0; count < 5; count += 1) await storage.write(() => issue(ctx, issueCommand(store)));
+  assert.deepEqual(await opened.readIds(), [first]);
+  assert.deepEqual(await opened.readIds(first), []);
+  await opened.commit();
+  await until(async () => (await opened.readIds(first)).length === 6);
+  const rest = await opened.readIds(first);
+  assert.equal(rest[0], late);
+  assert.deepEqual(
+    rest.slice(1),
+    rest.slice(1).toSorted((left, right) => left - right),
+  );
+  assert.deepEqual(await opened.readIds(late), rest.slice(1));
+});
+
+test('an event whose transaction was open when a webhook was made is booked, or was committed before', async () => {
+  await using opened = await open();
+  const { storage, ctx, store } = opened;
+  await opened.beginEvent(7);
+  let isMade = false;
+  const secret = drawSigningSecret(ctx.chance);
+  const making = storage
+    .write(() =>
+      createWebhook(ctx, { storeId: store.id, url: 'https://shop.example.com/', patterns: ['*'], secret }),
+    )
+    .finally(() => {
+      isMade = true;
+    });
+  // This one waits for the webhook, because that is first to have locked the store.
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const issuing = storage.write(() => issue(ctx, issueCommand(store)));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.equal(isMade, false);
+  await opened.commit();
+  const { webhook } = await making;
+  await issuing;
+  const { items } = await storage.read(() =>
+    listDeliveries(store.id, webhook.id, { limit: 9, before: null, after: null }),
+  );
+  assert.deepEqual(
+    items.map(({ eventType }) => eventType),
+    ['gift_card.created'],
+  );
+});
+
+test('events behind one are found by an index, in order, however many there are', async () => {
+  await using opened = await open();
+  const { store, client } = opened;
+  await client.query(
+    `insert into events (store_id, id, type, subject_id, subject_version, created_at, data)
+     select $1, id, 'gift_card.updated', 1, 2, 0, '{}' from generate_series(1, 20000) id`,
+    [store.id],
+  );
+  await client.query('analyze events');
+  const { value } = listEventsAfter(store.id, { after: 100, limit: 50 }).next([]);
+  const [statement] = (value as Step).statements;
+  assert.ok(statement);
+  const text = statement.text(postgresDialect);
+  const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain ${text}`, [...statement.values]);
+  const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+  assert.match(plan, /Index Scan using events_by_transaction/);
+  assert.match(plan, /Index Cond: .*ROW\(transaction_id, id\) > ROW/);
+  assert.doesNotMatch(plan, /Sort|Seq Scan/);
+});

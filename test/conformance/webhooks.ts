@@ -1,0 +1,566 @@
+/** Webhooks: what is booked for whom, how it is sent, and what becomes of it. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Webhook as Verifier } from 'standardwebhooks';
+import { drawSigningSecret } from '../../src/delivery/webhook/signature.ts';
+import type { EmailAddress } from '../../src/domain/email.ts';
+import type { Store } from '../../src/domain/store.ts';
+import type { Delivery, Webhook } from '../../src/domain/webhook.ts';
+import { issue, update } from '../../src/service/card.ts';
+import { redeliver } from '../../src/service/event.ts';
+import { createStore } from '../../src/service/store.ts';
+import { eraseDeliveriesOf } from '../../src/service/upkeep.ts';
+import {
+  changeWebhook,
+  createWebhook,
+  listDeliveries,
+  removeWebhook,
+  rotateWebhookSecret,
+  showDelivery,
+  showWebhook,
+  testWebhook,
+} from '../../src/service/webhook.ts';
+import { all, sql } from '../../src/storage/sql.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { openMigrated, type StorageFactory } from '../harness/database.ts';
+import { deliver, until, type PostRequest, type Receive, type TestWorker } from '../harness/delivering.ts';
+import {
+  email,
+  issueCommand,
+  manualClock,
+  newStore,
+  testContext,
+  updateCommand,
+  type TestContext,
+} from '../harness/fixtures.ts';
+
+const hour = 3_600_000;
+
+type Opened = AsyncDisposable & {
+  readonly storage: Storage;
+  readonly ctx: TestContext;
+  readonly store: Store;
+  /** One more engine on the same database. */
+  another(): Storage;
+  webhook(patterns?: readonly string[], url?: string): Promise<Webhook & { readonly secret: string }>;
+  issue(customer?: EmailAddress): Promise<number>;
+  deliveries(webhook: Pick<Webhook, 'id'>): Promise<readonly Delivery[]>;
+  worker(receive: Receive, on?: Storage, stopMs?: number): TestWorker;
+};
+
+async function open(factory: StorageFactory): Promise<Opened> {
+  const opened = await openMigrated(factory);
+  const { storage } = opened;
+  const ctx = testContext({ clock: manualClock(Date.UTC(2026, 2, 15, 12)) });
+  const store = await storage.write(() => createStore(ctx, newStore()));
+  const workers: TestWorker[] = [];
+  return {
+    storage,
+    ctx,
+    store,
+    another: () => opened.database.open(),
+    async webhook(patterns = ['gift_card.*'], url = 'https://shop.example.com/hook') {
+      const secret = drawSigningSecret(ctx.chance);
+      const { webhook } = await storage.write(() =>
+        createWebhook(ctx, { storeId: store.id, url, patterns, secret }),
+      );
+      return { ...webhook, secret: secret.reveal() };
+    },
+    async issue(customer) {
+      const { card } = await storage.write(() =>
+        issue(ctx, issueCommand(store, { customer: customer ?? null })),
+      );
+      return card.id;
+    },
+    async deliveries({ id }) {
+      const page = await storage.read(() =>
+        listDeliveries(store.id, id, { limit: 250, before: null, after: null }),
+      );
+      return page.items;
+    },
+    worker(receive, on = storage, stopMs = 12_000) {
+      const worker = deliver({ ctx, storage: on }, receive, { stopMs });
+      workers.push(worker);
+      return worker;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const worker of workers) await worker.stop();
+      await opened[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function typeOf({ body }: PostRequest): string {
+  return (JSON.parse(String(body)) as { readonly type: string }).type;
+}
+
+export function testWebhooks(factory: StorageFactory): void {
+  testBooking(factory);
+  testSending(factory);
+  testFailing(factory);
+  testSharing(factory);
+}
+
+function testBooking(factory: StorageFactory): void {
+  test('an event is booked for every active webhook that asks for it, and for no other', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    const everything = await opened.webhook(['*']);
+    const cards = await opened.webhook(['gift_card.*']);
+    const customers = await opened.webhook(['customer.created']);
+    const redeemed = await opened.webhook(['gift_card.redeemed', 'gift_card.credited']);
+    const paused = await opened.webhook(['*']);
+    await storage.write(() =>
+      changeWebhook(ctx, { storeId: store.id, id: paused.id, versions: null, changes: { paused: true } }),
+    );
+    await opened.issue(email('ada@example.com'));
+    const typesOf = async (webhook: Webhook): Promise<string[]> =>
+      (await opened.deliveries(webhook)).map(({ eventType }) => eventType).toReversed();
+    assert.deepEqual(await typesOf(everything), ['customer.created', 'gift_card.created']);
+    assert.deepEqual(await typesOf(cards), ['gift_card.created']);
+    assert.deepEqual(await typesOf(customers), ['customer.created']);
+    assert.deepEqual(await typesOf(redeemed), []);
+    assert.deepEqual(await typesOf(paused), []);
+  });
+
+  test("another store's events are not booked", async () => {
+    await using opened = await open(factory);
+    const { storage, ctx } = opened;
+    const webhook = await opened.webhook(['*']);
+    const other = await storage.write(() => createStore(ctx, newStore({ domain: 'other.example' })));
+    await storage.write(() => issue(ctx, issueCommand(other)));
+    assert.deepEqual(await opened.deliveries(webhook), []);
+  });
+
+  test('a change that is undone books nothing, and neither does a rehearsal', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    const webhook = await opened.webhook(['*']);
+    await storage.rehearse(() => issue(ctx, issueCommand(store)));
+    await assert.rejects(
+      storage.write(function* () {
+        yield* issue(ctx, issueCommand(store));
+        throw new Error('undone');
+      }),
+      /undone/,
+    );
+    assert.deepEqual(await opened.deliveries(webhook), []);
+  });
+
+  test('a store may have 20 webhooks, however many are made at once', async () => {
+    await using opened = await open(factory);
+    const made = await Promise.allSettled(Array.from({ length: 25 }, () => opened.webhook()));
+    assert.equal(made.filter(({ status }) => status === 'fulfilled').length, 20);
+  });
+
+  test('deleting a webhook deletes what waits for it and its log', async () => {
+    await using opened = await open(factory);
+    const { storage, store } = opened;
+    const webhook = await opened.webhook();
+    await opened.issue();
+    await storage.write(() => removeWebhook({ storeId: store.id, id: webhook.id, versions: null }));
+    const rows = await storage.read(() =>
+      all(sql<{ event_id: bigint }>`select event_id from webhook_deliveries`),
+    );
+    assert.deepEqual(rows, []);
+  });
+}
+
+function testSending(factory: StorageFactory): void {
+  test('a message is signed so that the library of Standard Webhooks verifies it, and tells the event', async () => {
+    await using opened = await open(factory);
+    const webhook = await opened.webhook();
+    const cardId = await opened.issue();
+    const got: PostRequest[] = [];
+    opened.worker((request) => {
+      got.push(request);
+      return { status: 204 };
+    });
+    await until(async () => (await opened.deliveries(webhook))[0]?.status === 'delivered');
+    const [request] = got;
+    assert.ok(request && got.length === 1);
+    // The library compares with the real time.
+    const timestamp = Number(request.headers['webhook-timestamp']) * 1_000;
+    assert.equal(timestamp, opened.ctx.clock.now());
+    const verified = verifiedAt(timestamp, () =>
+      new Verifier(webhook.secret).verify(String(request.body), request.headers),
+    );
+    const event = verified as {
+      readonly [name: string]: unknown;
+      readonly data: { readonly gift_card: { readonly id: number } };
+    };
+    assert.equal(request.headers['webhook-id'], String(event['id']));
+    assert.deepEqual(Object.keys(event), ['id', 'type', 'store', 'created_at', 'sequence', 'data']);
+    assert.equal(event['store'], opened.store.domain);
+    assert.equal(event['sequence'], 1);
+    assert.equal(event.data.gift_card.id, cardId);
+    assert.ok(!String(request.body).includes('"code"'));
+  });
+
+  test('while a secret is replaced both verify; after 24 hours only the new one does', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    const webhook = await opened.webhook();
+    const secret = drawSigningSecret(ctx.chance);
+    const command = { storeId: store.id, id: webhook.id, versions: null };
+    await storage.write(() => rotateWebhookSecret(ctx, { ...command, secret }));
+    const got: PostRequest[] = [];
+    const worker = opened.worker((request) => {
+      got.push(request);
+      return { status: 200 };
+    });
+    const verifiesWith = (request: PostRequest | undefined, text: string): boolean => {
+      assert.ok(request);
+      try {
+        verifiedAt(Number(request.headers['webhook-timestamp']) * 1_000, () =>
+          new Verifier(text).verify(String(request.body), request.headers),
+        );
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    await opened.issue();
+    worker.wake();
+    await until(() => got.length === 1);
+    assert.deepEqual(
+      [webhook.secret, secret.reveal()].map((text) => verifiesWith(got[0], text)),
+      [true, true],
+    );
+    ctx.clock.advance(24 * hour + 1);
+    await opened.issue();
+    worker.wake();
+    await until(() => got.length === 2);
+    assert.deepEqual(
+      [webhook.secret, secret.reveal()].map((text) => verifiesWith(got[1], text)),
+      [false, true],
+    );
+  });
+
+  test('what failed is tried again with the same message, later and later, until it is delivered; the log tells all', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    const webhook = await opened.webhook();
+    await opened.issue();
+    const got: PostRequest[] = [];
+    const answers = [
+      { status: 503, body: 'down' },
+      { failure: 'timeout' },
+      { status: 302, body: '' },
+      { status: 200, body: 'thanks' },
+    ] as const;
+    const worker = opened.worker((request) => {
+      got.push(request);
+      return answers[got.length - 1] ?? { status: 500 };
+    });
+    const [first] = await opened.deliveries(webhook);
+    assert.ok(first);
+    const waits: number[] = [];
+    for (let made = 1; made <= answers.length; made += 1) {
+      await until(async () => (await opened.deliveries(webhook))[0]?.attempts === made);
+      const { status, nextAt }: Delivery = (await opened.deliveries(webhook))[0] ?? first;
+      assert.equal(status, made < answers.length ? 'retrying' : 'delivered');
+      if (nextAt === null) break;
+      waits.push(nextAt - ctx.clock.now());
+      // Not before it is due.
+      ctx.clock.advance(nextAt - ctx.clock.now() - 1);
+      worker.wake();
+      await wait(50);
+      assert.equal(got.length, made);
+      ctx.clock.advance(1);
+      worker.wake();
+    }
+    const steps = [5_000, 30_000, 120_000];
+    assert.equal(waits.length, steps.length);
+    for (const [index, step] of steps.entries())
+      assert.ok((waits[index] ?? 0) >= step / 2 && (waits[index] ?? 0) <= step, `waits ${waits.join(' ')}`);
+    assert.equal(new Set(got.map(({ body }) => String(body))).size, 1);
+    assert.equal(new Set(got.map(({ headers }) => headers['webhook-id'])).size, 1);
+    const { attempts } = await storage.read(() =>
+      showDelivery(store.id, { webhookId: webhook.id, eventId: first.eventId }),
+    );
+    assert.deepEqual(
+      attempts.map(({ result }) =>
+        result.kind === 'answered' ? [result.status, result.body] : result.reason,
+      ),
+      [[503, 'down'], 'timeout', [302, ''], [200, 'thanks']],
+    );
+    assert.equal((await storage.read(() => showWebhook(store.id, webhook.id))).failing, null);
+  });
+
+  test('Retry-After is heeded', async () => {
+    await using opened = await open(factory);
+    const webhook = await opened.webhook();
+    await opened.issue();
+    opened.worker(() => ({ status: 429, retryAfter: '3600' }));
+    await until(async () => (await opened.deliveries(webhook))[0]?.attempts === 1);
+    const [delivery] = await opened.deliveries(webhook);
+    assert.equal(delivery?.nextAt, opened.ctx.clock.now() + hour);
+  });
+
+  test('a test goes to its webhook whatever it asks for, and to no other', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    const webhook = await opened.webhook(['customer.created']);
+    const other = await opened.webhook(['*']);
+    const delivery = await storage.write(() => testWebhook(ctx, { storeId: store.id, id: webhook.id }));
+    assert.equal(delivery.eventType, 'webhook.test');
+    const got: string[] = [];
+    opened.worker((request) => {
+      got.push(typeOf(request));
+      return { status: 200 };
+    });
+    await until(async () => (await opened.deliveries(webhook))[0]?.status === 'delivered');
+    assert.deepEqual(got, ['webhook.test']);
+    assert.deepEqual(await opened.deliveries(other), []);
+  });
+
+  test('an event is sent once more to one webhook, or to all that ask for it; the attempts start over', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    const webhook = await opened.webhook();
+    await opened.issue();
+    const late = await opened.webhook(['gift_card.created']);
+    const stranger = await opened.webhook(['customer.created']);
+    let isUp = false;
+    const worker = opened.worker(() => ({ status: isUp ? 200 : 500 }));
+    await until(async () => (await opened.deliveries(webhook))[0]?.attempts === 1);
+    const eventId = (await opened.deliveries(webhook))[0]?.eventId ?? 0;
+    isUp = true;
+    const all = await storage.write(() => redeliver(ctx, { storeId: store.id, eventId, webhookId: null }));
+    assert.deepEqual(
+      all.map(({ webhookId }) => webhookId),
+      [webhook.id, late.id],
+    );
+    worker.wake();
+    for (const one of [webhook, late])
+      await until(async () => (await opened.deliveries(one))[0]?.status === 'delivered');
+    assert.deepEqual(await opened.deliveries(stranger), []);
+    await storage.write(() => redeliver(ctx, { storeId: store.id, eventId, webhookId: stranger.id }));
+    worker.wake();
+    await until(async () => (await opened.deliveries(stranger))[0]?.status === 'delivered');
+    const { attempts } = await storage.read(() => showDelivery(store.id, { webhookId: webhook.id, eventId }));
+    assert.equal(attempts.length, 2);
+  });
+
+  test('deliveries that have ended are erased after 30 days, their attempts with them; those that wait are not', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    const webhook = await opened.webhook();
+    await opened.issue();
+    let isUp = false;
+    const worker = opened.worker(() => ({ status: isUp ? 200 : 500 }));
+    await until(async () => (await opened.deliveries(webhook))[0]?.attempts === 1);
+    isUp = true;
+    ctx.clock.advance(hour);
+    worker.wake();
+    await until(async () => (await opened.deliveries(webhook))[0]?.status === 'delivered');
+    await worker.stop();
+    const place = { storeId: store.id, id: webhook.id };
+    assert.equal(await storage.write(() => eraseDeliveriesOf(ctx, place, 10)), false);
+    assert.equal((await opened.deliveries(webhook)).length, 1);
+    await opened.issue();
+    ctx.clock.advance(31 * 24 * hour);
+    await storage.write(() => eraseDeliveriesOf(ctx, place, 10));
+    assert.deepEqual(
+      (await opened.deliveries(webhook)).map(({ status }) => status),
+      ['queued'],
+    );
+    assert.deepEqual(await storage.read(() => all(sql`select attempt from webhook_attempts`)), []);
+  });
+}
+
+function testFailing(factory: StorageFactory): void {
+  test('a webhook whose receiver is away for 72 hours is paused then, visibly, and what it missed is dead', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    const webhook = await opened.webhook();
+    const watcher = await opened.webhook(['webhook.paused'], 'https://watcher.example.com/');
+    const startedAt = ctx.clock.now();
+    await opened.issue();
+    let told = 0;
+    const worker = opened.worker(({ url }) => {
+      if (!url.includes('watcher')) return { failure: 'connect' };
+      told += 1;
+      return { status: 200 };
+    });
+    const show = (): Promise<Webhook> => storage.read(() => showWebhook(store.id, webhook.id));
+    for (let attempts = 1; !(await show()).paused; attempts += 1) {
+      await until(async () => ((await opened.deliveries(webhook))[0]?.attempts ?? 0) >= attempts);
+      const [delivery] = await opened.deliveries(webhook);
+      assert.ok(attempts <= 31, `${attempts} attempts`);
+      const { failing } = await show();
+      assert.equal(failing?.since, startedAt);
+      if (delivery?.nextAt === null || delivery?.nextAt === undefined) continue;
+      ctx.clock.advance(delivery.nextAt - ctx.clock.now());
+      worker.wake();
+    }
+    assert.ok(ctx.clock.now() - startedAt >= 72 * hour);
+    const { paused } = await show();
+    assert.equal(paused?.reason, 'failures');
+    assert.deepEqual(
+      (await opened.deliveries(webhook)).map(({ status }) => status),
+      ['dead'],
+    );
+    assert.deepEqual(
+      worker.paused.map(({ id }) => id),
+      [webhook.id],
+    );
+    worker.wake();
+    await until(() => told === 1);
+    // Nothing is booked for it any more, until it is resumed.
+    await opened.issue();
+    assert.equal((await opened.deliveries(webhook)).length, 1);
+    await storage.write(() =>
+      changeWebhook(ctx, { storeId: store.id, id: webhook.id, versions: null, changes: { paused: false } }),
+    );
+    await opened.issue();
+    assert.equal((await opened.deliveries(webhook)).length, 2);
+    assert.equal((await opened.deliveries(watcher)).length, 1);
+  });
+
+  test('a webhook that answers 410 is paused at once', async () => {
+    await using opened = await open(factory);
+    const webhook = await opened.webhook();
+    await opened.issue();
+    const worker = opened.worker(() => ({ status: 410 }));
+    await until(() => worker.paused.length === 1);
+    assert.equal(worker.paused[0]?.paused?.reason, 'gone');
+    assert.deepEqual(
+      (await opened.deliveries(webhook)).map(({ status }) => status),
+      ['dead'],
+    );
+  });
+
+  test('one success between failures keeps a webhook from being paused', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    const webhook = await opened.webhook();
+    const cardId = await opened.issue();
+    const worker = opened.worker((request) => ({
+      status: typeOf(request) === 'gift_card.created' ? 500 : 200,
+    }));
+    await until(async () => (await opened.deliveries(webhook))[0]?.attempts === 1);
+    assert.ok((await storage.read(() => showWebhook(store.id, webhook.id))).failing);
+    await storage.write(() => update(ctx, updateCommand(store, cardId, { note: 'x' })));
+    worker.wake();
+    await until(async () => (await opened.deliveries(webhook))[0]?.status === 'delivered');
+    assert.equal((await storage.read(() => showWebhook(store.id, webhook.id))).failing, null);
+    ctx.clock.advance(73 * hour);
+    worker.wake();
+    await until(async () => (await opened.deliveries(webhook))[1]?.status === 'dead');
+    assert.equal((await storage.read(() => showWebhook(store.id, webhook.id))).paused, null);
+    assert.deepEqual(worker.paused, []);
+  });
+
+  test('a receiver that never answers delays no other', async () => {
+    await using opened = await open(factory);
+    const dead = await opened.webhook(['*'], 'https://dead.example.com/');
+    const alive = await opened.webhook(['*'], 'https://alive.example.com/');
+    await Promise.all(Array.from({ length: 40 }, () => opened.issue()));
+    const held: (() => void)[] = [];
+    opened.worker(({ url }) => {
+      if (!url.includes('dead')) return { status: 200 };
+      const { promise, resolve } = Promise.withResolvers<{ status: number }>();
+      held.push(() => resolve({ status: 500 }));
+      return promise;
+    });
+    await until(async () => (await opened.deliveries(alive)).every(({ status }) => status === 'delivered'));
+    // As many as one webhook may have under way.
+    assert.equal(held.length, 16);
+    assert.ok((await opened.deliveries(dead)).every(({ attempts }) => attempts === 0));
+    for (const release of held) release();
+  });
+}
+
+function testSharing(factory: StorageFactory): void {
+  test('several processes send nothing twice, and everything once', async () => {
+    await using opened = await open(factory);
+    const webhooks = [await opened.webhook(), await opened.webhook(), await opened.webhook()];
+    const count = 120;
+    await Promise.all(Array.from({ length: count }, () => opened.issue()));
+    const sent = new Map<string, number>();
+    const receive: Receive = async ({ url, headers }) => {
+      const key = `${url} ${headers['webhook-id']} ${headers['webhook-signature']}`;
+      sent.set(key, (sent.get(key) ?? 0) + 1);
+      await wait(2);
+      return { status: 200 };
+    };
+    for (let processes = 0; processes < 3; processes += 1) opened.worker(receive, opened.another());
+    for (const webhook of webhooks)
+      await until(async () =>
+        (await opened.deliveries(webhook)).every(({ status }) => status === 'delivered'),
+      );
+    assert.equal(sent.size, count * webhooks.length);
+    assert.ok([...sent.values()].every((times) => times === 1));
+  });
+
+  test('what a process had that died is sent by another when its claim has run out, and not before', async () => {
+    await using opened = await open(factory);
+    const { ctx } = opened;
+    const webhook = await opened.webhook();
+    await opened.issue();
+    let taken = 0;
+    // Never settles: as if the process were gone.
+    const hang = (): Promise<never> => {
+      taken += 1;
+      return new Promise(() => undefined);
+    };
+    const dying = opened.worker(hang, opened.another(), 3_000);
+    await until(() => taken === 1);
+    // It claims nothing more and settles nothing, as if it were gone.
+    const gone = dying.stop();
+    let sent = 0;
+    const heir = opened.worker(() => {
+      sent += 1;
+      return { status: 200 };
+    });
+    ctx.clock.advance(59_000);
+    heir.wake();
+    await wait(100);
+    assert.equal(sent, 0);
+    ctx.clock.advance(2_000);
+    heir.wake();
+    await until(async () => (await opened.deliveries(webhook))[0]?.status === 'delivered');
+    assert.equal(taken, 1);
+    assert.equal(sent, 1);
+    // What it still has to say does not count.
+    await gone;
+    assert.equal((await opened.deliveries(webhook))[0]?.attempts, 1);
+  });
+
+  test('a worker that is stopped waits for what is under way and gives back the rest', async () => {
+    await using opened = await open(factory);
+    const webhook = await opened.webhook();
+    await Promise.all(Array.from({ length: 30 }, () => opened.issue()));
+    let begun = 0;
+    const worker = opened.worker(async () => {
+      begun += 1;
+      await wait(50);
+      return { status: 200 };
+    });
+    await until(() => begun > 0);
+    await worker.stop();
+    const deliveries = await opened.deliveries(webhook);
+    assert.equal(deliveries.filter(({ status }) => status === 'delivered').length, begun);
+    const left = deliveries.filter(({ status }) => status === 'queued');
+    assert.equal(left.length, 30 - begun);
+    assert.ok(
+      left.every(({ nextAt }) => nextAt === opened.ctx.clock.now()),
+      'claims were not given back',
+    );
+  });
+}
+
+/** The library asks for the real time: it is told the test's. */
+function verifiedAt(instant: number, verify: () => unknown): unknown {
+  const { now } = Date;
+  Date.now = () => instant;
+  try {
+    return verify();
+  } finally {
+    Date.now = now;
+  }
+}

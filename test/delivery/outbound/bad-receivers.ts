@@ -1,0 +1,175 @@
+/** How receivers misbehave, and what is to be told of each. */
+
+import type { Socket } from 'node:net';
+import type { FailureReason } from '../../../src/delivery/outbound/exchange.ts';
+import type { OutboundOptions } from '../../../src/delivery/outbound/post.ts';
+import { expiredCertificate } from './certificates.ts';
+import { answer, type Received, type ReceiverOptions } from './receiver.ts';
+
+/** Writes a text again and again for as long as the connection takes it. */
+export function endlessly(socket: Socket, text: string, periodMs?: number): void {
+  const again = (): void => {
+    if (socket.destroyed) return;
+    const isTaken = socket.write(text);
+    if (periodMs !== undefined) setTimeout(again, periodMs);
+    else if (isTaken) setImmediate(again);
+    else socket.once('drain', again);
+  };
+  again();
+}
+
+function begun(socket: Socket, text: string): Socket {
+  socket.write(text);
+  return socket;
+}
+
+type Case = {
+  readonly behave: (received: Received) => void;
+  readonly receiver?: ReceiverOptions;
+  readonly options?: Partial<OutboundOptions>;
+  readonly host?: string;
+  readonly reason: FailureReason;
+  readonly detail: RegExp;
+};
+
+export const head = 'HTTP/1.1 200 OK\r\n';
+/** Reads, and answers nothing. */
+export const quiet = (): void => undefined;
+export const cases: Readonly<Record<string, Case>> = {
+  'stalls before its answer': { behave: quiet, reason: 'timeout', detail: /^no answer in time$/ },
+  'stalls within its headers': {
+    behave: ({ socket }) => socket.write(`${head}content-`),
+    reason: 'timeout',
+    detail: /^no answer in time$/,
+  },
+  'stalls after its headers': {
+    behave: ({ socket }) => socket.write(`${head}content-length: 5\r\n\r\n`),
+    reason: 'timeout',
+    detail: /^answered 200, but the answer did not end in time$/,
+  },
+  'drips headers': {
+    behave: ({ socket }) => endlessly(begun(socket, head), 'x: y\r\n', 10),
+    reason: 'timeout',
+    detail: /no answer in time/,
+  },
+  'drips its body': {
+    behave: ({ socket }) => endlessly(begun(socket, `${head}content-length: 60000\r\n\r\n`), 'x', 10),
+    reason: 'timeout',
+    detail: /did not end in time/,
+  },
+  'accepts and says nothing to TLS': {
+    behave: quiet,
+    receiver: { isSecure: false },
+    reason: 'timeout',
+    detail: /^TLS was not agreed on in time$/,
+  },
+  'sends huge headers': {
+    behave: ({ socket }) => socket.write(`${head}x: ${'y'.repeat(20_000)}\r\n\r\n`),
+    reason: 'too-large',
+    detail: /headers/,
+  },
+  'sends endless headers': {
+    behave: ({ socket }) => endlessly(begun(socket, head), 'x: y\r\n'),
+    reason: 'too-large',
+    detail: /headers/,
+  },
+  'sends huge chunk extensions': {
+    behave: ({ socket }) =>
+      socket.write(`${head}transfer-encoding: chunked\r\n\r\n1;${'x'.repeat(20_000)}\r\na\r\n`),
+    reason: 'too-large',
+    detail: /headers/,
+  },
+  'answers what is not HTTP': {
+    behave: ({ socket }) => socket.write('SSH-2.0-OpenSSH_9.6\r\n'),
+    reason: 'protocol',
+    detail: /^the answer is not HTTP \(HPE_/,
+  },
+  'answers with two lengths': {
+    behave: ({ socket }) => socket.write(`${head}content-length: 1\r\ncontent-length: 2\r\n\r\nab`),
+    reason: 'protocol',
+    detail: /not HTTP/,
+  },
+  'answers with length and chunks': {
+    behave: ({ socket }) =>
+      socket.write(`${head}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`),
+    reason: 'protocol',
+    detail: /not HTTP/,
+  },
+  'answers 103 for ever': {
+    behave: ({ socket }) => endlessly(socket, 'HTTP/1.1 103 Early\r\nlink: <x>\r\n\r\n'),
+    reason: 'protocol',
+    detail: /1xx/,
+  },
+  'answers 100 for ever': {
+    behave: ({ socket }) => endlessly(socket, 'HTTP/1.1 100 Continue\r\n\r\n'),
+    reason: 'protocol',
+    detail: /1xx/,
+  },
+  'changes the protocol': {
+    behave: ({ socket }) =>
+      socket.write('HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+    reason: 'protocol',
+    detail: /change of protocol/,
+  },
+  'closes without an answer': {
+    behave: ({ socket }) => socket.end(),
+    reason: 'closed',
+    detail: /^closed the connection without an answer/,
+  },
+  'resets without an answer': {
+    behave: ({ socket }) => socket.destroy(),
+    reason: 'closed',
+    detail: /^closed the connection without an answer/,
+  },
+  'closes within its headers': {
+    behave: ({ socket }) => socket.end(`${head}content-`),
+    reason: 'closed',
+    detail: /without an answer/,
+  },
+  'closes within its body': {
+    behave: ({ socket }) => socket.end(`${head}content-length: 50\r\n\r\nabc`),
+    reason: 'closed',
+    detail: /^answered 200, but closed the connection before the end/,
+  },
+  'closes within a chunk': {
+    behave: ({ socket }) => socket.end(`${head}transfer-encoding: chunked\r\n\r\n50\r\nabc`),
+    reason: 'closed',
+    detail: /before the end/,
+  },
+  'closes at once': {
+    behave: quiet,
+    receiver: { onConnection: (socket) => socket.destroy() },
+    reason: 'tls',
+    detail: /^no TLS/,
+  },
+  'speaks plainly where TLS is expected': {
+    behave: quiet,
+    receiver: { isSecure: false, onConnection: (socket) => socket.write(answer(200)) },
+    reason: 'tls',
+    detail: /\(EPROTO\)/,
+  },
+  'has the certificate of another host': {
+    behave: quiet,
+    host: 'third.example.com',
+    reason: 'tls',
+    detail: /ERR_TLS_CERT_ALTNAME_INVALID/,
+  },
+  'has a certificate that nobody vouches for': {
+    behave: quiet,
+    options: { ca: expiredCertificate },
+    reason: 'tls',
+    detail: /\(UNABLE_TO_|SELF_SIGNED/,
+  },
+  'has a certificate that has expired': {
+    behave: quiet,
+    receiver: { tls: { cert: expiredCertificate } },
+    reason: 'tls',
+    detail: /\(CERT_HAS_EXPIRED\)/,
+  },
+  'speaks TLS 1.1 at most': {
+    behave: quiet,
+    receiver: { tls: { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } },
+    reason: 'tls',
+    detail: /\(EPROTO\)/,
+  },
+};

@@ -1,0 +1,107 @@
+/** Receivers on this machine that behave as badly as they are told to, and an outbound that takes this machine for the internet. */
+
+import { createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createSecureServer, type TlsOptions } from 'node:tls';
+import { openOutbound, type Outbound, type OutboundOptions } from '../../../src/delivery/outbound/post.ts';
+import { authority, certificate, certificateKey } from './certificates.ts';
+
+/** An address of the internet. Nothing is ever sent there: it stands for 127.0.0.1. */
+export const publicAddress = '93.184.215.14';
+
+export type Received = {
+  /** What came, as it came: request line, headers, body. */
+  readonly text: string;
+  readonly socket: Socket;
+  /** How many requests this connection has brought, this one included. */
+  readonly nth: number;
+};
+
+export type Receiver = AsyncDisposable & {
+  readonly port: number;
+  /** `https://receiver.example.com:<port>/hook` */
+  readonly url: string;
+  readonly received: readonly Received[];
+  /** Connections opened so far. */
+  readonly connections: () => number;
+};
+
+export type ReceiverOptions = {
+  /** False: without TLS. */
+  readonly isSecure?: boolean;
+  readonly tls?: TlsOptions;
+  /** Called with each connection, before anything is read. */
+  readonly onConnection?: (socket: Socket) => void;
+};
+
+/** A receiver that calls `behave` with each request, to write to the socket whatever it likes. */
+export async function receive(
+  behave: (received: Received) => void,
+  { isSecure = true, tls = {}, onConnection }: ReceiverOptions = {},
+): Promise<Receiver> {
+  const received: Received[] = [];
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const talk = (socket: Socket): void => {
+    let text = '';
+    let nth = 0;
+    socket.on('error', () => socket.destroy());
+    socket.setEncoding('latin1').on('data', (chunk: string) => {
+      text += chunk;
+      const [head = '', length = '0'] =
+        /^[\s\S]*?\r\ncontent-length: (\d+)[\s\S]*?\r\n\r\n/i.exec(text) ?? [];
+      if (head === '' || text.length < head.length + Number(length)) return;
+      nth += 1;
+      const one: Received = { text, socket, nth };
+      text = '';
+      received.push(one);
+      behave(one);
+    });
+  };
+  const server: Server = isSecure
+    ? createSecureServer({ cert: certificate, key: certificateKey, ...tls }, talk)
+    : createPlainServer(talk);
+  server.on('connection', (socket: Socket) => {
+    connections += 1;
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    onConnection?.(socket);
+  });
+  server.on('tlsClientError', () => undefined);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `${isSecure ? 'https://receiver.example.com' : 'http://127.0.0.1'}:${port}/hook`,
+    received,
+    connections: () => connections,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+}
+
+/** A whole answer. */
+export function answer(status: number, body = '', headers = ''): string {
+  return `HTTP/1.1 ${status} Said\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
+/** Answers every request with a status and a body. */
+export function answering(status: number, body = '', headers = ''): (received: Received) => void {
+  return ({ socket }) => socket.write(answer(status, body, headers));
+}
+
+/** An outbound for which every host has the public address, which is really this machine. */
+export function outboundHere(options: Partial<OutboundOptions> = {}): Outbound {
+  return openOutbound({
+    allowLoopback: false,
+    ca: authority,
+    resolve: () => Promise.resolve([publicAddress]),
+    rerouteForTests: () => '127.0.0.1',
+    ...options,
+  });
+}

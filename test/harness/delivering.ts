@@ -1,0 +1,77 @@
+/** Workers that send what a database has to send to a receiver that a test plays, without a network in between. */
+
+import { setTimeout as wait } from 'node:timers/promises';
+import { pino } from 'pino';
+import type { Context } from '../../src/context.ts';
+import type { Webhook } from '../../src/domain/webhook.ts';
+import type { Outbound } from '../../src/delivery/outbound/post.ts';
+import { webhookQueue } from '../../src/delivery/webhook/queue.ts';
+import { startWorker, workerLimits, type Worker, type WorkerLimits } from '../../src/delivery/worker.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+
+export const silent = pino({ level: 'silent' });
+
+export type PostRequest = Parameters<Outbound['post']>[0];
+type PostResult = Awaited<ReturnType<Outbound['post']>>;
+
+/** What a receiver does with a post; it may take its time. */
+export type Receive = (request: PostRequest) => Answer | Promise<Answer>;
+
+export type Answer =
+  | { readonly status: number; readonly body?: string; readonly retryAfter?: string }
+  | { readonly failure: 'connect' | 'timeout' | 'forbidden-address' };
+
+export function answered(answer: Answer): PostResult {
+  if ('failure' in answer)
+    return { kind: 'failed', reason: answer.failure, detail: `no answer: ${answer.failure}`, durationMs: 1 };
+  const { status, body = '', retryAfter } = answer;
+  return {
+    kind: 'answered',
+    status,
+    headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
+    body,
+    isCutOff: false,
+    durationMs: 1,
+  };
+}
+
+/** An outbound that hands every post to `receive`. A post that is called off ends. */
+export function outboundTo(receive: Receive): Outbound {
+  return {
+    async post(request) {
+      const calledOff = Promise.withResolvers<PostResult>();
+      request.signal?.addEventListener('abort', () =>
+        calledOff.resolve({ kind: 'failed', reason: 'cancelled', detail: 'called off', durationMs: 1 }),
+      );
+      return Promise.race([Promise.resolve(receive(request)).then(answered), calledOff.promise]);
+    },
+    [Symbol.dispose]: () => undefined,
+  };
+}
+
+export type TestWorker = Worker & { readonly paused: Webhook[]; readonly outcomes: string[] };
+
+export function deliver(
+  { ctx, storage }: { readonly ctx: Context; readonly storage: Storage },
+  receive: Receive,
+  limits: Partial<WorkerLimits> = {},
+): TestWorker {
+  const paused: Webhook[] = [];
+  const outcomes: string[] = [];
+  const observer = {
+    attempted: (outcome: string) => void outcomes.push(outcome),
+    paused: (webhook: Webhook) => void paused.push(webhook),
+  };
+  const queue = webhookQueue({ ctx, storage, outbound: outboundTo(receive), observer });
+  const worker = startWorker(queue, silent, { ...workerLimits, pollMs: 20, restMs: 1, ...limits });
+  return Object.assign(worker, { paused, outcomes });
+}
+
+/** Waits until something is so. @throws Error if it takes too long. */
+export async function until(isSo: () => boolean | Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`not so in time: ${String(isSo)}`);
+    await wait(5);
+  }
+}
