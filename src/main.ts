@@ -10,6 +10,7 @@ import { folderTransport, smtpTransport, type MailTransport } from './delivery/m
 import { startWorker, type Worker } from './delivery/worker.ts';
 import { migrationsOf, openDatabase, type Database } from './database.ts';
 import { endpointsOf, startDeliveries } from './delivery/deliveries.ts';
+import type { Store } from './domain/store.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
 import type { MailServices } from './http/mails.ts';
@@ -176,8 +177,11 @@ function wayOfMails(
     return { way: 'smtp', canSend: () => true, kept: null, transport: smtpTransport(config.mail) };
   if (!developmentMode) return { way: 'none', canSend: () => false, kept: null, transport: null };
   const kept = mailFolder(config.mailFolder);
-  const canSend: MailServices['canSend'] = ({ demonstration }) => demonstration;
-  return { way: 'folder', canSend, kept, transport: folderTransport(kept) };
+  return { way: 'folder', canSend: isDemonstration, kept, transport: folderTransport(kept) };
+}
+
+function isDemonstration({ demonstration }: Store): boolean {
+  return demonstration;
 }
 
 type Mails = Pick<Worker, 'wake' | 'stop'>;

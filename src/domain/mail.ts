@@ -147,7 +147,7 @@ export type MailDeliveryRecord = {
 };
 
 /** A delivery as the world reads it. @param domain the store's. */
-export function deliveryRecordOf(
+export function mailRecordOf(
   delivery: MailDelivery,
   { domain, now }: { readonly domain: string; readonly now: number },
 ): MailDeliveryRecord {

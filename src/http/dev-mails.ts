@@ -48,11 +48,6 @@ export function addDevelopmentMails(
   const onRequest = async (request: FastifyRequest): Promise<void> => {
     await enterDevelopment(storage, request);
   };
-  const page = (reply: FastifyReply, { title, body, base }: Page): FastifyReply =>
-    answer(reply, pagePolicy)
-      .type('text/html; charset=utf-8')
-      .send(String(frame({ title, body, base })));
-
   app.get(`${prefix}/dev/mails`, { onRequest }, async (_request, reply) =>
     page(reply, { title: 'Mails', body: list(await kept.list()), base: '' }),
   );
@@ -74,6 +69,12 @@ export function addDevelopmentMails(
       .header('content-disposition', `attachment; filename="${nameOf(request)}.eml"`)
       .send(Buffer.from(eml));
   });
+}
+
+function page(reply: FastifyReply, shown: Page): FastifyReply {
+  return answer(reply, pagePolicy)
+    .type('text/html; charset=utf-8')
+    .send(String(frame(shown)));
 }
 
 function nameOf({ params }: FastifyRequest): string {

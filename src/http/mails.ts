@@ -1,7 +1,7 @@
 /** A card's mails over HTTP: what became of them, sending it again, and another code. */
 
 import type { Card } from '../domain/card.ts';
-import { deliveryRecordOf, type MailDelivery, type MailDeliveryRecord } from '../domain/mail.ts';
+import { mailRecordOf, type MailDelivery, type MailDeliveryRecord } from '../domain/mail.ts';
 import { recordOf } from '../domain/record.ts';
 import type { Store } from '../domain/store.ts';
 import type { Answer } from '../service/idempotency.ts';
@@ -63,7 +63,7 @@ function commandOf(exchange: Exchange): RotateCommand {
 }
 
 function shown({ ctx, caller }: Exchange, delivery: MailDelivery): MailDeliveryRecord {
-  return deliveryRecordOf(delivery, { domain: caller.store.domain, now: ctx.clock.now() });
+  return mailRecordOf(delivery, { domain: caller.store.domain, now: ctx.clock.now() });
 }
 
 function answer(status: number, body: object, card: Card): Answer {

@@ -80,7 +80,9 @@ export function* rotateCode(
  */
 export function* notify(
   ctx: Context,
-  command: RotateCommand & { /** Whether the service can send the store's mails. */ readonly canSend: boolean },
+  command: RotateCommand & {
+    /** Whether the service can send the store's mails. */ readonly canSend: boolean;
+  },
 ): Script<{ readonly card: Card; readonly delivery: MailDelivery }> {
   const read = yield* requireUsable(ctx, command);
   const holder = holderOf(read);
@@ -131,9 +133,11 @@ export function* listCardMails(
     const { id } = requirePlace(key, 'after', yield* findMail({ ...key, id: after }));
     return newerPage(yield* listMailsAfter(key, { after: id, limit: limit + 1 }), limit);
   }
-  const place =
-    before === null ? null : requirePlace(key, 'before', yield* findMail({ ...key, id: before }));
-  const older = yield* listMailsBefore(key, { before: place?.id ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 });
+  const place = before === null ? null : requirePlace(key, 'before', yield* findMail({ ...key, id: before }));
+  const older = yield* listMailsBefore(key, {
+    before: place?.id ?? Number.MAX_SAFE_INTEGER,
+    limit: limit + 1,
+  });
   return olderPage(older, { limit, isFirst: before === null });
 }
 

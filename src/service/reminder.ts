@@ -50,10 +50,7 @@ export function* planReminders(ctx: Context, storeId: number): Script<ReminderPl
   return {
     store,
     name: `${today} ${store.timeZone} ${expiryReminderDays.join(',')} ${balanceReminderDays.join(',')}`,
-    tasks: [
-      ...expiryTasks(expiryReminderDays, today),
-      ...balanceTasks(balanceReminderDays, today),
-    ],
+    tasks: [...expiryTasks(expiryReminderDays, today), ...balanceTasks(balanceReminderDays, today)],
   };
 }
 

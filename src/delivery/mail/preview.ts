@@ -6,7 +6,7 @@ import type { Money } from '../../domain/money.ts';
 import { Secret } from '../../domain/secret.ts';
 import type { MailRequest } from './kinds.ts';
 import { languageOf } from './language.ts';
-import { toEml } from './message.ts';
+import { toEml, type Mail } from './message.ts';
 import { renderMail, type RenderedMail } from './render.ts';
 import type { Sender } from './sender.ts';
 
@@ -26,25 +26,29 @@ export type PreviewOptions = {
 /** The instant that previews are dated: nothing in them depends on when they are made. */
 const sampleDate = Date.UTC(2026, 0, 15, 9, 30);
 
-/** A mail with sample data in the store's own look, as HTML that a browser shows, as text, and as a whole message. */
-export async function previewMail(
-  kind: MailKind,
-  sender: Sender,
-  options: PreviewOptions,
-): Promise<readonly PreviewFile[]> {
-  const content = renderMail(sampleRequest(kind, { ...options, locale: sender.locale }), sender);
-  const eml = await toEml({
+/** A mail with sample data in the store's own look. */
+export function sampleMail(kind: MailKind, sender: Sender, options: PreviewOptions): Mail {
+  return {
     messageId: `<preview.${kind}@${options.domain}>`,
     date: sampleDate,
     from: { name: sender.name, address: sender.address },
     to: 'grace@example.com',
     replyTo: sender.replyTo,
-    content,
-  });
+    content: renderMail(sampleRequest(kind, { ...options, locale: sender.locale }), sender),
+  };
+}
+
+/** A mail with sample data, as HTML that a browser shows, as text, and as a whole message. */
+export async function previewMail(
+  kind: MailKind,
+  sender: Sender,
+  options: PreviewOptions,
+): Promise<readonly PreviewFile[]> {
+  const mail = sampleMail(kind, sender, options);
   return [
-    { name: `${kind}.html`, content: browserHtml(content) },
-    { name: `${kind}.txt`, content: content.text },
-    { name: `${kind}.eml`, content: eml },
+    { name: `${kind}.html`, content: browserHtml(mail.content) },
+    { name: `${kind}.txt`, content: mail.content.text },
+    { name: `${kind}.eml`, content: await toEml(mail) },
   ];
 }
 

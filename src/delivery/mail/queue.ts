@@ -7,7 +7,7 @@
 
 import type { Context } from '../../context.ts';
 import { deliveryFailed } from '../../domain/event.ts';
-import { buyerOf, deliveryRecordOf, messageName } from '../../domain/mail.ts';
+import { buyerOf, mailRecordOf, messageName } from '../../domain/mail.ts';
 import { findCard } from '../../storage/card.ts';
 import { announce } from '../../storage/event.ts';
 import {
@@ -87,7 +87,12 @@ export function mailWorkerLimits({ connectionsMax }: MailTransport): WorkerLimit
   };
 }
 
-export function mailQueue({ ctx, storage, transport, observer }: MailQueueOptions): Queue<MailJob, MailResult> {
+export function mailQueue({
+  ctx,
+  storage,
+  transport,
+  observer,
+}: MailQueueOptions): Queue<MailJob, MailResult> {
   const leaseMs = startsWithinMs + transport.mailMaxMs + settlesWithinMs;
 
   const attempt = async (
@@ -107,7 +112,10 @@ export function mailQueue({ ctx, storage, transport, observer }: MailQueueOption
     const outcome = await transport.send(mail, { name: fileName(claimed), sendAt: claimed.sendAt }, signal);
     const result = settlementOf(ctx, claimed, outcome);
     if (outcome.kind === 'deferred' && outcome.cause === 'operator') observer.operatorNeeded(outcome.answer);
-    observer.attempted(outcome.kind === 'unknown' ? 'unknown' : result.state, (ctx.clock.now() - now) / 1_000);
+    observer.attempted(
+      outcome.kind === 'unknown' ? 'unknown' : result.state,
+      (ctx.clock.now() - now) / 1_000,
+    );
     return { result, isHealthy: isHealthy(outcome) };
   };
 
@@ -252,7 +260,7 @@ function* settle(ctx: Context, claimed: ClaimedMail, settlement: MailSettlement)
   const { storeId, cardId } = claimed;
   const [card, record] = yield* together(findCard(storeId, cardId), findStore(storeId));
   if (!card || !record) return;
-  const delivery = deliveryRecordOf(
+  const delivery = mailRecordOf(
     { ...claimed, state, answer, nextAt: null, lastAt: claimed.lastAt ?? now, endedAt: now },
     { domain: record.store.domain, now },
   );

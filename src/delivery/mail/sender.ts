@@ -32,6 +32,13 @@ export function parseLogoUrl(value: unknown): Parsed<string> {
   return url?.protocol === 'https:' ? accepted(url.href) : refused('must be an https address');
 }
 
+/** Reads the page that mails lead to. */
+export function parsePageUrl(value: unknown): Parsed<string> {
+  return typeof value === 'string' && isLink(value)
+    ? accepted(new URL(value).href)
+    : refused('must be an https address');
+}
+
 /** Whether a link may stand in a mail: https, and in development http to this machine. */
 export function isLink(value: string): boolean {
   const url = urlOf(value);
