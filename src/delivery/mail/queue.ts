@@ -106,7 +106,7 @@ export function mailQueue({
     if (refusal !== null) return { result: ended('cancelled', refusal), isHealthy: true };
     const { now } = loaded;
     // An attempt that was begun and never settled, again and again: it is this mail that ends the process.
-    if (now - claimed.firstAt > mailBackoff.windowMs + leaseMs)
+    if (claimed.isTakenOver && now - claimed.firstAt >= mailBackoff.windowMs)
       return { result: ended('dead', claimed.answer ?? 'it could not be sent'), isHealthy: true };
     const mail = mailOf(loaded, transport.from);
     const outcome = await transport.send(mail, { name: fileName(claimed), sendAt: claimed.sendAt }, signal);
