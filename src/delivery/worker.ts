@@ -20,7 +20,7 @@ export type Claimed<Job> = {
   readonly isCareful: boolean;
 };
 
-export type Sent<Result> = {
+type Sent<Result> = {
   readonly result: Result;
   /** Whether the receiver is in good health, whatever it thought of this job. */
   readonly isHealthy: boolean;
@@ -70,9 +70,9 @@ export const workerLimits: WorkerLimits = Object.freeze({
   underWayMax: 256,
   underWayPerLaneMax: 16,
   underWayFailingMax: 64,
-  windowMax: 256,
+  windowMax: 128,
   waitingMax: 2_048,
-  settledAtOnceMax: 500,
+  settledAtOnceMax: 128,
   pollMs: 1_000,
   restMs: 10,
   stopMs: 12_000,

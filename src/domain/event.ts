@@ -51,7 +51,7 @@ export type Event = {
 };
 
 export function cardCreated(card: Card): Event {
-  return cardEvent('gift_card.created', card, { gift_card: recordOf(card), changed: [] });
+  return cardEvent('gift_card.created', card, { gift_card: recordOf(card) });
 }
 
 /** The events of an update: a disabling is told by a name of its own, beside whatever else changed. */
@@ -69,25 +69,18 @@ function cardEvent(type: CardEventType, card: Card, data: Event['data']): Event 
   return { type, storeId: card.storeId, subjectId: card.id, subjectVersion: card.version, data };
 }
 
-const movesOfBalance: ReadonlySet<CardEventType> = new Set([
-  'gift_card.redeemed',
-  'gift_card.credited',
-  'gift_card.reversed',
-]);
-
 /** What happened to a card's money beyond an update, with what explains it. */
 export function cardMoved(
   type: CardEventType,
   card: Card,
   cause: { readonly transaction?: TransactionRecord; readonly hold?: HoldRecord },
 ): Event {
-  const changed = movesOfBalance.has(type) ? ['balance'] : [];
-  return cardEvent(type, card, { gift_card: recordOf(card), changed, ...cause });
+  return cardEvent(type, card, { gift_card: recordOf(card), ...cause });
 }
 
 /** A card's last good day has passed, or is near. Nothing of the card has changed. */
 export function cardExpiry(type: 'gift_card.expired' | 'gift_card.expiring_soon', card: Card): Event {
-  return cardEvent(type, card, { gift_card: recordOf(card), changed: [] });
+  return cardEvent(type, card, { gift_card: recordOf(card) });
 }
 
 /** A disabling was withdrawn within the store's window. */
@@ -105,12 +98,12 @@ export function codeRotated(card: Card): Event {
 
 /** Somebody presented a code that the card had before. Nothing of the card has changed. */
 export function retiredCodeUsed(card: Card): Event {
-  return cardEvent('gift_card.retired_code_used', card, { gift_card: recordOf(card), changed: [] });
+  return cardEvent('gift_card.retired_code_used', card, { gift_card: recordOf(card) });
 }
 
 /** A mail about the card will not arrive. */
 export function deliveryFailed(card: Card, delivery: MailDeliveryRecord): Event {
-  return cardEvent('gift_card.delivery_failed', card, { gift_card: recordOf(card), changed: [], delivery });
+  return cardEvent('gift_card.delivery_failed', card, { gift_card: recordOf(card), delivery });
 }
 
 export function customerCreated(storeId: number, customer: Customer): Event {
@@ -145,6 +138,20 @@ export type WrittenEvent = {
  */
 export function eventJson({ id, type, sequence, createdAt, data }: WrittenEvent, store: string): string {
   const head = JSON.stringify({ id, type, store, created_at: formatInstant(createdAt), sequence });
-  // The data was made by JSON.stringify when the event was written.
-  return `${head.slice(0, -1)},"data":${data}}`;
+  // The data is an object that JSON.stringify has written. What an update has changed stands in it already.
+  const changed = changedBy[type];
+  const told = changed ? `{"changed":${JSON.stringify(changed)},${data.slice(1)}` : data;
+  return `${head.slice(0, -1)},"data":${told}}`;
 }
+
+/** The fields of the record that an event of a card has changed, where its type says so. */
+const changedBy: Readonly<Partial<Record<EventType, readonly string[]>>> = {
+  'gift_card.created': [],
+  'gift_card.redeemed': ['balance'],
+  'gift_card.credited': ['balance'],
+  'gift_card.reversed': ['balance'],
+  'gift_card.held': [],
+  'gift_card.hold_released': [],
+  'gift_card.expired': [],
+  'gift_card.expiring_soon': [],
+};

@@ -52,7 +52,7 @@ export function parsePatterns(value: unknown, known: readonly string[]): Parsed<
   const texts = listed.map((text) => (typeof text === 'string' ? text.trim() : text));
   const wrong = texts.find((text) => typeof text !== 'string' || !known.includes(text));
   if (typeof wrong === 'string')
-    return refused(`has ${JSON.stringify(wrong.slice(0, 64))}, which is no event type`);
+    return refused(`must list event types: ${JSON.stringify(wrong.slice(0, 64))} is none`);
   if (wrong !== undefined) return refused('must be a list of event types');
   const patterns = [...new Set(texts.filter((text) => typeof text === 'string'))];
   if (patterns.length === 0) return refused('must name at least one event type');

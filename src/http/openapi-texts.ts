@@ -125,7 +125,7 @@ export const examples = {
     store: 'flowers.example',
     created_at: '2026-08-15T12:40:00Z',
     sequence: 2,
-    data: { gift_card: card, changed: ['balance'], transaction },
+    data: { changed: ['balance'], gift_card: card, transaction },
   },
   webhook: {
     id: ids.webhook_id,

@@ -9,17 +9,7 @@ import type { EventType, WrittenEvent } from '../domain/event.ts';
 import type { AttemptResult } from '../domain/webhook.ts';
 import type { DeliveryKey, WebhookKey } from './webhook-delivery.ts';
 import { toWebhook, type WebhookKept, type WebhookPlace, type WebhookRow } from './webhook.ts';
-import {
-  all,
-  first,
-  forUpdateSkipLocked,
-  run,
-  sql,
-  toNumber,
-  toNumberOrNull,
-  type Script,
-  type Statement,
-} from './sql.ts';
+import { all, first, forUpdateSkipLocked, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 /** An active webhook for which something is due, with its store's domain. */
 export type DueWebhook = WebhookKept & { readonly store: string };
@@ -51,15 +41,13 @@ export type ClaimedDelivery = DeliveryKey & {
 };
 
 type ClaimedRow = {
-  readonly store_id: bigint;
-  readonly webhook_id: bigint;
   readonly event_id: bigint;
   readonly attempts: bigint;
   readonly attempts_before: bigint;
   readonly first_at: bigint | null;
   readonly type: EventType;
   readonly subject_version: bigint;
-  readonly created_at: bigint;
+  readonly event_created_at: bigint;
   readonly data: string;
 };
 
@@ -76,22 +64,18 @@ export function* claimDeliveries(
   { storeId, webhookId, limit }: WebhookKey & { readonly limit: number },
   { lease, now, until }: Claim,
 ): Script<readonly ClaimedDelivery[]> {
-  const claim: Statement = sql`
+  const rows = yield* all(sql<ClaimedRow>`
     with due as materialized (
       select event_id from webhook_deliveries
       where store_id = ${storeId} and webhook_id = ${webhookId} and next_at <= ${now}
       order by next_at, event_id limit ${limit} ${forUpdateSkipLocked})
     update webhook_deliveries set lease = ${lease}, next_at = ${until}
-    where store_id = ${storeId} and webhook_id = ${webhookId} and event_id in (select event_id from due)`;
-  const claimed: Statement<ClaimedRow> = sql<ClaimedRow>`
-    select d.store_id, d.webhook_id, d.event_id, d.attempts, d.attempts_before, d.first_at,
-      e.type, e.subject_version, e.created_at, e.data
-    from webhook_deliveries d
-    join events e on e.store_id = d.store_id and e.id = d.event_id
-    where d.store_id = ${storeId} and d.webhook_id = ${webhookId} and d.next_at = ${until} and d.lease = ${lease}
-    order by d.event_id`;
-  yield* run(claim);
-  const rows = yield* all(claimed);
+    where store_id = ${storeId} and webhook_id = ${webhookId} and event_id in (select event_id from due)
+    returning event_id, attempts, attempts_before, first_at,
+      (select e.type from events e where e.store_id = ${storeId} and e.id = webhook_deliveries.event_id) as type,
+      (select e.subject_version from events e where e.store_id = ${storeId} and e.id = webhook_deliveries.event_id) as subject_version,
+      (select e.created_at from events e where e.store_id = ${storeId} and e.id = webhook_deliveries.event_id) as event_created_at,
+      (select e.data from events e where e.store_id = ${storeId} and e.id = webhook_deliveries.event_id) as data`);
   return rows.map((row) => ({
     storeId,
     webhookId,
@@ -104,7 +88,7 @@ export function* claimDeliveries(
       id: toNumber(row.event_id),
       type: row.type,
       sequence: toNumber(row.subject_version),
-      createdAt: toNumber(row.created_at),
+      createdAt: toNumber(row.event_created_at),
       data: row.data,
     },
   }));

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { drawSigningSecret } from '../../src/delivery/webhook/signature.ts';
 import { issue } from '../../src/service/card.ts';
@@ -85,10 +86,10 @@ test('an event whose transaction was open when a webhook was made is booked, or 
     .finally(() => {
       isMade = true;
     });
-  // This one waits for the webhook, because that is first to have locked the store.
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await wait(100);
+  // This one waits behind the webhook, although the transaction before it does not.
   const issuing = storage.write(() => issue(ctx, issueCommand(store)));
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await wait(100);
   assert.equal(isMade, false);
   await opened.commit();
   const { webhook } = await making;

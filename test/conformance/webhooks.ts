@@ -329,9 +329,9 @@ function testSending(factory: StorageFactory): void {
     await until(async () => (await opened.deliveries(webhook))[0]?.attempts === 1);
     const eventId = (await opened.deliveries(webhook))[0]?.eventId ?? 0;
     isUp = true;
-    const all = await storage.write(() => redeliver(ctx, { storeId: store.id, eventId, webhookId: null }));
+    const told = await storage.write(() => redeliver(ctx, { storeId: store.id, eventId, webhookId: null }));
     assert.deepEqual(
-      all.map(({ webhookId }) => webhookId),
+      told.map(({ webhookId }) => webhookId),
       [webhook.id, late.id],
     );
     worker.wake();
@@ -506,7 +506,7 @@ function testSharing(factory: StorageFactory): void {
     // Never settles: as if the process were gone.
     const hang = (): Promise<never> => {
       taken += 1;
-      return new Promise(() => undefined);
+      return Promise.withResolvers<never>().promise;
     };
     const dying = opened.worker(hang, opened.another(), 3_000);
     await until(() => taken === 1);
@@ -517,7 +517,7 @@ function testSharing(factory: StorageFactory): void {
       sent += 1;
       return { status: 200 };
     });
-    ctx.clock.advance(59_000);
+    ctx.clock.advance(29_000);
     heir.wake();
     await wait(100);
     assert.equal(sent, 0);

@@ -252,6 +252,7 @@ test('stores and tokens are made, changed and listed, as JSON and for people', a
     require_signature: true,
     customer_search: true,
     undo_window_minutes: 0,
+    expiring_soon_days: 0,
     demonstration: false,
   };
   const settings = ['--name', 'Flowers', '--time-zone', 'Europe/Paris', '--issue-limit', '500'];

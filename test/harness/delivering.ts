@@ -9,7 +9,7 @@ import { webhookQueue } from '../../src/delivery/webhook/queue.ts';
 import { startWorker, workerLimits, type Worker, type WorkerLimits } from '../../src/delivery/worker.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 
-export const silent = pino({ level: 'silent' });
+const silent = pino({ level: 'silent' });
 
 export type PostRequest = Parameters<Outbound['post']>[0];
 type PostResult = Awaited<ReturnType<Outbound['post']>>;
@@ -17,11 +17,11 @@ type PostResult = Awaited<ReturnType<Outbound['post']>>;
 /** What a receiver does with a post; it may take its time. */
 export type Receive = (request: PostRequest) => Answer | Promise<Answer>;
 
-export type Answer =
+type Answer =
   | { readonly status: number; readonly body?: string; readonly retryAfter?: string }
   | { readonly failure: 'connect' | 'timeout' | 'forbidden-address' };
 
-export function answered(answer: Answer): PostResult {
+function answered(answer: Answer): PostResult {
   if ('failure' in answer)
     return { kind: 'failed', reason: answer.failure, detail: `no answer: ${answer.failure}`, durationMs: 1 };
   const { status, body = '', retryAfter } = answer;
@@ -36,7 +36,7 @@ export function answered(answer: Answer): PostResult {
 }
 
 /** An outbound that hands every post to `receive`. A post that is called off ends. */
-export function outboundTo(receive: Receive): Outbound {
+function outboundTo(receive: Receive): Outbound {
   return {
     async post(request) {
       const calledOff = Promise.withResolvers<PostResult>();

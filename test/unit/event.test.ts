@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { cardCreated, cardEnabled, cardMoved, cardUpdated, customerCreated } from '../../src/domain/event.ts';
+import {
+  cardCreated,
+  cardEnabled,
+  cardMoved,
+  cardUpdated,
+  customerCreated,
+  eventJson,
+} from '../../src/domain/event.ts';
 import { holdRecordOf, recordOf, transactionOf } from '../../src/domain/record.ts';
 import { amount, cardWith, holdWith, transferWith } from './samples.ts';
 
@@ -9,11 +16,7 @@ const about = { storeId: 17, subjectId: 244_212_357_349, subjectVersion: 4 };
 const gift_card = recordOf(card);
 
 test('a created card is told as its record', () => {
-  assert.deepEqual(cardCreated(card), {
-    type: 'gift_card.created',
-    ...about,
-    data: { gift_card, changed: [] },
-  });
+  assert.deepEqual(cardCreated(card), { type: 'gift_card.created', ...about, data: { gift_card } });
 });
 
 test('an update names what changed, by the names of the record', () => {
@@ -46,19 +49,15 @@ test('a movement is told with the card after it, and with the transaction or hol
   assert.deepEqual(cardMoved('gift_card.redeemed', card, { transaction, hold }), {
     type: 'gift_card.redeemed',
     ...about,
-    data: { gift_card, changed: ['balance'], transaction, hold },
+    data: { gift_card, transaction, hold },
   });
-  for (const [type, changed, cause] of [
-    ['gift_card.credited', ['balance'], { transaction }],
-    ['gift_card.reversed', ['balance'], { transaction }],
-    ['gift_card.held', [], { hold }],
-    ['gift_card.hold_released', [], { hold }],
+  for (const [type, cause] of [
+    ['gift_card.credited', { transaction }],
+    ['gift_card.reversed', { transaction }],
+    ['gift_card.held', { hold }],
+    ['gift_card.hold_released', { hold }],
   ] as const) {
-    assert.deepEqual(cardMoved(type, card, cause), {
-      type,
-      ...about,
-      data: { gift_card, changed, ...cause },
-    });
+    assert.deepEqual(cardMoved(type, card, cause), { type, ...about, data: { gift_card, ...cause } });
   }
 });
 
@@ -78,6 +77,37 @@ test('a created customer is told with its address, as a subject without versions
     subjectVersion: 0,
     data: { customer: { id: 51, email: 'Ada@Example.com' } },
   });
+});
+
+test('an event is told with its head, what has changed, and its data as it was written', () => {
+  const written = {
+    id: 7,
+    sequence: 4,
+    createdAt: Date.UTC(2026, 0, 2, 3, 4, 5),
+    data: JSON.stringify({ gift_card }),
+  };
+  const head = { id: 7, store: 'flowers.example', created_at: '2026-01-02T03:04:05Z', sequence: 4 };
+  for (const [type, changed] of [
+    ['gift_card.created', []],
+    ['gift_card.redeemed', ['balance']],
+    ['gift_card.expired', []],
+  ] as const) {
+    assert.deepEqual(JSON.parse(eventJson({ ...written, type }, 'flowers.example')), {
+      ...head,
+      type,
+      data: { changed, gift_card },
+    });
+  }
+  const [updated] = cardUpdated(card, { note: 'x' });
+  const data = JSON.stringify(updated?.data);
+  assert.deepEqual(
+    JSON.parse(eventJson({ ...written, type: 'gift_card.updated', data }, 'flowers.example')),
+    {
+      ...head,
+      type: 'gift_card.updated',
+      data: { gift_card, changed: ['note'] },
+    },
+  );
 });
 
 test('no event about a card carries a code, and each is JSON', () => {

@@ -1040,7 +1040,7 @@ const shown: Readonly<Record<string, Json>> = {
   Hold: { ...holdRecordOf(holdWith(), 0) },
   MailDelivery: { ...mailRecordOf(mailWith(), { domain: 'flowers.example', now: 0 }) },
   Event: JSON.parse(
-    eventJson({ id: 7, type: 'gift_card.created', sequence: 1, createdAt: 5, data: '{}' }, 'flowers.example'),
+    eventJson({ id: 7, type: 'webhook.test', sequence: 0, createdAt: 5, data: '{}' }, 'flowers.example'),
   ) as Json,
   Webhook: { ...webhookRecordOf(webhook) },
   WebhookWithSecret: { ...webhookRecordOf(webhook), secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' },

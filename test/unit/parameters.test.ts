@@ -75,6 +75,14 @@ const anySent = fc.oneof(
   { arbitrary: fc.stringMatching(/^[ -]{0,2}(?:[0-9A-Za-z][ -]{0,2}){3,22}$/), weight: 2 },
   { arbitrary: fc.stringMatching(/^[0-9A-Za-z]{3,5}$/), weight: 1 },
   {
+    arbitrary: fc.oneof(
+      fc.webUrl(),
+      fc.array(fc.constantFrom('*', 'gift_card.*', 'gift_card.created', 'customer.created', 'gone')),
+      fc.constantFrom('gift_card.*', ' gift_card.created , customer.*', 'gift_card.gone', ','),
+    ),
+    weight: 2,
+  },
+  {
     arbitrary: fc.constantFrom(
       null,
       true,
@@ -96,8 +104,9 @@ const anySent = fc.oneof(
 test('there is a parameter of every kind to look at', () => {
   assert.deepEqual(Object.keys(all).toSorted(), [
     'amount', 'balance', 'code', 'currency', 'disable', 'email', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater',
-    'initialValue', 'message', 'note', 'optionalAmount', 'orderId', 'partial', 'recipientEmail', 'reference', 'releaseHolds',
-    'requiredCode', 'searchedCharacters', 'searchedEmail',
+    'initialValue', 'message', 'newWebhookEvents', 'newWebhookUrl', 'note', 'optionalAmount', 'orderId', 'partial', 'paused',
+    'recipientEmail', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'webhookEvents',
+    'webhookId', 'webhookUrl',
   ]); // prettier-ignore
   assert.equal(required, 'is required');
 });
@@ -145,6 +154,8 @@ test('only the value of a new card, what moves, the code of a lookup and both pa
     'requiredCode',
     'searchedCharacters',
     'searchedEmail',
+    'webhookEvents',
+    'webhookUrl',
   ]);
 });
 

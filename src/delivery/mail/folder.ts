@@ -14,7 +14,7 @@ import { toEml, type Mail } from './message.ts';
 import { browserHtml } from './preview.ts';
 
 /** A kept mail, as a list shows it. */
-export type KeptMail = {
+type KeptMail = {
   /** The files' common name: newer ones are greater. */
   readonly name: string;
   readonly kind: MailKind;
@@ -27,7 +27,7 @@ export type KeptMail = {
 };
 
 /** A kept mail with its content. */
-export type KeptMailContent = KeptMail & {
+type KeptMailContent = KeptMail & {
   /** For a browser: the images are in it as `data:` addresses. It comes from templates and has no scripts. */
   readonly html: string;
   readonly text: string;

@@ -34,7 +34,7 @@ import { refusalOf, requestOf, senderOf, type MailMatter } from './request.ts';
 import type { MailTransport } from './transport.ts';
 
 /** What the operator hears of mails. */
-export type MailObserver = {
+type MailObserver = {
   attempted(outcome: MailSettlement['state'] | 'unknown', seconds: number): void;
   /** A mail waits for the operator, whose settings the mail server refuses with this answer. */
   operatorNeeded(answer: string): void;

@@ -49,9 +49,9 @@ export type WebhookJob = {
 };
 
 /** Longer than a post takes, with time to record what came of it. */
-const leaseMs = 60_000;
+const leaseMs = 30_000;
 /** Of that, what a job may wait in this process before it is begun. */
-const startsWithinMs = 30_000;
+const startsWithinMs = 12_000;
 
 const webhooksAtOnceMax = 64;
 const start: WebhookPlace = { storeId: 0, id: 0 };

@@ -1,0 +1,56 @@
+/** A receiver of webhooks on this machine, as a store's own system would be one. */
+
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+type Got = {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly event: {
+    readonly id: number;
+    readonly type: string;
+    readonly sequence: number;
+    readonly data: { readonly gift_card?: { readonly id: number; readonly balance: string } };
+  };
+};
+
+export type WebhookReceiver = AsyncDisposable & {
+  readonly url: string;
+  readonly got: readonly Got[];
+  /** What it answers from now on; `null`: nothing, for ever. */
+  answer: {
+    readonly status: number;
+    readonly body?: string;
+    readonly headers?: Record<string, string>;
+  } | null;
+};
+
+export async function receiveWebhooks(): Promise<WebhookReceiver> {
+  const got: Got[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString();
+      got.push({ headers: request.headers, body, event: JSON.parse(body) as Got['event'] });
+      const { answer } = receiver;
+      if (answer) response.writeHead(answer.status, answer.headers).end(answer.body);
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const receiver: WebhookReceiver = {
+    url: `http://127.0.0.1:${port}/hook`,
+    got,
+    answer: { status: 204 },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+  return receiver;
+}

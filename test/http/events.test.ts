@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { revokeNewest } from '../harness/beside.ts';
+import { problemOf } from '../harness/answers.ts';
+import { until } from '../harness/delivering.ts';
+import { startService, type TestAnswer, type TestService } from '../harness/service.ts';
+
+const domain = 'flowers.example';
+
+type EventView = {
+  readonly id: number;
+  readonly type: string;
+  readonly sequence: number;
+  readonly data: object;
+};
+
+function eventsOf({ json }: TestAnswer): readonly EventView[] {
+  return (json as { readonly events: readonly EventView[] }).events;
+}
+
+async function issue(service: TestService, token: string): Promise<void> {
+  const answer = await service.request('/gift_card', { method: 'POST', token, json: { initial_value: 15 } });
+  assert.equal(answer.status, 201);
+}
+
+type Followed = AsyncDisposable & {
+  readonly status: number;
+  readonly ids: readonly number[];
+  readonly text: () => string;
+  readonly hasEnded: () => boolean;
+};
+
+/** Follows the stream of events. */
+async function follow(
+  service: TestService,
+  token: string,
+  { after, header }: { readonly after?: number; readonly header?: number } = {},
+): Promise<Followed> {
+  const calledOff = new AbortController();
+  const query = after === undefined ? '' : `?after=${after}`;
+  const response = await fetch(`${service.url}/events/stream${query}`, {
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(header !== undefined && { 'last-event-id': String(header) }),
+    },
+    signal: calledOff.signal,
+  });
+  let text = '';
+  let hasEnded = false;
+  const reading = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body ?? [])
+      text += decoder.decode(chunk as Uint8Array, { stream: true });
+  })()
+    .catch(() => undefined)
+    .finally(() => {
+      hasEnded = true;
+    });
+  return {
+    status: response.status,
+    get ids() {
+      return [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+    },
+    text: () => text,
+    hasEnded: () => hasEnded,
+    async [Symbol.asyncDispose]() {
+      calledOff.abort();
+      await reading;
+    },
+  };
+}
+
+test('events are read behind one another, and what comes later is found where one stopped', async () => {
+  await using service = await startService({ stores: [{ domain }] });
+  const token = await service.token(domain);
+  assert.deepEqual((await service.request('/events', { token })).json, { events: [] });
+  for (let count = 0; count < 5; count += 1) await issue(service, token);
+  const first = await service.request('/events?limit=3', { token });
+  assert.equal(first.headers.get('cache-control'), 'no-store');
+  const [, next = ''] = /<([^>]+)>; rel="next"/.exec(first.headers.get('link') ?? '') ?? [];
+  const second = await service.request(next, { token });
+  assert.deepEqual([eventsOf(first).length, eventsOf(second).length], [3, 2]);
+  const [, end = ''] = /<([^>]+)>; rel="next"/.exec(second.headers.get('link') ?? '') ?? [];
+  assert.deepEqual(eventsOf(await service.request(end, { token })), []);
+  await issue(service, token);
+  const [last] = eventsOf(await service.request(end, { token }));
+  assert.equal(last?.type, 'gift_card.created');
+  assert.deepEqual((await service.request(`/events/${last.id}`, { token })).json, { event: last });
+  problemOf(await service.request('/events/5', { token }), { code: 'not-found' });
+  problemOf(await service.request('/events?after=5', { token }), {
+    code: 'invalid-query',
+    errors: { after: ['names no event'] },
+  });
+});
+
+test('a stream tells what happens from now on, and from where it stopped to who comes back', async () => {
+  await using service = await startService({ stores: [{ domain }] });
+  const token = await service.token(domain);
+  await issue(service, token);
+  const all = async (): Promise<number[]> =>
+    eventsOf(await service.request('/events?limit=250', { token })).map(({ id }) => id);
+  {
+    await using stream = await follow(service, token);
+    assert.equal(stream.status, 200);
+    await wait(100);
+    assert.deepEqual(stream.ids, []);
+    for (let count = 0; count < 3; count += 1) await issue(service, token);
+    await until(() => stream.ids.length === 3);
+    assert.deepEqual(stream.ids, (await all()).slice(1));
+    assert.match(
+      stream.text(),
+      /^retry: \d+\n\nid: \d+\nevent: gift_card\.created\ndata: \{"id":\d+,.*\}\n\n/,
+    );
+  }
+  for (let count = 0; count < 3; count += 1) await issue(service, token);
+  const ids = await all();
+  {
+    await using stream = await follow(service, token, { header: ids[3] ?? 0 });
+    await until(() => stream.ids.length === 3);
+    assert.deepEqual(stream.ids, ids.slice(4));
+  }
+  await using stream = await follow(service, token, { after: ids[0] ?? 0 });
+  await until(() => stream.ids.length === 6);
+  assert.deepEqual(stream.ids, ids.slice(1));
+  const wrong = await follow(service, token, { header: 5 });
+  assert.equal(wrong.status, 400);
+  await wrong[Symbol.asyncDispose]();
+  assert.equal((await service.request('/events/stream', { method: 'HEAD', token })).status, 200);
+});
+
+test('a stream that is broken off and resumed again and again has no gap, while others write', async () => {
+  await using service = await startService({ stores: [{ domain }] });
+  const token = await service.token(domain);
+  await issue(service, token);
+  const [{ id: first } = { id: 0 }] = eventsOf(await service.request('/events', { token }));
+  let isWriting = true;
+  const writing = Promise.all(
+    Array.from({ length: 4 }, async () => {
+      for (let count = 0; count < 40; count += 1) await issue(service, token);
+    }),
+  ).finally(() => {
+    isWriting = false;
+  });
+  const seen = [first];
+  while (isWriting || seen.length < 161) {
+    await using stream = await follow(service, token, { header: seen.at(-1) ?? 0 });
+    await wait(60);
+    // What is still on its way when it is broken off is told again by the next one.
+    seen.push(...stream.ids);
+  }
+  await writing;
+  const ids = eventsOf(await service.request('/events?limit=250', { token })).map(({ id }) => id);
+  assert.deepEqual(seen, ids);
+});
+
+test('a stream ends within seconds when its token is revoked, and at once when the service stops', async () => {
+  const service = await startService({ stores: [{ domain }] });
+  const staying = await service.token(domain);
+  const token = await service.token(domain);
+  await using stream = await follow(service, token);
+  await using other = await follow(service, staying);
+  await revokeNewest(service, domain);
+  await until(() => stream.hasEnded());
+  assert.equal(other.hasEnded(), false);
+  const startedAt = performance.now();
+  await service[Symbol.asyncDispose]();
+  await until(() => other.hasEnded());
+  assert.ok(performance.now() - startedAt < 2_000);
+});
+
+test('no more streams are opened than there may be, and a closed one makes room', async () => {
+  await using service = await startService({ stores: [{ domain }] });
+  const token = await service.token(domain);
+  const streams: Followed[] = [];
+  for (let count = 0; count < 16; count += 1) streams.push(await follow(service, token));
+  assert.ok(streams.every(({ status }) => status === 200));
+  problemOf(await service.request('/events/stream', { token }), { code: 'overloaded' });
+  await streams.pop()?.[Symbol.asyncDispose]();
+  await until(async () => {
+    await using one = await follow(service, token);
+    return one.status === 200;
+  });
+  for (const stream of streams) await stream[Symbol.asyncDispose]();
+});

@@ -1,0 +1,307 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { Webhook as Verifier } from 'standardwebhooks';
+import type { WebhookRecord, DeliveryRecord } from '../../src/domain/webhook.ts';
+import { problemOf } from '../harness/answers.ts';
+import { meddle } from '../harness/beside.ts';
+import { until } from '../harness/delivering.ts';
+import { startService, type TestAnswer, type TestRequest, type TestService } from '../harness/service.ts';
+import { receiveWebhooks } from '../harness/webhook-receiver.ts';
+
+const domain = 'flowers.example';
+
+type Shop = AsyncDisposable & {
+  readonly service: TestService;
+  readonly token: string;
+  ask(path: string, request?: TestRequest): Promise<TestAnswer>;
+  create(url: string, events?: unknown): Promise<WebhookRecord & { readonly secret: string }>;
+  issue(): Promise<number>;
+  deliveries(id: number): Promise<readonly DeliveryRecord[]>;
+};
+
+async function openShop(): Promise<Shop> {
+  const service = await startService({ stores: [{ domain }] });
+  const token = await service.token(domain);
+  const ask: Shop['ask'] = (path, request = {}) => service.request(path, { token, ...request });
+  return {
+    service,
+    token,
+    ask,
+    async create(url, events = ['gift_card.*']) {
+      const answer = await ask('/webhooks', { method: 'POST', json: { url, events } });
+      assert.equal(answer.status, 201, answer.text);
+      return (answer.json as { readonly webhook: WebhookRecord & { readonly secret: string } }).webhook;
+    },
+    async issue() {
+      const answer = await ask('/gift_card', { method: 'POST', json: { initial_value: 15 } });
+      return (answer.json as { readonly gift_card: { readonly id: number } }).gift_card.id;
+    },
+    async deliveries(id) {
+      const { json } = await ask(`/webhooks/${id}/deliveries`);
+      return (json as { readonly deliveries: readonly DeliveryRecord[] }).deliveries;
+    },
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+  };
+}
+
+function webhookOf({ json }: TestAnswer): WebhookRecord {
+  return (json as { readonly webhook: WebhookRecord }).webhook;
+}
+
+test('a receiver is told of every change at once, each verified by the library of the scheme', async () => {
+  await using shop = await openShop();
+  await using receiver = await receiveWebhooks();
+  const { secret } = await shop.create(receiver.url);
+  const id = await shop.issue();
+  const startedAt = performance.now();
+  await until(() => receiver.got.length === 1);
+  assert.ok(performance.now() - startedAt < 900, 'it did not wait for the next look');
+  await shop.ask(`/gift_card/${id}/debit`, { method: 'POST', json: { amount: 5 } });
+  await shop.ask(`/gift_card/${id}`, { method: 'PUT', json: { note: 'x', disable: true } });
+  await until(() => receiver.got.length === 4);
+  for (const { body, headers } of receiver.got) {
+    new Verifier(secret).verify(body, headers as Record<string, string>);
+    assert.equal(headers['content-type'], 'application/json');
+  }
+  const told = receiver.got.map(({ event }) => `${event.sequence} ${event.type}`).toSorted();
+  assert.deepEqual(told, [
+    '1 gift_card.created',
+    '2 gift_card.redeemed',
+    '3 gift_card.disabled',
+    '3 gift_card.updated',
+  ]);
+  assert.ok(!shop.service.log().includes(secret));
+  assert.ok(!shop.service.state().includes(secret));
+});
+
+test('a webhook is made, listed, retrieved, changed and deleted', async () => {
+  await using shop = await openShop();
+  const made = await shop.create('https://Shop.Example.com:443/hook', 'gift_card.*, customer.created');
+  const { secret, ...record } = made;
+  assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  assert.equal(record.url, 'https://shop.example.com/hook');
+  assert.deepEqual(record.events, ['gift_card.*', 'customer.created']);
+  const path = `/webhooks/${record.id}`;
+  assert.deepEqual((await shop.ask('/webhooks')).json, { webhooks: [record] });
+  const read = await shop.ask(path);
+  assert.deepEqual(read.json, { webhook: record });
+  const etag = read.headers.get('etag') ?? '';
+  assert.equal((await shop.ask(path, { headers: { 'if-none-match': etag } })).status, 304);
+
+  const changed = await shop.ask(path, {
+    method: 'PUT',
+    json: { events: ['*'] },
+    headers: { 'if-match': etag },
+  });
+  assert.deepEqual(webhookOf(changed).events, ['*']);
+  problemOf(await shop.ask(path, { method: 'PUT', json: { paused: true }, headers: { 'if-match': etag } }), {
+    code: 'precondition-failed',
+  });
+  const paused = webhookOf(await shop.ask(path, { method: 'PUT', body: 'paused=true', headers: form }));
+  assert.deepEqual([paused.status, paused.pause_reason], ['paused', 'requested']);
+  problemOf(await shop.ask(`${path}/test`, { method: 'POST' }), { code: 'webhook-paused' });
+  assert.equal(
+    webhookOf(await shop.ask(path, { method: 'PUT', json: { webhook: { paused: false } } })).status,
+    'active',
+  );
+
+  assert.equal((await shop.ask(`${path}?dry_run=true`, { method: 'DELETE' })).headers.get('dry-run'), 'true');
+  assert.equal((await shop.ask(path, { method: 'DELETE' })).status, 200);
+  for (const method of ['GET', 'PUT', 'DELETE'])
+    problemOf(await shop.ask(path, { method, ...(method === 'PUT' && { json: {} }) }), { code: 'not-found' });
+  assert.deepEqual((await shop.ask('/webhooks')).json, { webhooks: [] });
+});
+
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+
+test('a creation that is sent again with its key makes one webhook and tells its secret again', async () => {
+  await using shop = await openShop();
+  const request = {
+    method: 'POST',
+    json: { url: 'https://shop.example.com/', events: ['*'] },
+    headers: { 'idempotency-key': 'w1' },
+  };
+  const first = await shop.ask('/webhooks', request);
+  const second = await shop.ask('/webhooks', request);
+  assert.equal(second.text, first.text);
+  assert.equal(second.headers.get('idempotent-replayed'), 'true');
+  problemOf(await shop.ask('/webhooks', { ...request, json: { ...request.json, events: ['gift_card.*'] } }), {
+    code: 'idempotency-key-reused',
+  });
+  const { webhooks } = (await shop.ask('/webhooks')).json as { readonly webhooks: readonly unknown[] };
+  assert.equal(webhooks.length, 1);
+});
+
+test('what is wrong with a webhook is told field by field, and nothing is made', async () => {
+  await using shop = await openShop();
+  const before = shop.service.state();
+  const refused = async (
+    json: unknown,
+    errors: Readonly<Record<string, readonly string[]>>,
+  ): Promise<void> => {
+    problemOf(await shop.ask('/webhooks', { method: 'POST', json }), { code: 'invalid-parameter', errors });
+  };
+  await refused({}, { url: ['is required'], events: ['is required'] });
+  await refused(
+    { url: 5, events: ['gift_card.gone'], more: 1 },
+    {
+      url: ['must be a string'],
+      events: ['must list event types: "gift_card.gone" is none'],
+      more: ['is not a known parameter'],
+    },
+  );
+  await refused(
+    { url: 'https://a.example.com', events: [] },
+    { events: ['must name at least one event type'] },
+  );
+  await refused({ url: 'https://a.example.com', events: [5] }, { events: ['must be a list of event types'] });
+  const events = ['*'];
+  for (const [url, why] of [
+    ['ftp://a.example.com/', 'must be an address that starts with https://'],
+    ['http://a.example.com/', 'must use https'],
+    ['https://10.0.0.1/', 'must name a host, not an IP address'],
+    ['https://metadata.google.internal/', 'must not be a host of a private network'],
+    ['https://user:password@a.example.com/', 'must not contain a user name or password'],
+  ] as const) {
+    const answer = await shop.ask('/webhooks', { method: 'POST', json: { url, events } });
+    assert.equal(answer.status, 422, url);
+    const { errors } = answer.json as { readonly errors: { readonly url?: readonly string[] } };
+    assert.deepEqual(errors, { url: [why] }, url);
+  }
+  assert.equal(shop.service.state(), before);
+});
+
+test('each scope opens its own operations and no other', async () => {
+  await using shop = await openShop();
+  const { id } = await shop.create('https://shop.example.com/');
+  await shop.issue();
+  const cases = [
+    ['GET', '/events', 'read_events'],
+    ['GET', '/events/stream', 'read_events'],
+    ['GET', '/webhooks', 'manage_webhooks'],
+    ['POST', `/webhooks/${id}/test`, 'manage_webhooks'],
+    ['POST', '/events/5/redeliver', 'manage_webhooks'],
+  ] as const;
+  const tokens = {
+    read_events: await shop.service.token(domain, ['read_events']),
+    manage_webhooks: await shop.service.token(domain, ['manage_webhooks']),
+    write_gift_cards: await shop.service.token(domain, ['write_gift_cards']),
+  };
+  for (const [method, path, scope] of cases) {
+    for (const [name, token] of Object.entries(tokens)) {
+      if (name === scope) continue;
+      problemOf(await shop.service.request(path, { method, token }), { code: 'insufficient-scope' });
+    }
+  }
+  assert.equal((await shop.service.request('/events', { token: tokens.read_events })).status, 200);
+  assert.equal((await shop.service.request('/webhooks', { token: tokens.manage_webhooks })).status, 200);
+  const gone = await shop.ask('/webhooks', { method: 'PATCH' });
+  problemOf(gone, { code: 'method-not-allowed' });
+  assert.equal(gone.headers.get('allow'), 'GET, HEAD, OPTIONS, POST');
+});
+
+test("another store's webhooks and events are as if there were none", async () => {
+  await using service = await startService({ stores: [{ domain }, { domain: 'other.example' }] });
+  const [token, stranger] = [await service.token(domain), await service.token('other.example')];
+  const made = await service.request('/webhooks', {
+    method: 'POST',
+    token,
+    json: { url: 'https://shop.example.com/', events: ['*'] },
+  });
+  const { id } = webhookOf(made);
+  await service.request('/gift_card', { method: 'POST', token, json: { initial_value: 5 } });
+  const listed = (await service.request('/events', { token })).json as {
+    readonly events: readonly { readonly id: number }[];
+  };
+  const eventId = listed.events[0]?.id;
+  for (const [method, path] of [
+    ['GET', `/webhooks/${id}`],
+    ['DELETE', `/webhooks/${id}`],
+    ['POST', `/webhooks/${id}/rotate_secret`],
+    ['POST', `/webhooks/${id}/test`],
+    ['GET', `/webhooks/${id}/deliveries`],
+    ['GET', `/webhooks/${id}/deliveries/${eventId}`],
+    ['GET', `/events/${eventId}`],
+    ['POST', `/events/${eventId}/redeliver`],
+  ] as const)
+    problemOf(await service.request(path, { method, token: stranger }), { code: 'not-found' });
+  assert.deepEqual((await service.request('/events', { token: stranger })).json, { events: [] });
+  problemOf(await service.request(`/events?after=${eventId}`, { token: stranger }), {
+    code: 'invalid-query',
+    errors: { after: ['names no event'] },
+  });
+});
+
+test('a test, a failure and a redelivery are all to be seen in the log', async () => {
+  await using shop = await openShop();
+  await using receiver = await receiveWebhooks();
+  receiver.answer = { status: 500, body: 'x'.repeat(5_000) };
+  const { id } = await shop.create(receiver.url);
+  const tested = await shop.ask(`/webhooks/${id}/test`, { method: 'POST' });
+  assert.equal(tested.status, 202);
+  const { event_id: eventId } = (tested.json as { readonly delivery: DeliveryRecord }).delivery;
+  await until(async () => (await shop.deliveries(id))[0]?.attempts === 1);
+  const [delivery] = await shop.deliveries(id);
+  assert.equal(delivery?.status, 'retrying');
+  assert.equal(delivery?.last_attempt?.answer?.body.length, 4_096);
+  const { failing_since: since, failure } = webhookOf(await shop.ask(`/webhooks/${id}`));
+  assert.ok(since);
+  assert.equal(failure, 'answered 500');
+  receiver.answer = { status: 200, body: 'ok' };
+  const again = await shop.ask(`/events/${eventId}/redeliver`, { method: 'POST', json: { webhook_id: id } });
+  assert.equal(again.status, 202);
+  await until(async () => (await shop.deliveries(id))[0]?.status === 'delivered');
+  const { log } = (
+    (await shop.ask(`/webhooks/${id}/deliveries/${eventId}`)).json as {
+      readonly delivery: { readonly log: readonly { readonly answer: { readonly status: number } }[] };
+    }
+  ).delivery;
+  assert.deepEqual(
+    log.map(({ answer }) => answer.status),
+    [500, 200],
+  );
+  assert.equal(webhookOf(await shop.ask(`/webhooks/${id}`)).failing_since, null);
+  problemOf(await shop.ask(`/events/${eventId}/redeliver`, { method: 'POST', json: { webhook_id: 5 } }), {
+    code: 'invalid-parameter',
+    errors: { webhook_id: ['names no webhook'] },
+  });
+  assert.match(
+    await fetch(new URL('/metrics', shop.service.url)).then((answer) => answer.text()),
+    /largesse_webhook_attempt_duration_seconds_count\{outcome="delivered"\} 1/,
+  );
+});
+
+test('an address is judged again when something is sent to it', async () => {
+  await using shop = await openShop();
+  const { id } = await shop.create('https://shop.example.com/');
+  // As one that older rules would have taken.
+  meddle(shop.service, `update webhooks set url = 'https://169.254.169.254/' where id = ${id}`);
+  await shop.issue();
+  await until(async () => (await shop.deliveries(id))[0]?.attempts === 1);
+  const [delivery] = await shop.deliveries(id);
+  assert.deepEqual(delivery?.last_attempt?.failure, {
+    reason: 'forbidden-target',
+    detail: 'the address must name a host, not an IP address',
+  });
+});
+
+test('deliveries are listed in pages', async () => {
+  await using shop = await openShop();
+  await using receiver = await receiveWebhooks();
+  const { id } = await shop.create(receiver.url);
+  for (let count = 0; count < 5; count += 1) await shop.issue();
+  const seen: number[] = [];
+  let path: string | undefined = `/webhooks/${id}/deliveries?limit=2`;
+  while (path !== undefined) {
+    const { json, headers }: TestAnswer = await shop.ask(path);
+    seen.push(
+      ...(json as { readonly deliveries: readonly DeliveryRecord[] }).deliveries.map((one) => one.event_id),
+    );
+    path = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+  }
+  assert.equal(new Set(seen).size, 5);
+  assert.deepEqual(
+    seen,
+    seen.toSorted((left, right) => right - left),
+  );
+});
