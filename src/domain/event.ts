@@ -90,10 +90,7 @@ export function cardEnabled(card: Card): Event {
 
 /** The card has another code; neither is told. */
 export function codeRotated(card: Card): Event {
-  return cardEvent('gift_card.code_rotated', card, {
-    gift_card: recordOf(card),
-    changed: ['last_characters'],
-  });
+  return cardEvent('gift_card.code_rotated', card, { gift_card: recordOf(card) });
 }
 
 /** Somebody presented a code that the card had before. Nothing of the card has changed. */
@@ -154,4 +151,7 @@ const changedBy: Readonly<Partial<Record<EventType, readonly string[]>>> = {
   'gift_card.hold_released': [],
   'gift_card.expired': [],
   'gift_card.expiring_soon': [],
+  'gift_card.code_rotated': ['last_characters'],
+  'gift_card.retired_code_used': [],
+  'gift_card.delivery_failed': [],
 };

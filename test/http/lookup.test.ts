@@ -27,16 +27,14 @@ const redeem = 'POST /gift_card/redeem';
 const hourMs = 3_600_000;
 
 /** Codes that nobody may spend, by why. */
-async function useless(): Promise<Readonly<Record<'unknown' | 'foreign' | 'disabled' | 'expired' | 'retired', string>>> {
+async function useless(): Promise<Readonly<Record<'unknown' | 'foreign' | 'disabled' | 'expired', string>>> {
   const disabled = await shop.issues();
   await shop.does(`PUT /gift_card/${disabled.id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
   const expired = await shop.issues();
   await shop.does(`PUT /gift_card/${expired.id}`, { json: { expires_on: '2020-01-01' } }, { events: ['gift_card.updated'] });
   const foreign = await books.issues();
   shop.codes.add(foreign.code);
-  const retired = await shop.issues();
-  await service.request(`/gift_card/${retired.id}/rotate_code`, { method: 'POST', token: shop.token });
-  return { unknown: 'zzzzzzzzzzzzzzzz', foreign: foreign.code, disabled: disabled.code, expired: expired.code, retired: retired.code };
+  return { unknown: 'zzzzzzzzzzzzzzzz', foreign: foreign.code, disabled: disabled.code, expired: expired.code };
 } // prettier-ignore
 
 test('the card is found by its full code, in any spelling, bare, wrapped or in a form', async (t) => {
@@ -135,7 +133,9 @@ test('who may only redeem gets the same bytes for every code that cannot be spen
 });
 
 test('the work for a code that cannot be spent is the same, whatever the reason', async () => {
-  const codes = await useless();
+  const rotated = await shop.issues();
+  await service.request(`/gift_card/${rotated.id}/rotate_code`, { method: 'POST', token: shop.token });
+  const codes = { ...(await useless()), retired: rotated.code };
   await using database = await openDatabase(readConfig(service.environment), { prepare: false });
   const { ctx, storage } = database;
   const { store } = await storage.read(() => requireStore('flowers.example'));
