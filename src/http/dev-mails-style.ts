@@ -23,7 +23,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 .kind { display: inline-block; padding: 0 0.5rem; border: 1px solid var(--line); border-radius: 1rem; font-size: 0.85rem;
   white-space: nowrap; }
 .none { padding: 2rem; background: var(--paper); border: 1px solid var(--line); text-align: center; }
-iframe { width: 100%; height: 62rem; background: #fff; border: 1px solid var(--line); }
+iframe { width: 100%; height: 66rem; background: #fff; border: 1px solid var(--line); }
 pre { margin: 0; padding: 1rem; background: var(--paper); border: 1px solid var(--line); white-space: pre-wrap;
   overflow-wrap: anywhere; font: 0.9rem/1.5 ui-monospace, monospace; }
 @media (max-width: 40rem) { th:nth-child(3), td:nth-child(3) { display: none; } }
