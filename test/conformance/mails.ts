@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import {
   accepts,
   bounces,
@@ -102,7 +103,7 @@ async function faultOf(promise: Promise<unknown>): Promise<FaultCode | undefined
     () => undefined,
     (caught: unknown) => caught,
   );
-  if (error !== undefined) assert.ok(error instanceof Fault, String(error));
+  if (error !== undefined) assert.ok(error instanceof Fault, 'no fault');
   return error?.code;
 }
 
@@ -170,7 +171,7 @@ function testBooking(factory: StorageFactory): void {
     assert.match(mailer.mails[0]?.content.text ?? '', /March 18, 2026/);
     ctx.clock.advance(3 * day - 1);
     mailer.wake();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await wait(100);
     const [gift] = await opened.mails(card.id);
     assert.deepEqual([gift?.state, gift?.sendAt, gift?.attempts], ['scheduled', at, 0]);
     ctx.clock.advance(1);
