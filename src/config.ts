@@ -47,6 +47,7 @@ export type DatabaseConfig = {
   readonly partitions: number | null;
   /** Whether the service may start although a standby that is not synchronous may be promoted. */
   readonly asynchronousStandbyAllowed: boolean;
+  readonly limits: Limits;
 };
 
 /** The database's place as it may be told. */
@@ -82,7 +83,6 @@ export type Config = DatabaseConfig & {
   readonly metricsToken: Secret | null;
   /** Lookups that may find nothing within an hour. */
   readonly lookupMisses: LookupMisses;
-  readonly limits: Limits;
 };
 
 /** The maxima of everything that could grow. */
@@ -104,10 +104,10 @@ export const limits = Object.freeze({
   scriptsQueuedMax: 4_096,
   scriptsInGroupMax: 256,
   lockWaitMaxMs: 5_000,
-  /** Of a server: how long connecting to one host, waiting for a connection, and one transaction may take. */
+  /** Of a server: how long connecting to one host, waiting for a connection, and a script with all its waiting may take. */
   connectTimeoutMs: 2_000,
   connectionWaitMaxMs: 3_000,
-  transactionMaxMs: 10_000,
+  scriptMaxMs: 10_000,
   idleTransactionMaxMs: 15_000,
   rateLimitedCallersMax: 20_000,
   idempotencyKeysInFlightMax: 8_192,
@@ -123,6 +123,7 @@ export const limits = Object.freeze({
   auditPeriodMs: 5_000,
   readinessPeriodMs: 1_000,
   reminderPeriodMs: 5 * 60_000,
+  readinessWaitMaxMs: 2_000,
 });
 
 export class ConfigError extends Error {
@@ -176,6 +177,29 @@ class Reader {
     return Boolean(this.#environment[name]);
   }
 
+  /** An address as an option gives it: itself, `env:NAME` or `@path`. */
+  readAddress(option: string, absent: DatabaseLocation, given: string): DatabaseLocation {
+    const [, name] = /^env:(\w+)$/.exec(given) ?? [];
+    const text = name === undefined ? this.#fileOr(given) : this.#environment[name];
+    if (text === undefined || text === '') {
+      this.problems.push(`${option} ${withoutPassword(given)}: names nothing that holds an address`);
+      return absent;
+    }
+    const location = parseLocation(text);
+    if (!location)
+      this.problems.push(`${option} ${withoutPassword(text)}: takes ${locationTakes}, env:NAME or @file`);
+    return location ?? absent;
+  }
+
+  #fileOr(given: string): string | undefined {
+    if (!given.startsWith('@')) return given;
+    try {
+      return readFileSync(given.slice(1), 'utf8').trim();
+    } catch {
+      return undefined;
+    }
+  }
+
   /** A secret from the variable, or from the file that `<name>_FILE` names. */
   readSecret(name: string, { lengthMin }: { readonly lengthMin: number }): Secret | null {
     const text = this.#textOf(name);
@@ -216,7 +240,7 @@ export function readConfig(environment: Environment = process.env): Config {
   return reader.finish({
     ...database,
     mail: readMail(reader),
-    mailFolder: join(folderOf(database.database), 'mails'),
+    mailFolder: join(dirname(database.keysFile), 'mails'),
     port: reader.read('PORT', 3000, 'a port from 0 (any free one) to 65535', parsePort),
     host,
     isLoopback: isLoopback(host),
@@ -249,7 +273,6 @@ export function readConfig(environment: Environment = process.env): Config {
       parseLookupMisses,
     ),
     metricsToken: reader.readSecret('METRICS_TOKEN', { lengthMin: 16 }),
-    limits,
   });
 }
 
@@ -281,14 +304,55 @@ function readPlace(
   return { host, isProduction: environment['NODE_ENV'] === 'production' };
 }
 
-function readDatabase(reader: Reader): DatabaseConfig {
-  const database = reader.readHidden<DatabaseLocation>(
-    'DATABASE_URL',
-    { kind: 'file', file: resolve('data/largesse.db') },
-    'the file of the embedded database, such as file:./data/largesse.db, or a server, such as postgres://user:password@host:5432/largesse',
-    (text) => parseFileUrl(text) ?? parseServerUrl(text),
-  );
-  const folder = folderOf(database);
+/** The two databases of a copy. */
+export type CopyConfig = {
+  readonly source: DatabaseConfig;
+  readonly target: DatabaseConfig;
+  /** The options with a password in plain sight: other users of the machine see what a command was called with. */
+  readonly exposed: readonly string[];
+};
+
+/**
+ * Reads two addresses as they are given to `copy`: the address itself, `env:NAME` for a variable that holds it, or
+ * `@path` for a file. Everything else about the two databases is configured as ever.
+ * @throws ConfigError.
+ */
+export function readCopyConfig(
+  given: { readonly from: string; readonly to: string },
+  environment: Environment = process.env,
+): CopyConfig {
+  const reader = new Reader(environment);
+  const nowhere: DatabaseLocation = { kind: 'file', file: '' };
+  const readAddress = (option: string, text: string): DatabaseLocation =>
+    reader.readAddress(option, nowhere, text);
+  return reader.finish({
+    source: readDatabase(reader, readAddress('--from', given.from)),
+    target: readDatabase(reader, readAddress('--to', given.to)),
+    exposed: (['from', 'to'] as const)
+      .filter((name) => passwordInSight.test(given[name]))
+      .map((name) => `--${name}`),
+  });
+}
+
+const passwordInSight = /^\w+:\/\/(?:[^@/?#]*:[^@/?#]+@|.*[?&]password=)/;
+
+const locationTakes =
+  'the file of the embedded database, such as file:./data/largesse.db, or a server, such as postgres://user:password@host:5432/largesse';
+
+function parseLocation(text: string): DatabaseLocation | undefined {
+  return parseFileUrl(text) ?? parseServerUrl(text);
+}
+
+function readDatabase(reader: Reader, given?: DatabaseLocation): DatabaseConfig {
+  const database =
+    given ??
+    reader.readHidden<DatabaseLocation>(
+      'DATABASE_URL',
+      { kind: 'file', file: resolve('data/largesse.db') },
+      locationTakes,
+      parseLocation,
+    );
+  const folder = database.kind === 'file' ? dirname(database.file) : resolve('data');
   return {
     database,
     keysFile: reader.read(
@@ -302,12 +366,8 @@ function readDatabase(reader: Reader): DatabaseConfig {
     asynchronousStandbyAllowed: reader.read('ASYNCHRONOUS_STANDBY', false, 'allow or refuse', (text) =>
       ['allow', 'refuse'].includes(text) ? text === 'allow' : undefined,
     ),
+    limits,
   };
-}
-
-/** Where the service keeps what is no part of the database. */
-function folderOf(database: DatabaseLocation): string {
-  return database.kind === 'file' ? dirname(database.file) : resolve('data');
 }
 
 /** What the commands need that send mails. @throws ConfigError. */

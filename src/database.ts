@@ -1,10 +1,11 @@
 /** The database and its keys, opened together: neither is of use without the other. */
 
 import { systemChance, systemClock, type Chance, type Clock } from './clock-and-chance.ts';
-import { limits, shownLocation, type DatabaseConfig } from './config.ts';
+import { shownLocation, type DatabaseConfig } from './config.ts';
 import type { Context } from './context.ts';
 import { KeyFileError, makeKeyFile, readKeyFile } from './key-file.ts';
 import { keysOf } from './keys.ts';
+import { refuseHalfCopied } from './service/copy.ts';
 import { checkKeys, hasKeys } from './service/key-check.ts';
 import { loadMigrations, MigrationError, pending, type Migration } from './storage/migrate.ts';
 import { openPostgres } from './storage/postgres.ts';
@@ -16,6 +17,8 @@ export type Database = AsyncDisposable & { readonly ctx: Context; readonly stora
 export type OpenOptions = {
   /** Whether the file, its schema and its keys are made or brought up to date, or must be there as they should be. */
   readonly prepare: boolean;
+  /** Whether one transaction may take as long as it takes: for a command that reads everything. */
+  readonly unhurried?: boolean;
   readonly observer?: StorageObserver;
   readonly clock?: Clock;
 };
@@ -25,16 +28,19 @@ const nobody: StorageObserver = { committed() {}, failed() {} };
 /** @throws MigrationError, KeyFileError, or Error if the file is not there or is no database. */
 export async function openDatabase(
   config: DatabaseConfig,
-  { prepare, observer = nobody, clock = systemClock }: OpenOptions,
+  { prepare, unhurried = false, observer = nobody, clock = systemClock }: OpenOptions,
 ): Promise<Database> {
   const chance = systemChance(clock);
-  const storage = openStorage(config, { create: prepare, clock, chance, observer });
+  const storage = openStorage(config, { create: prepare, unhurried, clock, chance, observer });
   try {
     const migrations = migrationsOf(config);
     if (prepare) await storage.migrate(migrations);
     const missing = pending(migrations, await storage.applied());
     if (missing.length > 0)
-      throw new MigrationError('the database is older than this version: run "largesse migrate"');
+      throw new MigrationError(
+        `the database is older than this version, ${shownLocation(config.database)}: run "largesse migrate"`,
+      );
+    await storage.read(refuseHalfCopied);
 
     // Where keys are noted, a file was made before: by another process just now, or it is missing.
     if (prepare && !readKeyFile(config.keysFile) && !(await storage.read(hasKeys)))
@@ -50,6 +56,24 @@ export async function openDatabase(
   }
 }
 
+/**
+ * The target of a copy: made or brought up to date, and opened without its keys, because what it knows of keys is
+ * copied, too.
+ * @throws MigrationError, or whatever keeps it from being opened.
+ */
+export async function openTarget(config: DatabaseConfig): Promise<Storage> {
+  const clock = systemClock;
+  const given = { create: true, unhurried: true, clock, chance: systemChance(clock), observer: nobody };
+  const storage = openStorage(config, given);
+  try {
+    await storage.migrate(migrationsOf(config));
+    return storage;
+  } catch (error) {
+    await storage[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
 /** The migrations for the kind of database that is configured. */
 export function migrationsOf({ database }: DatabaseConfig): readonly Migration[] {
   return loadMigrations(database.kind === 'file' ? 'sqlite' : 'postgres');
@@ -59,12 +83,13 @@ function openStorage(
   config: DatabaseConfig,
   given: {
     readonly create: boolean;
+    readonly unhurried: boolean;
     readonly clock: Clock;
     readonly chance: Chance;
     readonly observer: StorageObserver;
   },
 ): Storage {
-  const { database } = config;
+  const { database, limits } = config;
   if (database.kind === 'file') {
     return openSqlite({
       ...given,
@@ -81,7 +106,7 @@ function openStorage(
     partitions: config.partitions,
     waitingMax: limits.scriptsQueuedMax,
     waitMaxMs: limits.connectionWaitMaxMs,
-    keepMaxMs: limits.transactionMaxMs,
+    scriptMaxMs: given.unhurried ? Number.POSITIVE_INFINITY : limits.scriptMaxMs,
     connectTimeoutMs: limits.connectTimeoutMs,
     lockWaitMaxMs: limits.lockWaitMaxMs,
     idleTransactionMaxMs: limits.idleTransactionMaxMs,

@@ -1,5 +1,6 @@
 /** The service: the only wiring, in plain calls. */
 
+import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { startBackground } from './background.ts';
 import { systemClock, type Clock } from './clock-and-chance.ts';
@@ -20,6 +21,7 @@ import { createLog, type Log } from './log.ts';
 import { ensureDemonstrationStore } from './service/store.ts';
 import { beat } from './storage/heartbeat.ts';
 import { pending } from './storage/migrate.ts';
+import { findReplication } from './storage/replication.ts';
 import { hasRealStores } from './storage/store.ts';
 import { hasRealTokens } from './storage/token.ts';
 
@@ -64,6 +66,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     },
   });
   try {
+    await refuseLoss(config, database, logger);
     const developmentMode = await chooseMode(config, database);
     const uses = tokenUses();
     const allowLoopback = mayDevelop(config);
@@ -209,6 +212,40 @@ function startMails(
   };
 }
 
+/**
+ * Refuses a server that would lose what the service has acknowledged, and warns of one that may.
+ * @throws StartError that says what to do.
+ */
+async function refuseLoss(config: Config, { storage }: Database, logger: Log['logger']): Promise<void> {
+  if (config.database.kind !== 'server') return;
+  const { isDurable, hasWholePages, standbys, isSynchronous } = await storage.read(findReplication);
+  if (standbys > 0 && !isSynchronous) {
+    const risk =
+      'the standby is asynchronous: when it takes the place of its primary, acknowledged changes are lost';
+    if (!config.asynchronousStandbyAllowed) {
+      throw new StartError(
+        `${risk}. Set synchronous_standby_names on the primary to its name (application_name in its ` +
+          'primary_conninfo) and reload, or accept the loss with ASYNCHRONOUS_STANDBY=allow.',
+      );
+    }
+    logger.warn(risk);
+  }
+  if (!isDurable && config.isProduction) {
+    throw new StartError(
+      'the server runs with fsync=off: when its machine fails, acknowledged changes are lost and its data is ' +
+        'damaged. Set fsync=on and restart it.',
+    );
+  }
+  if (!isDurable) logger.warn('the server runs with fsync=off: it loses data when its machine fails');
+  if (!hasWholePages) {
+    logger.warn(
+      'the server runs with full_page_writes=off: unless its file system writes whole pages, its data is damaged when its machine fails',
+    );
+  }
+  if (config.database.urls.length > 1 && standbys === 0)
+    logger.warn('DATABASE_URL names several hosts, but no standby follows the primary now');
+}
+
 /** Whether the database takes writes and its schema is current. Asked often, it looks once a second. */
 function readiness(
   config: Config,
@@ -225,15 +262,21 @@ function readiness(
     }
   };
   let lookedAt = Number.NEGATIVE_INFINITY;
+  let isLooking = false;
   let last = Promise.resolve(false);
   return async () => {
     if (!mayServe()) return false;
     const now = performance.now();
-    if (now - lookedAt >= config.limits.readinessPeriodMs) {
+    if (!isLooking && now - lookedAt >= config.limits.readinessPeriodMs) {
       lookedAt = now;
-      last = look();
+      isLooking = true;
+      last = look().finally(() => {
+        isLooking = false;
+      });
     }
-    return last;
+    // Who asks does not wait as long as a database that hangs may take.
+    const late = wait(Math.max(1, lookedAt + config.limits.readinessWaitMaxMs - now), false, { ref: false });
+    return Promise.race([last, late]);
   };
 }
 

@@ -1,43 +1,85 @@
 /**
- * Runs the tests: `npm test`, `npm test -- test/unit/money.test.ts`, `npm test -- --name redeem`.
+ * Runs the tests: `npm test`, `npm test -- test/unit/money.test.ts`, `npm test -- --name redeem`,
+ * `npm test -- --engine sqlite`.
+ *
+ * A file is run once for each engine, and learns which one from `TEST_ENGINE`; one whose name ends in
+ * `.sqlite.test.ts` or `.postgres.test.ts` is about that engine only.
  *
  * Stricter than `node --test`: a skipped or unfinished test fails the run, and so does a file in which no
  * test ran (an early `process.exit(0)` would otherwise count as a pass).
  */
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { relative } from 'node:path';
+import { dirname, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec, type TestEvent } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
+import { engineNames, type EngineId } from './harness/engine-database.ts';
 import { startSharedPostgres } from './harness/postgres-database.ts';
 
 const timeoutPerFileMs = 5 * 60_000;
-/** These start, load and kill whole servers: they run last, one file at a time. */
-const alone = /^test\/(crash|e2e)\//;
+/** These use no engine, or all of them: they run once. */
+const once = /^test\/(unit|interleaving|conformance|failover)\/|^test\/e2e\/copy\./;
 /** No PostgreSQL server is started for a run of these alone. */
-const withoutServer = /^test\/unit\//;
+const withoutServer = /^test\/(unit|interleaving)\//;
+/** These start, load and kill whole servers: they run last, one file at a time. */
+const alone = /^test\/(crash|e2e|failover)\//;
 
-const { values, positionals } = parseArgs({ options: { name: { type: 'string' } }, allowPositionals: true });
+/** A file, and the engine that it is run on; null: it runs once. */
+type Job = { readonly file: string; readonly engine: EngineId | null };
+
+const { values, positionals } = parseArgs({
+  options: { name: { type: 'string' }, engine: { type: 'string' } },
+  allowPositionals: true,
+});
+const engines = Object.keys(engineNames) as readonly EngineId[];
+const chosen = engines.filter((engine) => values.engine === undefined || values.engine === engine);
 const named = positionals.map((path) => relative('', path));
 const files = named.length > 0 ? named : globSync('test/**/*.test.ts').toSorted();
 const totals = new Map<string, number>();
 const complaints: string[] = [];
+/** Tests and seconds of each suite. */
+const suites = new Map<string, { tests: number; seconds: number }>();
 
-async function runFile(file: string): Promise<{ file: string; events: TestEvent[] }> {
+/** The runs of a file. */
+function jobsOf(file: string): readonly Job[] {
+  if (once.test(file)) return values.engine === undefined || named.length > 0 ? [{ file, engine: null }] : [];
+  const [, only] = /\.([a-z]+)\.test\.ts$/.exec(file) ?? [];
+  return chosen.filter((engine) => only === undefined || only === engine).map((engine) => ({ file, engine }));
+}
+
+function describe({ file, engine }: Job): string {
+  return engine === null ? file : `${file} on ${engineNames[engine]}`;
+}
+
+async function runFile(job: Job): Promise<{ job: Job; events: TestEvent[] }> {
+  const startedAt = performance.now();
   const signal = AbortSignal.timeout(timeoutPerFileMs);
-  const stream: AsyncIterable<TestEvent> = run({ files: [file], signal, testNamePatterns: values.name });
-  return { file, events: await Array.fromAsync(stream) };
+  const env = job.engine === null ? process.env : { ...process.env, TEST_ENGINE: job.engine };
+  const stream: AsyncIterable<TestEvent> = run({
+    files: [job.file],
+    signal,
+    testNamePatterns: values.name,
+    env,
+  });
+  const events = await Array.fromAsync(stream);
+  const suite = suites.get(describe({ ...job, file: dirname(job.file) })) ?? { tests: 0, seconds: 0 };
+  suites.set(describe({ ...job, file: dirname(job.file) }), suite);
+  suite.seconds += (performance.now() - startedAt) / 1_000;
+  return { job, events };
 }
 
 /** Adds one file's results to the totals and passes on the events that are to be shown. */
-function* judge(file: string, events: readonly TestEvent[]): Generator<TestEvent> {
+function* judge(job: Job, events: readonly TestEvent[]): Generator<TestEvent> {
   const summaries = events.flatMap((event) => (event.type === 'test:summary' ? [event.data] : []));
   const testsInFile = summaries.find((summary) => summary.file !== undefined)?.counts.tests;
   if (values.name !== undefined && testsInFile === 0) return;
-  if (!summaries.every((summary) => summary.success)) complaints.push(`${file}: failed`);
-  else if ((testsInFile ?? 0) === 0) complaints.push(`${file}: no test in it, or ended before its tests did`);
+  if (!summaries.every((summary) => summary.success)) complaints.push(`${describe(job)}: failed`);
+  else if ((testsInFile ?? 0) === 0)
+    complaints.push(`${describe(job)}: no test in it, or ended before its tests did`);
+  const suite = suites.get(describe({ ...job, file: dirname(job.file) }));
+  if (suite) suite.tests += testsInFile ?? 0;
   for (const event of events) {
     if (event.type === 'test:diagnostic' && event.data.file === undefined) {
       const [, name, count] = /^(\w+) ([\d.]+)$/.exec(event.data.message) ?? [];
@@ -46,38 +88,68 @@ function* judge(file: string, events: readonly TestEvent[]): Generator<TestEvent
     }
     if (event.type === 'test:pass' || event.type === 'test:fail') {
       const { name, skip = false, todo = false } = event.data;
-      if (skip !== false || todo !== false) complaints.push(`${file}: skipped or unfinished: ${name}`);
+      if (skip !== false || todo !== false)
+        complaints.push(`${describe(job)}: skipped or unfinished: ${name}`);
     }
     yield event;
   }
 }
 
-async function* runAll(waiting: string[], atOnce: number): AsyncGenerator<TestEvent> {
-  const running = new Map<string, ReturnType<typeof runFile>>();
+/** Names the engine in what failed: that is told once more at the end, far from the heading. */
+function nameFailures({ engine }: Job, events: readonly TestEvent[]): readonly TestEvent[] {
+  if (engine === null) return events;
+  const told = new Set(['test:start', 'test:pass', 'test:fail']);
+  const keyOf = ({ data }: TestEvent): string => {
+    const { name, line, column, nesting } = data as unknown as Readonly<Record<string, unknown>>;
+    return [name, line, column, nesting].join(' ');
+  };
+  const failed = new Set(events.filter(({ type }) => type === 'test:fail').map(keyOf));
+  return events.map((event) => {
+    if (!told.has(event.type) || !failed.has(keyOf(event))) return event;
+    // A kind of event and its data stay together; only the name changes.
+    const { name } = event.data as { readonly name: string };
+    return { ...event, data: { ...event.data, name: `${name} [${engineNames[engine]}]` } } as TestEvent;
+  });
+}
+
+async function* runAll(waiting: Job[], atOnce: number): AsyncGenerator<TestEvent> {
+  const running = new Map<Job, ReturnType<typeof runFile>>();
   while (waiting.length + running.size > 0) {
-    for (const file of waiting.splice(0, atOnce - running.size)) running.set(file, runFile(file));
-    const { file, events } = await Promise.race(running.values());
-    running.delete(file);
-    yield* judge(file, events);
+    for (const job of waiting.splice(0, atOnce - running.size)) running.set(job, runFile(job));
+    const { job, events } = await Promise.race(running.values());
+    running.delete(job);
+    yield* judge(job, nameFailures(job, events));
   }
 }
 
-async function* runEverything(): AsyncGenerator<TestEvent> {
-  const { last = [], first = [] } = Object.groupBy(files, (file) => (alone.test(file) ? 'last' : 'first'));
-  yield* runAll(first, availableParallelism());
-  yield* runAll(last, 1);
+function heading(text: string): TestEvent {
+  return { type: 'test:stdout', data: { message: `\n${text}\n`, file: '' } };
+}
+
+async function* runEverything(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
+  for (const engine of [null, ...chosen]) {
+    const its = jobs.filter((job) => job.engine === engine);
+    if (its.length === 0) continue;
+    yield heading(engine === null ? 'Once' : `On ${engineNames[engine]}`);
+    const { last = [], first = [] } = Object.groupBy(its, ({ file }) => (alone.test(file) ? 'last' : 'first'));
+    yield* runAll(first, availableParallelism());
+    yield* runAll(last, 1);
+  }
+  for (const [name, { tests, seconds }] of suites) totals.set(`${name}: ${tests} tests, seconds`, Math.round(seconds));
   totals.set('duration_ms', Math.round(performance.now()));
   for (const [name, count] of totals) {
     yield { type: 'test:diagnostic', data: { nesting: 0, level: 'info', message: `${name} ${count}` } };
   }
-}
+} // prettier-ignore
 
+if (chosen.length === 0) complaints.push(`--engine ${values.engine}: takes ${engines.join(' or ')}`);
+const jobs = files.flatMap(jobsOf);
 {
   const isNamed = Boolean(process.env['TEST_POSTGRES_URL']);
-  await using postgres =
-    isNamed || files.every((file) => withoutServer.test(file)) ? undefined : await startSharedPostgres();
+  const needsServer = jobs.some(({ file, engine }) => engine !== 'sqlite' && !withoutServer.test(file));
+  await using postgres = isNamed || !needsServer ? undefined : await startSharedPostgres();
   if (postgres) process.env['TEST_POSTGRES_URL'] = postgres.url();
-  await pipeline(runEverything(), new spec(), process.stdout, { end: false });
+  await pipeline(runEverything(jobs), new spec(), process.stdout, { end: false });
 }
 if ((totals.get('tests') ?? 0) === 0) complaints.push('no test ran');
 for (const complaint of complaints) console.error(complaint);

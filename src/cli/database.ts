@@ -32,7 +32,7 @@ export function addDatabaseCommands(root: Command): void {
     )
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      await using database = await openDatabase(readDatabaseConfig(), { prepare: false, unhurried: true });
       const { stores, mismatches } = await database.storage.read(() => verify(mismatchesMax));
       const totals = stores.map(({ store, currency, cards, transfers, outstanding, accounts }) => ({
         store,

@@ -5,6 +5,7 @@ import { ConfigError } from '../config.ts';
 import { Fault } from '../domain/fault.ts';
 import { KeyFileError } from '../key-file.ts';
 import { StartError } from '../main.ts';
+import { CopyError } from '../service/copy.ts';
 import { MigrationError } from '../storage/migrate.ts';
 
 /** A command was refused; its message is for the person who typed it. */
@@ -12,7 +13,7 @@ export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-const expected = [CommandError, KeyFileError, StartError, MigrationError];
+const expected = [CommandError, CopyError, KeyFileError, StartError, MigrationError];
 
 /** Tells what went wrong, and gives the exit code. */
 export function reportFailure(error: unknown): number {
@@ -40,7 +41,8 @@ function tellFault({ code, detail, errors, cause }: Fault): string {
   return detail ?? code.replaceAll('-', ' ');
 }
 
-/** Errors of the system (no such file, port in use) say enough without a stack. */
+/** Errors of the system and of a database (no such file, port in use, wrong password) say enough without a stack. */
 function isPlain(error: unknown): error is Error {
-  return error instanceof Error && ('syscall' in error || 'errcode' in error || error.constructor === Error);
+  if (!(error instanceof Error)) return false;
+  return 'syscall' in error || 'errcode' in error || 'severity' in error || error.constructor === Error;
 }

@@ -2,6 +2,7 @@
 
 import { Command } from 'commander';
 import { addAppProxyCommand } from './app-proxy.ts';
+import { addCopyCommand } from './copy.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addMailCommands } from './mail.ts';
 import { addServeCommand } from './serve.ts';
@@ -12,7 +13,7 @@ import { version } from '../version.ts';
 
 const environment = `
 Environment:
-  DATABASE_URL      file of the embedded database (file:./data/largesse.db)
+  DATABASE_URL      file of the embedded database, or a server (file:./data/largesse.db; or DATABASE_URL_FILE)
   KEYS_FILE         key file (largesse.keys.json beside the database)
   HOST, PORT        where serve listens (127.0.0.1, 3000)
   BASE_PATH         path that serve sits behind (none)
@@ -35,6 +36,7 @@ export function program(): Command {
     .addHelpText('after', environment);
   addServeCommand(root);
   addDatabaseCommands(root);
+  addCopyCommand(root);
   addStoreCommands(root);
   addTokenCommands(root);
   addWebhookCommands(root);

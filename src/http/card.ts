@@ -9,6 +9,7 @@ import type { SendOn } from '../domain/send-on.ts';
 import { issue, refuseIssue, retrieve, search, update } from '../service/card.ts';
 import type { Answer } from '../service/idempotency.ts';
 import { checkMissBudgets, countMiss } from '../service/miss-budget.ts';
+import { together } from '../storage/sql.ts';
 import type { Body } from './body.ts';
 import { etagOf, isKnown, matchedVersions } from './etag.ts';
 import type { Exchange } from './exchange.ts';
@@ -96,8 +97,9 @@ export async function searchCard(exchange: Exchange): Promise<Answer> {
 
   const budgets = [{ subject: `search ${address.key}`, missesMax: limits.searchMissesMax }];
   const card = await storage.read(function* () {
-    yield* checkMissBudgets(ctx, store.id, budgets);
-    return yield* search(ctx, { store, address, lastCharacters, onlyCustomerId });
+    const searching = search(ctx, { store, address, lastCharacters, onlyCustomerId });
+    const [, found] = yield* together(checkMissBudgets(ctx, store.id, budgets), searching);
+    return found;
   });
   if (card) return answerUnlessKnown(exchange, card);
   await storage.write(() => countMiss(ctx, store.id, budgets));

@@ -8,8 +8,15 @@ import type { QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, type FaultCode, type Refusals } from '../domain/fault.ts';
 import { InexactNumber } from '../domain/money.ts';
 import type { Store } from '../domain/store.ts';
-import { fingerprintsOf, once, type Answer, type KeyUse, type Outcome } from '../service/idempotency.ts';
-import type { Script } from '../storage/sql.ts';
+import {
+  Answered,
+  confirmAnswered,
+  fingerprintsOf,
+  once,
+  type Answer,
+  type KeyUse,
+} from '../service/idempotency.ts';
+import { constant, type Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Endpoints } from '../service/webhook.ts';
 import type { Caller } from './auth.ts';
@@ -106,8 +113,17 @@ async function writeOnce(
   use: KeyUse,
   script: () => Script<Answer>,
 ): Promise<Outcome> {
+  const write = async (work: () => Script<Answer>): Promise<Outcome> => {
+    try {
+      return { answer: await storage.write(() => once(ctx, use, work)), replayed: false };
+    } catch (error) {
+      if (!(error instanceof Answered)) throw error;
+      await storage.write(() => confirmAnswered(use));
+      return { answer: error.answer, replayed: true };
+    }
+  };
   try {
-    return await storage.write(() => once(ctx, use, script));
+    return await write(script);
   } catch (error) {
     if (!(error instanceof Fault) || !isKept(error.code)) throw error;
     const refusal: Answer = {
@@ -115,14 +131,11 @@ async function writeOnce(
       headers: problemHeaders(error),
       body: JSON.stringify(problemBody(error, { basePath, requestId })),
     };
-    return storage.write(() => once(ctx, use, () => constant(refusal)));
+    return write(() => constant(refusal));
   }
 }
 
-// oxlint-disable-next-line require-yield -- a script without a statement
-function* constant<T>(value: T): Script<T> {
-  return value;
-}
+type Outcome = { readonly answer: Answer; readonly replayed: boolean };
 
 /** @throws Fault `invalid-idempotency-key`. */
 function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {

@@ -11,6 +11,7 @@ import type { Answer } from '../service/idempotency.ts';
 import { checkMissBudgets, noteMiss, type MissBudget } from '../service/miss-budget.ts';
 import type { MoneyCommand } from '../service/money.ts';
 import { credit, debit, reverse } from '../service/spend.ts';
+import { together } from '../storage/sql.ts';
 import type { Body, Wrapper } from './body.ts';
 import { etagOf, matchedVersions } from './etag.ts';
 import type { Exchange } from './exchange.ts';
@@ -25,8 +26,9 @@ export async function postLookup(exchange: Exchange): Promise<Answer> {
   const { code } = values();
   const budgets = lookupBudgets(exchange);
   const found = await storage.read(function* () {
-    yield* checkMissBudgets(ctx, caller.store.id, budgets);
-    return yield* lookUp(ctx, { store: caller.store, code, usableOnly: !mayRead(exchange) });
+    const lookingUp = lookUp(ctx, { store: caller.store, code, usableOnly: !mayRead(exchange) });
+    const [, result] = yield* together(checkMissBudgets(ctx, caller.store.id, budgets), lookingUp);
+    return result;
   });
   if (found.kind === 'missed') {
     await storage.write(() => noteMiss(ctx, caller.store.id, { budgets, hadBy: found.hadBy }));

@@ -3,13 +3,12 @@
 import type { Store } from '../domain/store.ts';
 import {
   findDemonstrationStore,
-  findStore,
   findStoreByDomain,
   hasRealStores,
   type StoreRecord,
 } from '../storage/store.ts';
-import type { Script } from '../storage/sql.ts';
-import { findActiveToken, findToken as findTokenById, noteTokenUse, type Token } from '../storage/token.ts';
+import { constant, together, type Script } from '../storage/sql.ts';
+import { findActiveToken, isTokenActive, noteTokenUse, type FoundToken } from '../storage/token.ts';
 import { tokenHash, type PresentedToken } from './token.ts';
 
 /** What a request brings along to say who it is. */
@@ -21,31 +20,24 @@ export type Presented = {
 
 export type Identity = {
   /** The token, if one was presented and it works, and its store. */
-  readonly token: { readonly token: Token; readonly record: StoreRecord } | undefined;
+  readonly token: FoundToken | undefined;
   /** The store that a signed request names. */
   readonly shop: StoreRecord | undefined;
 };
 
 /** Looks up what a request brought along. */
 export function* identify({ token, shop }: Presented): Script<Identity> {
-  return {
-    token: token ? yield* findToken(token) : undefined,
-    shop: shop === null ? undefined : yield* findStoreByDomain(shop),
-  };
-}
-
-function* findToken(presented: PresentedToken): Script<Identity['token']> {
-  const token = yield* findActiveToken(presented.storeId, tokenHash(presented));
-  if (!token) return undefined;
-  const record = yield* findStore(token.storeId);
-  return record && { token, record };
+  const [foundToken, foundShop] = yield* together(
+    token ? findActiveToken(token.storeId, tokenHash(token)) : constant(undefined),
+    shop === null ? constant(undefined) : findStoreByDomain(shop),
+  );
+  return { token: foundToken, shop: foundShop };
 }
 
 /** The demonstration store, for as long as the database holds no other: real stores close development mode. */
 export function* findOpenDemonstrationStore(): Script<Store | undefined> {
-  if (yield* hasRealStores()) return undefined;
-  const record = yield* findDemonstrationStore();
-  return record?.store;
+  const [hasOthers, record] = yield* together(hasRealStores(), findDemonstrationStore());
+  return hasOthers ? undefined : record?.store;
 }
 
 /** Whether who was let in before would still be: by a token, or without one in development mode. */
@@ -57,13 +49,15 @@ export function* isStillAllowed({
   readonly tokenId: number | null;
 }): Script<boolean> {
   if (tokenId === null) return (yield* findOpenDemonstrationStore())?.id === storeId;
-  const token = yield* findTokenById(storeId, tokenId);
-  return token !== undefined && token.revokedAt === null;
+  return yield* isTokenActive(storeId, tokenId);
 }
 
 export type TokenUse = { readonly storeId: number; readonly id: number; readonly usedAt: number };
 
-/** Notes when tokens were last used, many in one transaction. */
+/** Notes when tokens were last used, many in one transaction, and always in one order: so no two wait for each other. */
 export function* noteTokenUses(uses: readonly TokenUse[]): Script<void> {
-  for (const { storeId, id, usedAt } of uses) yield* noteTokenUse(storeId, id, usedAt);
+  const inOrder = uses.toSorted((left, right) =>
+    left.storeId === right.storeId ? left.id - right.id : left.storeId - right.storeId,
+  );
+  for (const { storeId, id, usedAt } of inOrder) yield* noteTokenUse(storeId, id, usedAt);
 }

@@ -4,24 +4,32 @@ import type { Context } from '../context.ts';
 import { choose, effectiveChanges, isDisabled, isExpired, refuseChanges } from '../domain/card.ts';
 import type { Card, CardChanges } from '../domain/card.ts';
 import { lastCharactersOf, randomCode } from '../domain/code.ts';
-import { dayOf } from '../domain/day.ts';
 import type { EmailAddress } from '../domain/email.ts';
 import { cardCreated, cardEnabled, cardUpdated, customerCreated } from '../domain/event.ts';
 import { Fault, type Refusals } from '../domain/fault.ts';
+import { hasRunOut, type Hold } from '../domain/hold.ts';
 import { adjustmentOf, issueOf } from '../domain/ledger.ts';
 import type { Money } from '../domain/money.ts';
 import { isTrue, type ClaimableField } from '../domain/record.ts';
 import type { Secret } from '../domain/secret.ts';
 import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
-import { findCard, findCardsOfCustomer, insertCard, replaceCard } from '../storage/card.ts';
-import { findCardIdByCode, findCode, insertCode } from '../storage/code.ts';
-import { findCustomer, findOrInsertCustomer } from '../storage/customer.ts';
+import { findCardsOf, insertCard, lockCard, replaceCard, type Standing } from '../storage/card.ts';
+import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../storage/code.ts';
+import { findOrInsertCustomer } from '../storage/customer.ts';
 import { announce } from '../storage/event.ts';
 import { listOpenHolds } from '../storage/hold.ts';
-import { Rerun, type Script } from '../storage/sql.ts';
-import { recordFirstTransfer, recordTransfer } from '../storage/transfer.ts';
+import { constant, together, type Script } from '../storage/sql.ts';
+import { findChainEnd, noChain } from '../storage/transfer.ts';
 import { bookCardMails, type CardMails } from './mail.ts';
-import { presentCard, releaseHold, releaseRunOutHolds, requireCard, requireVersion, today } from './money.ts';
+import {
+  record,
+  refuseVersion,
+  releaseHold,
+  requireCard,
+  requireStanding,
+  today,
+  type Closing,
+} from './money.ts';
 
 export type IssueCommand = {
   readonly store: Store;
@@ -51,8 +59,10 @@ export function* issue(
   const { store, value } = command;
   const code = command.code ?? randomCode((length) => ctx.chance.bytes(length));
   const now = ctx.clock.now();
-  const customer = yield* resolveCustomer(ctx, store, command.customer);
-  const recipient = yield* resolveCustomer(ctx, store, command.recipient);
+  const [customer, recipient] = yield* together(
+    resolveCustomer(ctx, store, command.customer),
+    resolveCustomer(ctx, store, command.recipient),
+  );
   const card: Card = {
     storeId: store.id,
     id: ctx.chance.id(),
@@ -74,29 +84,22 @@ export function* issue(
     apiClientId: command.apiClientId,
   };
   yield* insertCard(card);
-  if (!(yield* insertCode(ctx, { storeId: store.id, cardId: card.id, code }))) {
-    if (command.code) throw new Fault('invalid-parameter', { errors: { code: [codeTaken] } });
-    throw new Rerun('a random code was taken');
-  }
-  yield* recordFirstTransfer(ctx, {
-    ...issueOf(value),
-    storeId: store.id,
-    cardId: card.id,
-    balanceAfter: value,
-    actor: command.actor,
-    reference: null,
-    note: null,
-    orderId: null,
-    holdId: null,
-    reverses: null,
-    createdAt: now,
-  });
+  const given = { storeId: store.id, cardId: card.id, code };
+  if (!command.code) yield* insertCode(ctx, given);
+  else if (!(yield* insertChosenCode(ctx, given)))
+    throw new Fault('invalid-parameter', { errors: { code: [codeTaken] } });
+  yield* record(ctx, { card, end: noChain }, issueOf(value), unexplained(command, now));
   yield* announce(ctx, cardCreated(card));
   if (command.mails) yield* bookCardMails(ctx, { card, code, mails: command.mails });
   return { card, code };
 }
 
 const codeTaken = 'is taken';
+
+/** What is written beside a movement that nothing but its actor explains. */
+function unexplained({ actor }: { readonly actor: string }, createdAt: number) {
+  return { actor, createdAt, reference: null, note: null, orderId: null };
+}
 
 /**
  * Refuses an issue whose parameters were refused already, naming a taken code along with them.
@@ -142,10 +145,8 @@ export type SearchCommand = {
 /** The card that a search means, or undefined. */
 export function* search(ctx: Context, command: SearchCommand): Script<Card | undefined> {
   const { store, address, lastCharacters, onlyCustomerId } = command;
-  const customer = yield* findCustomer(store.id, address);
-  if (!customer || (onlyCustomerId !== null && onlyCustomerId !== customer.id)) return undefined;
-  const cards = yield* findCardsOfCustomer(store.id, customer.id, lastCharacters);
-  return choose(cards, dayOf(ctx.clock.now(), store.timeZone));
+  const cards = yield* findCardsOf({ storeId: store.id, address, onlyCustomerId }, lastCharacters);
+  return choose(cards, today(ctx, store));
 }
 
 export type UpdateCommand = {
@@ -170,67 +171,87 @@ export type UpdateCommand = {
  * @throws Fault `not-found`, `precondition-failed`, or `invalid-parameter` with everything that is refused.
  */
 export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
-  const read = yield* requireVersion(command);
-  const isChange = Object.keys(effectiveChanges(read, command.changes)).length > 0;
-  const card = isChange ? yield* settleHolds(ctx, read, command) : read;
-  yield* refuseUpdate(ctx, card, command);
+  const { store, cardId, changes, claimedCode } = command;
+  const [standing, claimedId] = yield* together(
+    requireVersion(ctx, command),
+    claimedCode ? findHolderOf(ctx, store, claimedCode) : constant(cardId),
+  );
+  const { card } = standing;
+  refuseUpdate(card, claimedId, command);
 
-  const effective = effectiveChanges(card, command.changes);
+  const effective = effectiveChanges(card, changes);
   if (Object.keys(effective).length === 0) return card;
+  const releases = yield* dueReleases(ctx, standing, command);
+  const released = withReleased(card, releases);
   const now = ctx.clock.now();
   const { disable, ...values } = effective;
   const changed: Card = {
-    ...card,
+    ...released,
     ...values,
     disabledAt: disable ? now : card.disabledAt,
-    version: card.version + 1,
+    version: released.version + 1,
   };
-  yield* replaceCard(card, changed);
+  const releasing = releases.map(({ hold, ...closing }) =>
+    // Each makes one version of the card. If anything else has, the version to be replaced is another one.
+    releaseHold(ctx, hold, { ...closing, version: null }),
+  );
+  const [, , end] = yield* together(
+    together(...releasing),
+    replaceCard(released, changed),
+    effective.balance ? findChainEnd({ storeId: store.id, cardId }) : constant(noChain),
+  );
   if (effective.balance) {
-    yield* recordTransfer(ctx, {
-      ...adjustmentOf(card.balance, effective.balance),
-      storeId: card.storeId,
-      cardId: card.id,
-      balanceAfter: effective.balance,
-      actor: command.actor,
-      reference: null,
-      note: null,
-      orderId: null,
-      holdId: null,
-      reverses: null,
-      createdAt: now,
-    });
+    const movement = adjustmentOf(card.balance, effective.balance);
+    yield* record(ctx, { card: changed, end }, movement, unexplained(command, now));
   }
   for (const event of cardUpdated(changed, effective)) yield* announce(ctx, event);
   return changed;
 }
 
-/**
- * Closes the card's holds that have run out, and the others too where they are to be released with
- * a disabling. If the update is refused after that, they are open again.
- * @returns the card after it.
- * @throws Rerun if anything but this has changed the card since it was read.
- */
-function* settleHolds(
+/** @throws Fault `not-found`, or `precondition-failed` if the card is none of the versions that the caller would change. */
+function* requireVersion(
   ctx: Context,
-  read: Card,
+  { store, cardId, versions }: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
+): Script<Standing> {
+  const key = { storeId: store.id, cardId };
+  yield* lockCard(key);
+  const standing = yield* requireStanding(ctx, key);
+  refuseVersion(versions, standing.card.version);
+  return standing;
+}
+
+type Release = Pick<Closing, 'closedAt'> & {
+  readonly hold: Hold;
+  readonly status: 'voided' | 'expired';
+};
+
+/**
+ * What is to be released with an update: holds that have run out, and then the others too where
+ * they are to be released with a disabling.
+ */
+function* dueReleases(
+  ctx: Context,
+  { card, runOut }: Standing,
   { changes, releaseHolds }: Pick<UpdateCommand, 'changes' | 'releaseHolds'>,
-): Script<Card> {
-  if (read.held.minor === 0n) return read;
-  let released = yield* releaseRunOutHolds(ctx, read);
-  if (releaseHolds && changes.disable === true) {
-    for (const hold of yield* listOpenHolds(read.storeId, read.id)) {
-      yield* releaseHold(ctx, hold, {
-        status: 'voided',
-        closedAt: ctx.clock.now(),
-        version: read.version + released,
-      });
-      released += 1;
-    }
-  }
-  const card = yield* requireCard(read.storeId, read.id);
-  if (card.version !== read.version + released) throw new Rerun('the card has changed since it was read');
-  return card;
+): Script<readonly Release[]> {
+  const releasesAll = releaseHolds && changes.disable === true;
+  if (runOut === 0n && !(releasesAll && card.held.minor > 0n)) return [];
+  const now = ctx.clock.now();
+  const open = yield* listOpenHolds(card.storeId, card.id);
+  const expired = open.filter((hold) => hasRunOut(hold, now));
+  const others = releasesAll ? open.filter((hold) => !hasRunOut(hold, now)) : [];
+  return [
+    ...expired.map((hold) => ({ hold, status: 'expired', closedAt: hold.expiresAt }) as const),
+    ...others.map((hold) => ({ hold, status: 'voided', closedAt: now }) as const),
+  ];
+}
+
+/** A card once holds were released. What has run out is no part of what it holds as it stands. */
+function withReleased(card: Card, releases: readonly Release[]): Card {
+  const minor = releases
+    .filter(({ status }) => status === 'voided')
+    .reduce((held, { hold }) => held - hold.amount.minor, card.held.minor);
+  return { ...card, version: card.version + releases.length, held: { ...card.held, minor } };
 }
 
 /**
@@ -242,7 +263,7 @@ export function* undo(
   ctx: Context,
   command: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
 ): Script<Card> {
-  const card = yield* requireVersion(command);
+  const { card } = yield* requireVersion(ctx, command);
   const windowMs = command.store.undoWindowMinutes * 60_000;
   if (card.disabledAt === null || ctx.clock.now() >= card.disabledAt + windowMs)
     throw new Fault('undo-window-closed');
@@ -269,28 +290,30 @@ export type Found =
   /** No card has this code; `hadBy` is the one that had it before it got another, if there is one. */
   | { readonly kind: 'missed'; readonly hadBy: number | null };
 
-/**
- * The card that has this code, as it stands now. It does the same work for an unknown code as for one that a card
- * had before.
- */
+/** The card that has this code, as it stands now. An unknown code is looked for no differently. */
 export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand): Script<Found> {
-  const used = yield* findCode(ctx, store.id, code);
-  const card = yield* findCard(store.id, used?.isCurrent ? used.cardId : 0);
-  if (!card || !used) return { kind: 'missed', hadBy: used?.cardId ?? null };
+  const found = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.now() });
+  if (!found) return { kind: 'missed', hadBy: null };
+  const { card } = found.standing;
+  if (!found.isCurrent) return { kind: 'missed', hadBy: card.id };
   if (usableOnly && (isDisabled(card) || isExpired(card, today(ctx, store))))
     return { kind: 'missed', hadBy: null };
-  return { kind: 'found', card: yield* presentCard(ctx, card), codeLookup: used.lookup };
+  return { kind: 'found', card, codeLookup: found.lookup };
 }
 
-function* refuseUpdate(ctx: Context, card: Card, command: UpdateCommand): Script<void> {
-  const { refusals, claims, claimedCode } = command;
+/** The id of the card that has this code. */
+function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number | undefined> {
+  const used = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.now() });
+  return used?.isCurrent ? used.standing.card.id : undefined;
+}
+
+/** @param claimedId the card that has the code that was sent along. */
+function refuseUpdate(card: Card, claimedId: number | undefined, command: UpdateCommand): void {
+  const { refusals, claims } = command;
   for (const [field, claim] of claims) {
     if (!isTrue(claim, field, card)) refusals.add(field, cannotBeChanged);
   }
-  if (claimedCode) {
-    const used = yield* findCode(ctx, card.storeId, claimedCode);
-    if (used?.cardId !== card.id || !used.isCurrent) refusals.add('code', cannotBeChanged);
-  }
+  if (claimedId !== card.id) refusals.add('code', cannotBeChanged);
   // A balance that is there already may be named, even if the limit was lowered since.
   const { balance } = effectiveChanges(card, command.changes);
   const { issueLimit } = command.store;

@@ -3,8 +3,9 @@
 import { Fault } from '../domain/fault.ts';
 import type { Hold } from '../domain/hold.ts';
 import type { Transfer } from '../domain/ledger.ts';
+import type { CardKey } from '../storage/card.ts';
 import { findHold, listHoldsAfter, listHolds } from '../storage/hold.ts';
-import type { Script } from '../storage/sql.ts';
+import { constant, together, type Script } from '../storage/sql.ts';
 import { findTransfer, listTransfersAfter, listTransfersBefore } from '../storage/transfer.ts';
 import { requireCard } from './money.ts';
 
@@ -22,36 +23,37 @@ export type Page<T> = {
   readonly hasNewer: boolean;
 };
 
-type CardKey = { readonly storeId: number; readonly cardId: number };
-
 /** @throws Fault `not-found`; `invalid-query` if the page would start at a transfer that is not the card's. */
 export function* listCardTransfers(
   key: CardKey,
   { limit, before, after }: PageRequest,
 ): Script<Page<Transfer>> {
-  yield* requireCard(key.storeId, key.cardId);
-  if (after !== null) {
-    const from = requirePlace(key, 'after', yield* findTransfer(key.storeId, after));
-    return newerPage(yield* listTransfersAfter(key, { after: from.sequence, limit: limit + 1 }), limit);
+  const card = requireCard(key.storeId, key.cardId);
+  const id = after ?? before;
+  if (id === null) {
+    const newest = listTransfersBefore(key, { before: Number.MAX_SAFE_INTEGER, limit: limit + 1 });
+    const [, found] = yield* together(card, newest);
+    return olderPage(found, { limit, isFirst: true });
   }
-  const from = before === null ? null : requirePlace(key, 'before', yield* findTransfer(key.storeId, before));
-  const older = yield* listTransfersBefore(key, {
-    before: from?.sequence ?? Number.MAX_SAFE_INTEGER,
-    limit: limit + 1,
-  });
-  return olderPage(older, { limit, isFirst: before === null });
-}
+  const [, named] = yield* together(card, findTransfer(key.storeId, id));
+  const { sequence } = requirePlace(key, after === null ? 'before' : 'after', named);
+  return after === null
+    ? olderPage(yield* listTransfersBefore(key, { before: sequence, limit: limit + 1 }), { limit, isFirst: false })
+    : newerPage(yield* listTransfersAfter(key, { after: sequence, limit: limit + 1 }), limit);
+} // prettier-ignore
 
 /** @throws Fault `not-found`; `invalid-query` if the page would start at a hold that is not the card's. */
 export function* listCardHolds(key: CardKey, { limit, before, after }: PageRequest): Script<Page<Hold>> {
-  yield* requireCard(key.storeId, key.cardId);
-  if (after !== null) {
-    const from = requirePlace(key, 'after', yield* findHold(key.storeId, after));
-    return newerPage(yield* listHoldsAfter(key, { after: from.id, limit: limit + 1 }), limit);
-  }
-  const from = before === null ? null : requirePlace(key, 'before', yield* findHold(key.storeId, before));
-  const older = yield* listHolds(key, { before: from?.id ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 });
-  return olderPage(older, { limit, isFirst: before === null });
+  const id = after ?? before;
+  const [, named, found] = yield* together(
+    requireCard(key.storeId, key.cardId),
+    id === null ? constant(undefined) : findHold(key.storeId, id),
+    after === null
+      ? listHolds(key, { before: before ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
+      : listHoldsAfter(key, { after, limit: limit + 1 }),
+  );
+  if (id !== null) requirePlace(key, after === null ? 'before' : 'after', named?.hold);
+  return after === null ? olderPage(found, { limit, isFirst: before === null }) : newerPage(found, limit);
 }
 
 export function requirePlace<T extends { readonly cardId: number }>(

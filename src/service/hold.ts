@@ -2,7 +2,6 @@
 
 import type { Context } from '../context.ts';
 import { cardMoved } from '../domain/event.ts';
-import type { Card } from '../domain/card.ts';
 import { Fault } from '../domain/fault.ts';
 import { hasRunOut, type Hold } from '../domain/hold.ts';
 import { captureOf } from '../domain/ledger.ts';
@@ -10,22 +9,23 @@ import { exceeds, formatMoney, type Money } from '../domain/money.ts';
 import { holdRecordOf, transactionOf } from '../domain/record.ts';
 import type { Store } from '../domain/store.ts';
 import { announce } from '../storage/event.ts';
-import { closeHold, findHold, insertHold, listRunOutHolds } from '../storage/hold.ts';
-import { Rerun, type Script } from '../storage/sql.ts';
+import { findHold, insertHold, claimRunOutHolds } from '../storage/hold.ts';
+import { constant, together, type Script } from '../storage/sql.ts';
+import { findChainEnd } from '../storage/transfer.ts';
 import {
-  anyState,
+  closeRunOutHolds,
   move,
   namedVersion,
   presentCard,
   record,
+  refuseVersion,
   releaseHold,
-  requireCard,
+  settleHold,
   usable,
+  type Held,
   type MoneyCommand,
 } from './money.ts';
 import type { Moved } from './spend.ts';
-
-export type Held = { readonly hold: Hold; readonly card: Card };
 
 /**
  * Reserves an amount of a usable card for so many seconds.
@@ -38,7 +38,8 @@ export function* placeHold(
   const { store, cardId, amount } = command;
   const version = yield* namedVersion(command);
   const moved = { balance: 0n, held: amount.minor };
-  const card = yield* move(ctx, { store, cardId, version }, moved, usable(ctx, store));
+  const moving = move(ctx, { store, cardId, version }, moved, usable(ctx, store), () => constant(null));
+  const { card } = yield* moving;
   const now = ctx.clock.now();
   const made: Hold = {
     storeId: store.id,
@@ -64,7 +65,8 @@ export function* placeHold(
 export function* showHold(ctx: Context, storeId: number, holdId: number): Script<Held> {
   const found = yield* findHold(storeId, holdId);
   if (!found) throw new Fault('not-found');
-  return { hold: found, card: yield* presentCard(ctx, yield* requireCard(storeId, found.cardId)) };
+  const { hold } = found;
+  return { hold, card: yield* presentCard(ctx, { storeId, id: hold.cardId }) };
 }
 
 type HoldCommand = {
@@ -79,13 +81,14 @@ function* requireOpenHold(
   ctx: Context,
   { store, holdId, versionsOf }: HoldCommand,
 ): Script<{ readonly held: Hold; readonly version: number | null }> {
-  const held = yield* findHold(store.id, holdId);
-  if (!held) throw new Fault('not-found');
-  const { cardId } = held;
-  const version = yield* namedVersion({ store, cardId, versions: versionsOf(cardId) });
+  const found = yield* findHold(store.id, holdId);
+  if (!found) throw new Fault('not-found');
+  const { hold: held, cardVersion } = found;
+  const versions = versionsOf(held.cardId);
+  refuseVersion(versions, cardVersion);
   if (held.status === 'expired' || hasRunOut(held, ctx.clock.now())) throw new Fault('hold-expired');
   if (held.status !== 'open') throw new Fault('hold-closed', { detail: `The hold is ${held.status}.` });
-  return { held, version };
+  return { held, version: versions && cardVersion };
 }
 
 /**
@@ -111,20 +114,17 @@ export function* capture(
     });
   }
   const now = ctx.clock.now();
-  if (!(yield* closeHold(held, { status: 'captured', captured: amount.minor, closedAt: now }))) {
-    throw new Rerun('the hold was closed meanwhile');
-  }
-  const movement = captureOf(amount);
-  const moved = { balance: -amount.minor, held: -held.amount.minor };
-  const card = yield* move(ctx, { store: command.store, cardId: held.cardId, version }, moved, anyState);
-  const transfer = yield* record(ctx, card, movement, {
+  const [{ hold: closed, card }, end] = yield* together(
+    settleHold(ctx, held, { status: 'captured', captured: amount.minor, closedAt: now, version }),
+    findChainEnd(held),
+  );
+  const transfer = yield* record(ctx, { card, end }, captureOf(amount), {
     actor: command.actor,
     reference: held.reference,
     note: command.note ?? held.note,
     orderId: held.orderId,
     holdId: held.id,
   });
-  const closed: Hold = { ...held, status: 'captured', captured: amount, closedAt: now };
   const hold = holdRecordOf(closed, now);
   yield* announce(ctx, cardMoved('gift_card.redeemed', card, { transaction: transactionOf(transfer), hold }));
   if (exceeds(held.amount, amount))
@@ -135,14 +135,21 @@ export function* capture(
 /** Gives back what a hold reserves. @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`. */
 export function* voidHold(ctx: Context, command: HoldCommand): Script<Held> {
   const { held, version } = yield* requireOpenHold(ctx, command);
-  const hold = yield* releaseHold(ctx, held, { status: 'voided', closedAt: ctx.clock.now(), version });
-  return { hold, card: yield* presentCard(ctx, yield* requireCard(held.storeId, held.cardId)) };
+  return yield* releaseHold(ctx, held, { status: 'voided', closedAt: ctx.clock.now(), version });
 }
 
-/** Closes up to `limit` holds that have run out. @returns whether there may be more. */
+/**
+ * Closes up to `limit` holds that have run out, in the order of their cards: so no two scripts that
+ * do this wait for each other's.
+ * @returns whether there may be more.
+ */
 export function* expireHolds(ctx: Context, limit: number): Script<boolean> {
-  const runOut = yield* listRunOutHolds(ctx.clock.now(), limit);
-  for (const held of runOut)
-    yield* releaseHold(ctx, held, { status: 'expired', closedAt: held.expiresAt, version: null });
+  const runOut = yield* claimRunOutHolds(ctx.clock.now(), limit);
+  yield* closeRunOutHolds(
+    ctx,
+    runOut.toSorted((left, right) =>
+      left.storeId === right.storeId ? left.cardId - right.cardId : left.storeId - right.storeId,
+    ),
+  );
   return runOut.length === limit;
 }

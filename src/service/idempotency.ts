@@ -9,8 +9,14 @@ import assert from 'node:assert/strict';
 import type { Context } from '../context.ts';
 import { Fault } from '../domain/fault.ts';
 import { sameBytes, sealNonceLength } from '../keys.ts';
-import { findIdempotencyRecord, insertIdempotencyRecord, type KeyOwner } from '../storage/idempotency.ts';
-import type { Script } from '../storage/sql.ts';
+import {
+  eraseIdempotencyRecord,
+  findIdempotencyRecord,
+  insertIdempotencyRecord,
+  lockIdempotencyRecord,
+  type KeyOwner,
+} from '../storage/idempotency.ts';
+import { together, type Script } from '../storage/sql.ts';
 
 /** How long an answer can be had again. */
 export const idempotencyPeriodMs = 24 * 60 * 60 * 1_000;
@@ -29,7 +35,16 @@ export type KeyUse = {
   readonly fingerprints: readonly Uint8Array[];
 };
 
-export type Outcome = { readonly answer: Answer; readonly replayed: boolean };
+/** Undoes what was begun beside the look for an answer that was kept, for there is one. */
+export class Answered extends Error {
+  override readonly name = 'Answered';
+  readonly answer: Answer;
+
+  constructor(answer: Answer) {
+    super('the request was answered before');
+    this.answer = answer;
+  }
+}
 
 /** The fingerprints of a request from its parts: a record may have been kept under an older key. */
 export function fingerprintsOf({ keys }: Context, parts: readonly unknown[]): readonly Uint8Array[] {
@@ -37,32 +52,56 @@ export function fingerprintsOf({ keys }: Context, parts: readonly unknown[]): re
 }
 
 /**
- * Runs the script and keeps its answer, or answers what an earlier request with this key got.
- * @throws Fault `idempotency-key-reused` if that was another request; whatever the script throws,
- * in which case nothing is kept.
+ * Runs the script and keeps its answer. Whether there is an answer already is looked up together
+ * with the script's first step: what that has done, or thrown, does not count then.
+ * @throws Answered if an earlier request with this key was; Fault `idempotency-key-reused` if that was
+ * another request; whatever the script throws, in which case nothing is kept.
  */
-export function* once(
-  ctx: Context,
-  { owner, fingerprints }: KeyUse,
-  script: () => Script<Answer>,
-): Script<Outcome> {
+export function* once(ctx: Context, use: KeyUse, script: () => Script<Answer>): Script<Answer> {
+  const { owner, fingerprints } = use;
   const now = ctx.clock.now();
   const since = now - idempotencyPeriodMs;
-  const kept = yield* findIdempotencyRecord(owner, since);
-  if (kept) {
-    const isSame = fingerprints.some((fingerprint) => sameBytes(fingerprint, kept.fingerprint));
-    if (!isSame) throw new Fault('idempotency-key-reused');
-    return { answer: openAnswer(ctx, owner, kept.answer), replayed: true };
-  }
-  const answer = yield* script();
+  const [hasRunOut, finish] = yield* together(refuseAnswered(ctx, use, since), settled(script));
+  const answer = finish();
   const [fingerprint] = fingerprints;
   assert(fingerprint, 'a request without a fingerprint');
-  yield* insertIdempotencyRecord(
-    owner,
-    { fingerprint, answer: sealAnswer(ctx, owner, answer) },
-    { now, since },
-  );
-  return { answer, replayed: false };
+  if (hasRunOut) yield* eraseIdempotencyRecord(owner, since);
+  yield* insertIdempotencyRecord(owner, {
+    fingerprint,
+    answer: sealAnswer(ctx, owner, answer),
+    createdAt: now,
+  });
+  return answer;
+}
+
+/**
+ * Makes sure of an answer before it is given again. Its first caller may have been told that nobody
+ * knows whether it is on the synchronous standby: this transaction is told so, too, if that is so still.
+ */
+export function* confirmAnswered({ owner }: KeyUse): Script<void> {
+  yield* lockIdempotencyRecord(owner);
+}
+
+/** @returns whether there is an answer that has run out. @throws as `once` does, if there is another one. */
+function* refuseAnswered(ctx: Context, { owner, fingerprints }: KeyUse, since: number): Script<boolean> {
+  const kept = yield* findIdempotencyRecord(owner);
+  if (!kept) return false;
+  if (kept.createdAt < since) return true;
+  const isSame = fingerprints.some((fingerprint) => sameBytes(fingerprint, kept.fingerprint));
+  if (!isSame) throw new Fault('idempotency-key-reused');
+  throw new Answered(openAnswer(ctx, owner, kept.answer));
+}
+
+/** Runs a script, and returns what returns its result or throws what it has thrown. */
+function* settled<T>(script: () => Script<T>): Script<() => T> {
+  try {
+    const result = yield* script();
+    return () => result;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
 }
 
 function sealAnswer({ keys, chance }: Context, owner: KeyOwner, answer: Answer): Uint8Array {

@@ -8,7 +8,7 @@ import { Fault } from '../domain/fault.ts';
 import { buyerOf, holderOf, type MailDelivery, type MailSettings } from '../domain/mail.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
-import { replaceCode } from '../storage/card.ts';
+import { lockCard, replaceCode } from '../storage/card.ts';
 import { codeLookup, insertCode } from '../storage/code.ts';
 import { announce } from '../storage/event.ts';
 import {
@@ -20,9 +20,9 @@ import {
   listMailsBefore,
   saveMailSettings,
 } from '../storage/mail.ts';
-import { Rerun, type Script } from '../storage/sql.ts';
+import type { Script } from '../storage/sql.ts';
 import { newerPage, olderPage, requirePlace, type Page, type PageRequest } from './history.ts';
-import { requireCard, requireVersion, today } from './money.ts';
+import { refuseVersion, requireCard, today } from './money.ts';
 
 /** The mails that go with a new card. */
 export type CardMails = {
@@ -103,9 +103,13 @@ export function* notify(
 }
 
 function* requireUsable(ctx: Context, command: RotateCommand): Script<Card> {
-  const card = yield* requireVersion(command);
+  const { store, cardId, versions } = command;
+  // What is decided by it is true until the transaction ends, and whoever else would change it waits.
+  yield* lockCard({ storeId: store.id, cardId });
+  const card = yield* requireCard(store.id, cardId);
+  refuseVersion(versions, card.version);
   if (isDisabled(card)) throw new Fault('card-disabled');
-  if (isExpired(card, today(ctx, command.store))) throw new Fault('card-expired');
+  if (isExpired(card, today(ctx, store))) throw new Fault('card-expired');
   return card;
 }
 
@@ -113,9 +117,8 @@ function* giveCode(ctx: Context, read: Card): Script<{ readonly card: Card; read
   const { storeId, id: cardId } = read;
   const code = randomCode((length) => ctx.chance.bytes(length));
   const card: Card = { ...read, version: read.version + 1, lastCharacters: lastCharactersOf(code) };
-  // The card first: whoever else would change it waits here, and starts over.
   yield* replaceCode(read, card, codeLookup(ctx, storeId, code));
-  if (!(yield* insertCode(ctx, { storeId, cardId, code }))) throw new Rerun('a random code was taken');
+  yield* insertCode(ctx, { storeId, cardId, code });
   yield* cancelCodeMails({ storeId, cardId }, { now: ctx.clock.now(), answer: 'the card has another code' });
   yield* announce(ctx, codeRotated(card));
   return { card, code };

@@ -9,7 +9,7 @@ import { Fault } from '../domain/fault.ts';
 import { findCard } from '../storage/card.ts';
 import { announce } from '../storage/event.ts';
 import { insertMiss, listMisses } from '../storage/miss.ts';
-import type { Script } from '../storage/sql.ts';
+import { together, type Script } from '../storage/sql.ts';
 
 /** What misses are counted for: `search ada@example.com`, `token 7`, `client 192.0.2.1`. */
 export type MissBudget = { readonly subject: string; readonly missesMax: number };
@@ -22,25 +22,39 @@ export function* checkMissBudgets(
   storeId: number,
   budgets: readonly MissBudget[],
 ): Script<void> {
-  const now = ctx.clock.now();
-  for (const { subject, missesMax } of budgets) {
-    const misses = yield* listMisses(storeId, digestOf(ctx, storeId, subject), now - missPeriodMs);
-    const oldest = misses[misses.length - missesMax];
-    if (oldest === undefined) continue;
-    const retryAfterSeconds = Math.max(1, Math.ceil((oldest + missPeriodMs - now) / 1_000));
-    throw new Fault('too-many-misses', { retryAfterSeconds });
+  yield* lookAtBudgets(ctx, storeId, budgets);
+}
+
+/**
+ * Counts a miss in every budget. The number that it gets says how many there were: whoever counts
+ * another one meanwhile takes it, and then it is looked at anew.
+ * @throws Fault `too-many-misses` if one was used up already.
+ */
+export function* countMiss(ctx: Context, storeId: number, budgets: readonly MissBudget[]): Script<void> {
+  for (const { digest, last } of yield* lookAtBudgets(ctx, storeId, budgets)) {
+    yield* insertMiss(storeId, digest, { id: last + 1, missedAt: ctx.clock.now() });
   }
 }
 
-/** Counts a miss in every budget. @throws Fault `too-many-misses` if one was used up already. */
-export function* countMiss(ctx: Context, storeId: number, budgets: readonly MissBudget[]): Script<void> {
-  yield* checkMissBudgets(ctx, storeId, budgets);
-  for (const { subject } of budgets) {
-    yield* insertMiss(storeId, digestOf(ctx, storeId, subject), {
-      id: ctx.chance.id(),
-      missedAt: ctx.clock.now(),
-    });
-  }
+/** The subjects of budgets and the numbers of their last misses. @throws Fault `too-many-misses`. */
+function* lookAtBudgets(
+  ctx: Context,
+  storeId: number,
+  budgets: readonly MissBudget[],
+): Script<readonly { readonly digest: Uint8Array; readonly last: number }[]> {
+  const now = ctx.clock.now();
+  const looks = budgets.map(function* ({ subject, missesMax }) {
+    const digest = digestOf(ctx, storeId, subject);
+    const misses = yield* listMisses(storeId, digest);
+    const counted = misses.filter(({ missedAt }) => missedAt > now - missPeriodMs);
+    const oldest = counted[counted.length - missesMax];
+    if (oldest) {
+      const retryAfterSeconds = Math.max(1, Math.ceil((oldest.missedAt + missPeriodMs - now) / 1_000));
+      throw new Fault('too-many-misses', { retryAfterSeconds });
+    }
+    return { digest, last: misses.at(-1)?.id ?? 0 };
+  });
+  return yield* together(...looks);
 }
 
 function digestOf({ keys }: Context, storeId: number, subject: string): Uint8Array {

@@ -9,16 +9,17 @@ import { creditOf, debitOf, isReversible, reversalOf, type Transfer } from '../d
 import { exceeds, formatMoney, integerDigitsMax, subtract, type Money } from '../domain/money.ts';
 import { transactionOf } from '../domain/record.ts';
 import type { Scope, Store } from '../domain/store.ts';
+import { lockCard, lockCardOfTransfer } from '../storage/card.ts';
 import { announce } from '../storage/event.ts';
-import { Rerun, type Script } from '../storage/sql.ts';
-import { findTransfer, sumReversals } from '../storage/transfer.ts';
+import { Rerun, together, type Script } from '../storage/sql.ts';
+import { findChainEnd, findTransferAndVersion, sumReversals } from '../storage/transfer.ts';
 import {
   effect,
   move,
   namedVersion,
-  presentCard,
   record,
-  requireVersion,
+  refuseVersion,
+  requireStanding,
   usable,
   type MoneyCommand,
 } from './money.ts';
@@ -44,11 +45,13 @@ export function* debit(
     ? yield* lesser(ctx, command)
     : { amount: command.amount, version: yield* namedVersion(command) };
   const movement = debitOf(amount);
-  const card = yield* move(ctx, { ...command, version }, effect(movement), {
+  const demands = {
     ...usable(ctx, command.store),
     ...(command.codeLookup !== undefined && { codeLookup: command.codeLookup }),
-  });
-  const transfer = yield* record(ctx, card, movement, command);
+  };
+  const moving = move(ctx, { ...command, version }, effect(movement), demands, findChainEnd);
+  const { card, seen: end } = yield* moving;
+  const transfer = yield* record(ctx, { card, end }, movement, command);
   yield* announce(ctx, cardMoved('gift_card.redeemed', card, { transaction: transactionOf(transfer) }));
   return { transfer, card };
 }
@@ -61,8 +64,11 @@ function* lesser(
   ctx: Context,
   command: MoneyCommand & { readonly amount: Money },
 ): Script<{ readonly amount: Money; readonly version: number }> {
-  const card = yield* requireVersion(command);
-  const available = availableOf(yield* presentCard(ctx, card));
+  const key = { storeId: command.store.id, cardId: command.cardId };
+  yield* lockCard(key);
+  const { card } = yield* requireStanding(ctx, key);
+  refuseVersion(command.versions, card.version);
+  const available = availableOf(card);
   const isLess = available.minor > 0n && exceeds(command.amount, available);
   return { amount: isLess ? available : command.amount, version: card.version };
 }
@@ -76,9 +82,10 @@ export function* credit(ctx: Context, command: MoneyCommand & { readonly amount:
   const { store } = command;
   const movement = creditOf(command.amount);
   const version = yield* namedVersion(command);
-  const card = yield* move(ctx, { ...command, version }, effect(movement), usable(ctx, store));
+  const moving = move(ctx, { ...command, version }, effect(movement), usable(ctx, store), findChainEnd);
+  const { card, seen: end } = yield* moving;
   refuseAbove(store.issueLimit ?? largestBalance(card.balance.currency), card);
-  const transfer = yield* record(ctx, card, movement, command);
+  const transfer = yield* record(ctx, { card, end }, movement, command);
   yield* announce(ctx, cardMoved('gift_card.credited', card, { transaction: transactionOf(transfer) }));
   return { transfer, card };
 }
@@ -121,32 +128,39 @@ export function* reverse(
   },
 ): Script<Moved> {
   const { store, transferId } = command;
-  const reversed = yield* findTransfer(store.id, transferId);
-  if (!reversed) throw new Fault('not-found');
+  yield* lockCardOfTransfer(store.id, transferId);
+  // The version is read before the sum: a reversal that comes between them changes it.
+  const [found, before] = yield* together(
+    findTransferAndVersion(store.id, transferId),
+    sumReversals(store.id, transferId),
+  );
+  if (!found) throw new Fault('not-found');
+  const { transfer: reversed, cardVersion } = found;
   const needed: Scope = reversed.kind === 'credit' ? 'write_gift_cards' : 'redeem_gift_cards';
   if (!isReversible(reversed.kind)) throw new Fault('not-reversible');
   if (!command.scopes.includes(needed)) throw new Fault('insufficient-scope', { scopes: [needed] });
 
   const { cardId } = reversed;
-  const read = yield* requireVersion({ store, cardId, versions: command.versionsOf(cardId) });
+  const versions = command.versionsOf(cardId);
+  refuseVersion(versions, cardVersion);
   // What may be taken back depends on what was taken back before: then the card must stay as it was read.
-  const version = reversed.kind === 'credit' || command.versionsOf(cardId) ? read.version : null;
-  const before = yield* sumReversals(store.id, transferId);
+  const version = reversed.kind === 'credit' || versions ? cardVersion : null;
   const left = subtract(reversed.amount, { minor: before, currency: reversed.amount.currency });
   const amount = command.amount ?? left;
   if (amount.minor === 0n || exceeds(amount, left)) throw exceedsTransaction(left);
 
   const movement = reversalOf(reversed, amount);
-  const card = yield* move(ctx, { store, cardId, version }, effect(movement), {
-    today: null,
-    disabledAllowed: false,
-  });
-  // The card's row is this script's own from here on; who reversed the same transfer before is seen now.
-  if ((yield* sumReversals(store.id, transferId)) !== before)
-    throw new Rerun('the transfer was reversed meanwhile');
+  const demands = { today: null, disabledAllowed: false };
+  const moving = move(ctx, { store, cardId, version }, effect(movement), demands, (key) =>
+    together(findChainEnd(key), sumReversals(store.id, transferId)),
+  );
+  const { card, seen } = yield* moving;
+  const [end, reversedBefore] = seen;
+  // The card's row is this script's own by then; who reversed the same transfer before is seen.
+  if (reversedBefore !== before) throw new Rerun('the transfer was reversed meanwhile');
 
   refuseAbove(largestBalance(card.balance.currency), card);
-  const transfer = yield* record(ctx, card, movement, {
+  const transfer = yield* record(ctx, { card, end }, movement, {
     actor: command.actor,
     reference: reversed.reference,
     note: command.note,

@@ -6,8 +6,9 @@ import { Fault } from '../domain/fault.ts';
 import type { Money } from '../domain/money.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
-import type { Script } from '../storage/sql.ts';
+import { together, type Script } from '../storage/sql.ts';
 import {
+  claimStore,
   findDemonstrationStore,
   findStoreByDomain,
   hasRealStores,
@@ -33,20 +34,20 @@ export type NewStore = {
 
 /** @throws Fault `invalid-parameter` if there is a store of this domain. */
 export function* createStore(ctx: Context, given: NewStore): Script<Store> {
-  return yield* addStore(ctx, given, { demonstration: false });
+  const record = recordOf(ctx, given, { demonstration: false });
+  if (!(yield* insertStore(ctx, record))) {
+    throw new Fault('invalid-parameter', { errors: { domain: ['is taken'] } });
+  }
+  return record.store;
 }
 
-function* addStore(
+function recordOf(
   ctx: Context,
   { proxySecret, ...given }: NewStore,
   { demonstration }: { readonly demonstration: boolean },
-): Script<Store> {
+): StoreRecord {
   const store: Store = { expiringSoonDays: 0, ...given, id: ctx.chance.id(), demonstration };
-  const sealedSecret = proxySecret && sealProxySecret(ctx, store.id, proxySecret);
-  if (!(yield* insertStore(ctx, { store, sealedSecret }))) {
-    throw new Fault('invalid-parameter', { errors: { domain: ['is taken'] } });
-  }
-  return store;
+  return { store, sealedSecret: proxySecret && sealProxySecret(ctx, store.id, proxySecret) };
 }
 
 /** What may change of a store; what is absent stays. Its domain and currency never change. */
@@ -65,7 +66,7 @@ export type StoreChanges = Partial<
 
 /** @throws Fault `not-found`; `invalid-parameter` if the store would demand signatures without a secret. */
 export function* changeStore(ctx: Context, domain: string, changes: StoreChanges): Script<StoreRecord> {
-  const record = yield* requireStore(domain);
+  const record = orNotFound(domain, yield* claimStore(domain));
   const { proxySecret, ...values } = changes;
   const store = { ...record.store, ...values };
   const sealedSecret =
@@ -81,7 +82,10 @@ export function* changeStore(ctx: Context, domain: string, changes: StoreChanges
 
 /** @throws Fault `not-found` if there is no store of this domain (lower case). */
 export function* requireStore(domain: string): Script<StoreRecord> {
-  const record = yield* findStoreByDomain(domain);
+  return orNotFound(domain, yield* findStoreByDomain(domain));
+}
+
+function orNotFound(domain: string, record: StoreRecord | undefined): StoreRecord {
   if (!record) throw new Fault('not-found', { detail: `there is no store ${domain}` });
   return record;
 }
@@ -100,6 +104,7 @@ const demonstration: NewStore = {
 
 /** Makes the demonstration store, unless there is one or the database holds real stores. */
 export function* ensureDemonstrationStore(ctx: Context): Script<void> {
-  if ((yield* hasRealStores()) || (yield* findDemonstrationStore())) return;
-  yield* addStore(ctx, demonstration, { demonstration: true });
+  const [hasOthers, present] = yield* together(hasRealStores(), findDemonstrationStore());
+  // If the domain is taken by now, another process that is just starting has made it.
+  if (!hasOthers && !present) yield* insertStore(ctx, recordOf(ctx, demonstration, { demonstration: true }));
 }

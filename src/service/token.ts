@@ -12,7 +12,7 @@ import { Fault } from '../domain/fault.ts';
 import { Secret } from '../domain/secret.ts';
 import type { Scope, Store } from '../domain/store.ts';
 import type { Script } from '../storage/sql.ts';
-import { findToken, insertToken, revokeToken, type Token } from '../storage/token.ts';
+import { insertToken, revokeToken, type Token } from '../storage/token.ts';
 
 const secretLength = 40;
 const symbols = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -82,13 +82,12 @@ function* addToken(
  * @throws Fault `not-found` if the store has no such token that works.
  */
 export function* rotateToken(ctx: Context, store: Store, id: number): Script<NewToken> {
-  const old = yield* findToken(store.id, id);
-  if (!old) throw new Fault('not-found');
-  yield* revoke(ctx, store, id);
-  return yield* addToken(ctx, old);
+  return yield* addToken(ctx, yield* revoke(ctx, store, id));
 }
 
-/** @throws Fault `not-found` if the store has no such token that works. */
-export function* revoke(ctx: Context, store: Store, id: number): Script<void> {
-  if (!(yield* revokeToken(store.id, id, ctx.clock.now()))) throw new Fault('not-found');
+/** @returns the token that was revoked. @throws Fault `not-found` if the store has no such token that works. */
+export function* revoke(ctx: Context, store: Store, id: number): Script<Token> {
+  const revoked = yield* revokeToken(store.id, id, ctx.clock.now());
+  if (!revoked) throw new Fault('not-found');
+  return revoked;
 }

@@ -4,7 +4,7 @@ import { idsAt } from '../clock-and-chance.ts';
 import type { Context } from '../context.ts';
 import { eraseIdempotencyRecords } from '../storage/idempotency.ts';
 import { eraseMisses } from '../storage/miss.ts';
-import type { Script } from '../storage/sql.ts';
+import { together, type Script } from '../storage/sql.ts';
 import { eraseDeliveries } from '../storage/webhook-delivery.ts';
 import type { WebhookPlace } from '../storage/webhook.ts';
 import { idempotencyPeriodMs } from './idempotency.ts';
@@ -16,8 +16,10 @@ import { missPeriodMs } from './miss-budget.ts';
  */
 export function* eraseOutdated(ctx: Context, limit: number): Script<boolean> {
   const now = ctx.clock.now();
-  const records = yield* eraseIdempotencyRecords(now - idempotencyPeriodMs, limit);
-  const misses = yield* eraseMisses(now - missPeriodMs, limit);
+  const [records, misses] = yield* together(
+    eraseIdempotencyRecords(now - idempotencyPeriodMs, limit),
+    eraseMisses(now - missPeriodMs, limit),
+  );
   return records === limit || misses === limit;
 }
 

@@ -15,7 +15,7 @@ import {
   listMissingStores,
   type CachedBalance,
 } from '../storage/ledger.ts';
-import type { Script } from '../storage/sql.ts';
+import { together, type Script } from '../storage/sql.ts';
 import { listStores } from '../storage/store.ts';
 import { chainHash, listTransfers, type ChainedTransfer } from '../storage/transfer.ts';
 
@@ -44,9 +44,11 @@ export function* verifyPage(storeId: number, after: number): Script<Page> {
   const isLastPage = !last || cards.length < pageSize;
   // The last page looks to the end of time for transfers, so that none without a card escapes.
   const upTo = isLastPage ? Number.MAX_SAFE_INTEGER : last.cardId;
-  const transfers = yield* listTransfers(storeId, { after, upTo });
+  const [transfers, held] = yield* together(
+    listTransfers(storeId, { after, upTo }),
+    listHeld(storeId, { after, upTo }),
+  );
   const chains = Map.groupBy(transfers, ({ transfer }) => transfer.cardId);
-  const held = yield* listHeld(storeId, { after, upTo });
   const mismatches = cards.flatMap((card) =>
     problemsOf(card, { chain: chains.get(card.cardId) ?? [], held: held.get(card.cardId) ?? 0n }),
   );

@@ -2,7 +2,8 @@
 
 import type { Card } from '../domain/card.ts';
 import { currencyOf } from '../domain/currency.ts';
-import { all, first, Rerun, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import type { EmailAddress } from '../domain/email.ts';
+import { all, first, forUpdate, Rerun, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 export type CardRow = {
   readonly store_id: bigint;
@@ -67,33 +68,92 @@ export function* findCard(storeId: number, id: number): Script<Card | undefined>
   return row && toCard(row);
 }
 
-/** The cards whose code ends so, of a customer or recipient. Each once, in no order. */
-export function* findCardsOfCustomer(
-  storeId: number,
-  customerId: number,
+/** A card as it stands at an instant. */
+export type Standing = {
+  /** Holds that have run out reserve nothing of it, closed yet or not. */
+  readonly card: Card;
+  /** What those that are not closed yet still reserve in its row, in minor units. */
+  readonly runOut: bigint;
+};
+
+export type StandingRow = CardRow & { readonly run_out: bigint };
+
+export function toStanding(row: StandingRow): Standing {
+  const card = toCard(row);
+  const { minor, currency } = card.held;
+  return { card: { ...card, held: { minor: minor - row.run_out, currency } }, runOut: row.run_out };
+}
+
+export type CardKey = { readonly storeId: number; readonly cardId: number };
+
+/** The card of this store as it stands at `now` (ms), or undefined. */
+export function* findStanding({ storeId, cardId }: CardKey, now: number): Script<Standing | undefined> {
+  const row = yield* first(sql<StandingRow>`
+    select g.*, c.email as customer_email, r.email as recipient_email,
+      case when g.held = 0 then 0 else (
+        select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
+        where h.store_id = g.store_id and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
+      ) end as run_out
+    from gift_cards g
+    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
+    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+    where g.store_id = ${storeId} and g.id = ${cardId}`);
+  return row && toStanding(row);
+}
+
+/**
+ * Keeps everybody else from changing a card until the transaction ends, so that what is read of it
+ * behind this stays true: for scripts that decide by what they have read, and would start over
+ * again and again where many change one card.
+ */
+export function* lockCard({ storeId, cardId }: CardKey): Script<void> {
+  yield* run(sql`select id from gift_cards where store_id = ${storeId} and id = ${cardId} ${forUpdate}`);
+}
+
+/** As `lockCard`, of the card that a transfer belongs to. */
+export function* lockCardOfTransfer(storeId: number, transferId: number): Script<void> {
+  yield* run(sql`
+    select id from gift_cards
+    where store_id = ${storeId}
+      and id = (select card_id from transfers where store_id = ${storeId} and id = ${transferId}) ${forUpdate}`);
+}
+
+/** Whose cards are searched for: those of the customer or recipient with this address. */
+export type Searched = {
+  readonly storeId: number;
+  readonly address: EmailAddress;
+  /** The only customer that it may be; null: any. */
+  readonly onlyCustomerId: number | null;
+};
+
+/** The cards of a customer or recipient whose code ends so. Each once, in no order. */
+export function* findCardsOf(
+  { storeId, address, onlyCustomerId }: Searched,
   lastCharacters: string,
 ): Script<readonly Card[]> {
+  const [lowest, highest] = [onlyCustomerId ?? 0, onlyCustomerId ?? Number.MAX_SAFE_INTEGER];
   const rows = yield* all(sql<CardRow>`
     select g.*, c.email as customer_email, r.email as recipient_email
     from (
-      select * from gift_cards
-      where store_id = ${storeId} and customer_id = ${customerId} and last_characters = ${lastCharacters}
+      select own.* from customers searched
+      join gift_cards own on own.store_id = searched.store_id and own.customer_id = searched.id
+      where searched.store_id = ${storeId} and searched.email_key = ${address.key}
+        and searched.id between ${lowest} and ${highest} and own.last_characters = ${lastCharacters}
       union all
-      select * from gift_cards
-      where store_id = ${storeId} and recipient_id = ${customerId} and last_characters = ${lastCharacters}
-        and (customer_id is null or customer_id <> ${customerId})
+      select given.* from customers searched
+      join gift_cards given on given.store_id = searched.store_id and given.recipient_id = searched.id
+      where searched.store_id = ${storeId} and searched.email_key = ${address.key}
+        and searched.id between ${lowest} and ${highest} and given.last_characters = ${lastCharacters}
+        and (given.customer_id is null or given.customer_id <> given.recipient_id)
     ) g
     left join customers c on c.store_id = g.store_id and c.id = g.customer_id
     left join customers r on r.store_id = g.store_id and r.id = g.recipient_id`);
   return rows.map(toCard);
 }
 
-/**
- * Inserts a new card with its first balance; the transfer that explains it goes with it.
- * @throws Rerun if the id is taken.
- */
+/** Inserts a new card with its first balance; the transfer that explains it goes with it. */
 export function* insertCard(card: Card): Script<void> {
-  const row = yield* first(sql<{ id: bigint }>`
+  yield* run(sql`
     insert into gift_cards (store_id, id, version, currency, initial_value, balance, held, last_characters,
       customer_id, recipient_id, note, message, expires_on, disabled_at, created_at,
       line_item_id, order_id, user_id, api_client_id)
@@ -101,15 +161,14 @@ export function* insertCard(card: Card): Script<void> {
       ${card.initialValue.minor}, ${card.balance.minor}, ${card.held.minor}, ${card.lastCharacters},
       ${card.customer?.id ?? null}, ${card.recipient?.id ?? null}, ${card.note}, ${card.message},
       ${card.expiresOn}, ${card.disabledAt}, ${card.createdAt},
-      ${card.lineItemId}, ${card.orderId}, ${card.userId}, ${card.apiClientId})
-    on conflict (store_id, id) do nothing
-    returning id`);
-  if (!row) throw new Rerun('the id of a card was taken');
+      ${card.lineItemId}, ${card.orderId}, ${card.userId}, ${card.apiClientId})`);
 }
 
 /**
  * Replaces what may change of a card, if it is still the version that was read. A balance that
  * moves is to be explained by a transfer in the same script.
+ * @param read the card as it was read, with the releases that go out together with this. Those may
+ * be refused, and another script may have made the same version: what is held is looked at here, too.
  * @throws Rerun if the card has changed since.
  */
 export function* replaceCard(read: Card, changed: Card): Script<void> {
@@ -117,6 +176,7 @@ export function* replaceCard(read: Card, changed: Card): Script<void> {
     update gift_cards set version = ${changed.version}, balance = ${changed.balance.minor},
       expires_on = ${changed.expiresOn}, note = ${changed.note}, disabled_at = ${changed.disabledAt}
     where store_id = ${read.storeId} and id = ${read.id} and version = ${read.version}
+      and held <= ${changed.balance.minor}
     returning id`);
   if (!row) throw new Rerun('the card has changed since it was read');
 }
@@ -151,7 +211,7 @@ export type MoveDemands = {
  * @returns false if the card does not exist or does not allow it; the reason is to be read then.
  */
 export function* moveBalance(
-  { storeId, cardId }: { readonly storeId: number; readonly cardId: number },
+  { storeId, cardId }: CardKey,
   { balance, held }: { readonly balance: bigint; readonly held: bigint },
   { today, disabledAllowed, version, codeLookup }: MoveDemands,
 ): Script<boolean> {

@@ -3,20 +3,16 @@
 import type { Context } from '../context.ts';
 import type { Secret } from '../domain/secret.ts';
 import { sameBytes } from '../keys.ts';
-import { all, first, sql, toNumber, type Script } from './sql.ts';
+import { toStanding, type Standing, type StandingRow } from './card.ts';
+import { all, constant, first, run, sql, together, toNumber, type Script } from './sql.ts';
 
-type CodeRow = {
-  readonly card_id: bigint;
-  readonly digest: Uint8Array;
-  readonly lookup: bigint;
-  readonly code_lookup: bigint | null;
-};
+type CodeRow = { readonly card_id: bigint; readonly digest: Uint8Array };
 
-/** A code that the store has used. */
+/** A code that the store has used, and the card that it was given to. */
 export type UsedCode = {
-  readonly cardId: number;
+  readonly standing: Standing;
   readonly lookup: bigint;
-  /** Whether it is what its card has; if not, the card has got another one since. */
+  /** Whether the card has it; if not, it has got another one since. */
   readonly isCurrent: boolean;
 };
 
@@ -30,25 +26,61 @@ function lookupOf(digest: Uint8Array): bigint {
   return new DataView(digest.buffer, digest.byteOffset, digest.byteLength).getBigInt64(0);
 }
 
-/** What the store has used this code for; undefined if it never has. */
-export function* findCode(ctx: Context, storeId: number, code: Secret): Script<UsedCode | undefined> {
-  for (const digest of ctx.keys.digests('gift-card-code', digested(storeId, code))) {
-    const rows = yield* all(sql<CodeRow>`
-      select c.card_id, c.digest, c.lookup, g.code_lookup from gift_card_codes c
-      join gift_cards g on g.store_id = c.store_id and g.id = c.card_id
-      where c.store_id = ${storeId} and c.lookup = ${lookupOf(digest)}`);
-    const row = rows.find((candidate) => sameBytes(candidate.digest, digest));
-    if (row) {
-      const { lookup, code_lookup: current } = row;
-      return { cardId: toNumber(row.card_id), lookup, isCurrent: current === null || current === lookup };
-    }
-  }
-  return undefined;
-}
-
 /** The id of the card that has, or had, this code. */
 export function* findCardIdByCode(ctx: Context, storeId: number, code: Secret): Script<number | undefined> {
-  return (yield* findCode(ctx, storeId, code))?.cardId;
+  const row = yield* findByDigest(ctx, storeId, code, (lookup) =>
+    all(sql<CodeRow>`
+      select card_id, digest from gift_card_codes where store_id = ${storeId} and lookup = ${lookup}`),
+  );
+  return row && toNumber(row.card_id);
+}
+
+type UsedRow = StandingRow &
+  Pick<CodeRow, 'digest'> & { readonly lookup: bigint; readonly code_lookup: bigint | null };
+
+/** The card that has, or had, this code, as it stands at `now` (ms), or undefined. */
+export function* findByCode(
+  ctx: Context,
+  { storeId, code, now }: { readonly storeId: number; readonly code: Secret; readonly now: number },
+): Script<UsedCode | undefined> {
+  const row = yield* findByDigest(ctx, storeId, code, (lookup) =>
+    all(sql<UsedRow>`
+      select g.*, c.email as customer_email, r.email as recipient_email, k.digest, k.lookup,
+        case when g.held = 0 then 0 else (
+          select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
+          where h.store_id = g.store_id and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
+        ) end as run_out
+      from gift_card_codes k
+      join gift_cards g on g.store_id = k.store_id and g.id = k.card_id
+      left join customers c on c.store_id = g.store_id and c.id = g.customer_id
+      left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+      where k.store_id = ${storeId} and k.lookup = ${lookup}`),
+  );
+  if (!row) return undefined;
+  const { lookup, code_lookup: current } = row;
+  return { standing: toStanding(row), lookup, isCurrent: current === null || current === lookup };
+}
+
+/** The row that has the code's digest under any of the keys. */
+function* findByDigest<Row extends Pick<CodeRow, 'digest'>>(
+  ctx: Context,
+  storeId: number,
+  code: Secret,
+  find: (lookup: bigint) => Script<readonly Row[]>,
+): Script<Row | undefined> {
+  const digests = ctx.keys.digests('gift-card-code', digested(storeId, code));
+  const found = yield* together(...digests.map((digest) => find(lookupOf(digest))));
+  return found.flat().find((row) => digests.some((digest) => sameBytes(row.digest, digest)));
+}
+
+type GivenCode = { readonly storeId: number; readonly cardId: number; readonly code: Secret };
+
+/** Gives a card a random code. One that the store has used before is a key that is taken. */
+export function* insertCode(ctx: Context, given: GivenCode): Script<void> {
+  const { digest, lookup } = keyed(ctx, given);
+  yield* run(sql`
+    insert into gift_card_codes (store_id, lookup, digest, card_id)
+    values (${given.storeId}, ${lookup}, ${digest}, ${given.cardId})`);
 }
 
 /** What a card's row names a code by that was written under the key in use. */
@@ -57,20 +89,28 @@ export function codeLookup({ keys }: Context, storeId: number, code: Secret): bi
 }
 
 /**
- * Gives a card its code; false if the store has used it before, or one whose digest has the same
- * first 64 bits, which a store cannot tell from it.
+ * Gives a card a code that the store chose; false if the store has used it before, or one whose
+ * digest has the same first 64 bits, which a store cannot tell from it.
  */
-export function* insertCode(
-  ctx: Context,
-  { storeId, cardId, code }: { readonly storeId: number; readonly cardId: number; readonly code: Secret },
-): Script<boolean> {
-  // The unique key only knows the digests of the key in use.
-  if (ctx.keys.ids.length > 1 && (yield* findCode(ctx, storeId, code)) !== undefined) return false;
-  const digest = ctx.keys.digest('gift-card-code', digested(storeId, code));
-  const row = yield* first(sql<{ card_id: bigint }>`
-    insert into gift_card_codes (store_id, lookup, digest, card_id)
-    values (${storeId}, ${lookupOf(digest)}, ${digest}, ${cardId})
-    on conflict (store_id, lookup) do nothing
-    returning card_id`);
-  return row !== undefined;
+export function* insertChosenCode(ctx: Context, given: GivenCode): Script<boolean> {
+  const { storeId, cardId, code } = given;
+  const { digest, lookup } = keyed(ctx, given);
+  const [usedBefore, inserted] = yield* together(
+    // The unique key only knows the digests of the key in use.
+    ctx.keys.ids.length > 1 ? findCardIdByCode(ctx, storeId, code) : constant(undefined),
+    first(sql<{ card_id: bigint }>`
+      insert into gift_card_codes (store_id, lookup, digest, card_id)
+      values (${storeId}, ${lookup}, ${digest}, ${cardId})
+      on conflict (store_id, lookup) do nothing
+      returning card_id`),
+  );
+  return usedBefore === undefined && inserted !== undefined;
+}
+
+function keyed(
+  { keys }: Context,
+  { storeId, code }: GivenCode,
+): { readonly digest: Uint8Array; readonly lookup: bigint } {
+  const digest = keys.digest('gift-card-code', digested(storeId, code));
+  return { digest, lookup: lookupOf(digest) };
 }

@@ -1,9 +1,10 @@
 /** Customers: known by their e-mail address, one each a store. */
 
+import assert from 'node:assert/strict';
 import type { Context } from '../context.ts';
 import type { Customer } from '../domain/card.ts';
 import type { EmailAddress } from '../domain/email.ts';
-import { first, one, sql, toNumber, type Script } from './sql.ts';
+import { first, sql, together, toNumber, type Script } from './sql.ts';
 
 type CustomerRow = { readonly id: bigint; readonly email: string };
 
@@ -19,22 +20,22 @@ export function* findCustomer(storeId: number, { key }: EmailAddress): Script<Cu
 
 /**
  * The customer of an address, made if there is none yet. However many transactions race, the
- * unique key lets one of them insert and the others find.
+ * unique key lets one of them insert, and the others find what it inserted: the look comes behind
+ * the insertion, which waits for whoever is just inserting the same.
  */
 export function* findOrInsertCustomer(
   ctx: Context,
   storeId: number,
   address: EmailAddress,
 ): Script<{ readonly customer: Customer; readonly isNew: boolean }> {
-  const known = yield* findCustomer(storeId, address);
-  if (known) return { customer: known, isNew: false };
-  const inserted = yield* first(sql<CustomerRow>`
-    insert into customers (store_id, id, email, email_key, created_at)
-    values (${storeId}, ${ctx.chance.id()}, ${address.address}, ${address.key}, ${ctx.clock.now()})
-    on conflict (store_id, email_key) do nothing
-    returning id, email`);
-  if (inserted) return { customer: toCustomer(inserted), isNew: true };
-  const row = yield* one(sql<CustomerRow>`
-    select id, email from customers where store_id = ${storeId} and email_key = ${address.key}`);
-  return { customer: toCustomer(row), isNew: false };
+  const [inserted, customer] = yield* together(
+    first(sql<{ id: bigint }>`
+      insert into customers (store_id, id, email, email_key, created_at)
+      values (${storeId}, ${ctx.chance.id()}, ${address.address}, ${address.key}, ${ctx.clock.now()})
+      on conflict (store_id, email_key) do nothing
+      returning id`),
+    findCustomer(storeId, address),
+  );
+  assert(customer, 'a customer is neither there nor inserted');
+  return { customer, isNew: inserted !== undefined };
 }

@@ -2,7 +2,8 @@
 
 import { currencyOf } from '../domain/currency.ts';
 import type { Hold, HoldStatus } from '../domain/hold.ts';
-import { all, first, Rerun, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import type { CardKey } from './card.ts';
+import { all, first, forUpdateSkipLocked, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 type HoldRow = {
   readonly store_id: bigint;
@@ -40,31 +41,33 @@ function toHold(row: HoldRow): Hold {
   };
 }
 
-/** @throws Rerun if the id is taken. */
 export function* insertHold(hold: Hold): Script<void> {
-  const row = yield* first(sql<{ id: bigint }>`
+  yield* run(sql`
     insert into holds (store_id, id, card_id, status, amount, captured, actor, reference, note, order_id,
       created_at, expires_at, closed_at)
     values (${hold.storeId}, ${hold.id}, ${hold.cardId}, ${hold.status}, ${hold.amount.minor},
       ${hold.captured.minor}, ${hold.actor}, ${hold.reference}, ${hold.note}, ${hold.orderId},
-      ${hold.createdAt}, ${hold.expiresAt}, ${hold.closedAt})
-    on conflict (store_id, id) do nothing
-    returning id`);
-  if (!row) throw new Rerun('the id of a hold was taken');
+      ${hold.createdAt}, ${hold.expiresAt}, ${hold.closedAt})`);
 }
 
+export type FoundHold = {
+  readonly hold: Hold;
+  /** The version of its card. */
+  readonly cardVersion: number;
+};
+
 /** The hold with this id, or undefined: another store's is none. */
-export function* findHold(storeId: number, id: number): Script<Hold | undefined> {
-  const row = yield* first(sql<HoldRow>`
-    select h.*, g.currency from holds h
+export function* findHold(storeId: number, id: number): Script<FoundHold | undefined> {
+  const row = yield* first(sql<HoldRow & { card_version: bigint }>`
+    select h.*, g.currency, g.version as card_version from holds h
     join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
     where h.store_id = ${storeId} and h.id = ${id}`);
-  return row && toHold(row);
+  return row && { hold: toHold(row), cardVersion: toNumber(row.card_version) };
 }
 
 /** A card's holds with ids below `before`, newest first. */
 export function* listHolds(
-  { storeId, cardId }: { readonly storeId: number; readonly cardId: number },
+  { storeId, cardId }: CardKey,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Script<readonly Hold[]> {
   const rows = yield* all(sql<HoldRow>`
@@ -77,7 +80,7 @@ export function* listHolds(
 
 /** A card's holds with ids above `after`, oldest first. */
 export function* listHoldsAfter(
-  { storeId, cardId }: { readonly storeId: number; readonly cardId: number },
+  { storeId, cardId }: CardKey,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<readonly Hold[]> {
   const rows = yield* all(sql<HoldRow>`
@@ -98,13 +101,16 @@ export function* listOpenHolds(storeId: number, cardId: number): Script<readonly
   return rows.map(toHold);
 }
 
-/** Open holds of any store that have run out, longest ago first. */
-export function* listRunOutHolds(now: number, limit: number): Script<readonly Hold[]> {
+/**
+ * Open holds of any store that have run out, longest ago first. They and their cards are the caller's until its
+ * transaction ends; those that another process has, or whose cards are being changed, are left for later.
+ */
+export function* claimRunOutHolds(now: number, limit: number): Script<readonly Hold[]> {
   const rows = yield* all(sql<HoldRow>`
     select h.*, g.currency from holds h
     join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
     where h.status = 'open' and h.expires_at <= ${now}
-    order by h.expires_at limit ${limit}`);
+    order by h.expires_at limit ${limit} ${forUpdateSkipLocked}`);
   return rows.map(toHold);
 }
 

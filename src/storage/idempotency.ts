@@ -1,6 +1,6 @@
 /** Idempotency records: the sealed answers to requests that carried a key. */
 
-import { all, first, Rerun, sql, type Script } from './sql.ts';
+import { all, first, forUpdate, forUpdateSkipLocked, run, sql, toNumber, type Script } from './sql.ts';
 
 /** Who used the key: keys of different callers never meet. */
 export type KeyOwner = {
@@ -13,36 +13,44 @@ export type KeyOwner = {
 export type IdempotencyRecord = {
   readonly fingerprint: Uint8Array;
   readonly answer: Uint8Array;
+  /** Instant in ms. */
+  readonly createdAt: number;
 };
 
-/** The record of a key that was first used at `since` or later. */
-export function* findIdempotencyRecord(
-  owner: KeyOwner,
-  since: number,
-): Script<IdempotencyRecord | undefined> {
-  return yield* first(sql<IdempotencyRecord>`
-    select fingerprint, answer from idempotency_records
-    where store_id = ${owner.storeId} and api_client_id = ${owner.apiClientId} and key = ${owner.key}
-      and created_at >= ${since}`);
+/** The record of a key, run out or not. */
+export function* findIdempotencyRecord(owner: KeyOwner): Script<IdempotencyRecord | undefined> {
+  const row = yield* first(sql<{ fingerprint: Uint8Array; answer: Uint8Array; created_at: bigint }>`
+    select fingerprint, answer, created_at from idempotency_records
+    where store_id = ${owner.storeId} and api_client_id = ${owner.apiClientId} and key = ${owner.key}`);
+  return row && { fingerprint: row.fingerprint, answer: row.answer, createdAt: toNumber(row.created_at) };
 }
 
 /**
- * Keeps an answer; takes the place of a record from before `since`, which has run out.
- * @throws Rerun if another transaction kept one for this key meanwhile.
+ * Locks the record of a key, so that the transaction is one that writes: its commit waits for the synchronous
+ * standby, and so for everything before it.
  */
+export function* lockIdempotencyRecord(owner: KeyOwner): Script<void> {
+  yield* run(sql`
+    select key from idempotency_records
+    where store_id = ${owner.storeId} and api_client_id = ${owner.apiClientId} and key = ${owner.key} ${forUpdate}`);
+}
+
+/** Keeps an answer. If another transaction kept one for this key meanwhile, the key is taken. */
 export function* insertIdempotencyRecord(
   owner: KeyOwner,
-  { fingerprint, answer }: IdempotencyRecord,
-  { now, since }: { readonly now: number; readonly since: number },
+  { fingerprint, answer, createdAt }: IdempotencyRecord,
 ): Script<void> {
-  const row = yield* first(sql<{ key: string }>`
+  yield* run(sql`
     insert into idempotency_records (store_id, api_client_id, key, fingerprint, created_at, answer)
-    values (${owner.storeId}, ${owner.apiClientId}, ${owner.key}, ${fingerprint}, ${now}, ${answer})
-    on conflict (store_id, api_client_id, key) do update
-      set fingerprint = excluded.fingerprint, created_at = excluded.created_at, answer = excluded.answer
-      where idempotency_records.created_at < ${since}
-    returning key`);
-  if (!row) throw new Rerun('the idempotency key was used meanwhile');
+    values (${owner.storeId}, ${owner.apiClientId}, ${owner.key}, ${fingerprint}, ${createdAt}, ${answer})`);
+}
+
+/** Erases the record of a key, if it is from before `since`. */
+export function* eraseIdempotencyRecord(owner: KeyOwner, since: number): Script<void> {
+  yield* run(sql`
+    delete from idempotency_records
+    where store_id = ${owner.storeId} and api_client_id = ${owner.apiClientId} and key = ${owner.key}
+      and created_at < ${since}`);
 }
 
 /** Erases up to `limit` records from before `since`, and answers how many. */
@@ -50,7 +58,7 @@ export function* eraseIdempotencyRecords(since: number, limit: number): Script<n
   const erased = yield* all(sql`
     delete from idempotency_records where (store_id, api_client_id, key) in (
       select store_id, api_client_id, key from idempotency_records
-      where created_at < ${since} order by created_at limit ${limit})
+      where created_at < ${since} order by created_at limit ${limit} ${forUpdateSkipLocked})
     returning key`);
   return erased.length;
 }

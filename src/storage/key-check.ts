@@ -14,3 +14,8 @@ export function* insertKeyCheck({ keyId, digest }: KeyCheck, createdAt: number):
     insert into key_checks (key_id, digest, created_at) values (${keyId}, ${digest}, ${createdAt})
     on conflict (key_id) do nothing`);
 }
+
+/** Forgets what keys were noted, where nothing was written with them yet. */
+export function* deleteKeyChecks(): Script<void> {
+  yield* run(sql`delete from key_checks`);
+}

@@ -5,6 +5,9 @@
  * Of several hosts one is the primary; after a failover it is another one. Who asks for a connection waits
  * for the first host that takes writes, for a bounded time. Nothing has to be restarted when a server comes
  * back.
+ *
+ * A server whose machine is gone says nothing, not even goodbye. So where a script has waited for long, the pool
+ * looks whether another host has become the primary, and gives up all connections to the old one if so.
  */
 
 import { Fault } from '../domain/fault.ts';
@@ -19,20 +22,23 @@ export type PoolOptions = Omit<SessionOptions, 'url'> & {
   readonly waitingMax: number;
   /** How long a script waits for a connection. */
   readonly waitMaxMs: number;
-  /** How long a script may keep a connection; then it is broken off. */
-  readonly keepMaxMs: number;
 };
+
+/** None of the hosts takes writes; the message tells of each why, and no password. */
+class NoPrimary extends Error {
+  override readonly name = 'NoPrimary';
+}
 
 export type Pool = {
   /**
-   * A connection for one script, to be given back.
+   * A connection for one script, to be given back; at `until` (of `performance.now`) it is broken off.
    * @throws Fault `overloaded` if all are taken for too long, `unavailable` if no primary can be reached.
    */
-  take(): Promise<Session>;
+  take(until: number): Promise<Session>;
   giveBack(session: Session): void;
   /**
    * A connection of the caller's own, who ends it.
-   * @throws whatever keeps it from connecting.
+   * @throws Fault `unavailable` if no primary can be reached.
    */
   connect(): Promise<Session>;
   readonly waiting: number;
@@ -40,8 +46,12 @@ export type Pool = {
   close(): Promise<void>;
 };
 
+type Taken = { readonly since: number; readonly until: number };
+
 type Waiter = {
-  readonly since: number;
+  /** When it gives up. */
+  readonly deadline: number;
+  readonly until: number;
   readonly resolve: (session: Session) => void;
   readonly reject: (fault: Fault) => void;
 };
@@ -50,31 +60,50 @@ type Waiter = {
 const sweepMs = 100;
 /** How long after every host refused until they are asked again. */
 const retryMs = 100;
+/** How long a script may take until the pool looks whether its server is still the primary, and how often then. */
+const doubtMs = 2_000;
 
 export function openPool(options: PoolOptions): Pool {
   const idle: Session[] = [];
-  const taken = new Map<Session, number>();
+  const taken = new Map<Session, Taken>();
+  const hosts = new WeakMap<Session, Secret>();
   const waiting: Waiter[] = [];
   let urls = options.urls;
   let opening = 0;
   let retryAt = 0;
+  let doubtAt = 0;
   /** Why the last attempt to connect failed; undefined after one that did not. */
   let failure: unknown;
   let isClosed = false;
 
   /** Connects to the first host that is the primary. */
   const connect = async (): Promise<Session> => {
-    const failures: unknown[] = [];
+    const failures: string[] = [];
     for (const url of urls) {
       try {
         const session = await openSession({ ...options, url });
-        urls = [url, ...urls.filter((other) => other !== url)];
+        hosts.set(session, url);
+        if (url !== urls[0]) leave(url);
         return session;
       } catch (error) {
-        failures.push(error);
+        failures.push(`${new URL(url.reveal()).host}: ${reasonOf(error)}`);
       }
     }
-    throw failures.length === 1 ? failures[0] : new AggregateError(failures, 'no host is the primary');
+    throw new NoPrimary(`no server takes writes: ${failures.join('; ')}`);
+  };
+
+  /** The primary is another host than before: whatever is still said to the old one is said to nobody. */
+  const leave = (url: Secret): void => {
+    urls = [url, ...urls.filter((other) => other !== url)];
+    for (const session of [...idle, ...taken.keys()]) if (hosts.get(session) !== url) session.destroy();
+  };
+
+  /** Looks which host is the primary, beside the connections that there are. */
+  const doubt = (): void => {
+    doubtAt = performance.now() + doubtMs;
+    connect()
+      .then((session) => session.close())
+      .catch(() => undefined);
   };
 
   const grow = (): void => {
@@ -107,10 +136,16 @@ export function openPool(options: PoolOptions): Pool {
     if (session.isBroken) return forget(session);
     const waiter = waiting.shift();
     if (waiter) {
-      taken.set(session, performance.now());
+      taken.set(session, { since: performance.now(), until: waiter.until });
       waiter.resolve(session);
     } else if (isClosed) session.destroy();
     else idle.push(session);
+  };
+
+  /** The connection that was used last; one that broke just now may still be among them. */
+  const popIdle = (): Session | undefined => {
+    const session = idle.pop();
+    return session?.isBroken ? popIdle() : session;
   };
 
   const forget = (session: Session): void => {
@@ -120,32 +155,37 @@ export function openPool(options: PoolOptions): Pool {
   };
 
   const refuse = (waiter: Waiter): void => {
+    waiting.splice(waiting.indexOf(waiter), 1);
     const code = failure === undefined ? 'overloaded' : 'unavailable';
     waiter.reject(new Fault(code, { retryAfterSeconds: 1, cause: failure }));
   };
 
   const sweep = (): void => {
     const now = performance.now();
-    while (waiting[0] && now - waiting[0].since >= options.waitMaxMs) {
-      const waiter = waiting.shift();
-      if (waiter) refuse(waiter);
-    }
-    for (const [session, since] of taken) if (now - since >= options.keepMaxMs) session.destroy();
+    for (const waiter of waiting.filter(({ deadline }) => now >= deadline)) refuse(waiter);
+    const late = [...taken].filter(([, { until }]) => now >= until);
+    for (const [session] of late) session.destroy();
+    // If the server is silent, the idle connections to it are of no more use than these.
+    if (late.length > 0) for (const session of idle.splice(0)) session.destroy();
+    const isDoubtful = urls.length > 1 && [...taken.values()].some(({ since }) => now - since >= doubtMs);
+    if (isDoubtful && now >= doubtAt) doubt();
     grow();
   };
   const sweeper = setInterval(sweep, sweepMs).unref();
 
   return {
-    take() {
-      const session = idle.pop();
+    take(until) {
+      const since = performance.now();
+      const session = popIdle();
       if (session) {
-        taken.set(session, performance.now());
+        taken.set(session, { since, until });
         return Promise.resolve(session);
       }
       if (waiting.length >= options.waitingMax)
         return Promise.reject(new Fault('overloaded', { retryAfterSeconds: 1 }));
       return new Promise((resolve, reject) => {
-        waiting.push({ since: performance.now(), resolve, reject });
+        const deadline = Math.min(since + options.waitMaxMs, until);
+        waiting.push({ deadline, until, resolve, reject });
         grow();
       });
     },
@@ -153,7 +193,10 @@ export function openPool(options: PoolOptions): Pool {
       taken.delete(session);
       offer(session);
     },
-    connect,
+    connect: () =>
+      connect().catch((error: unknown) => {
+        throw new Fault('unavailable', { retryAfterSeconds: 1, cause: error });
+      }),
     get waiting() {
       return waiting.length;
     },
@@ -163,4 +206,11 @@ export function openPool(options: PoolOptions): Pool {
       await Promise.all(idle.splice(0).map((session) => session.close()));
     },
   };
+}
+
+/** Why a host is not to be used, in a line. */
+function reasonOf(error: unknown): string {
+  // A name with several addresses fails with an error for each.
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
+  return error instanceof Error ? error.message : String(error);
 }

@@ -6,7 +6,7 @@ import type { Secret } from '../domain/secret.ts';
 import type { Dialect, Statement } from './sql.ts';
 
 /** The server that answered is no primary: it is in recovery, as a standby is. */
-export class NotPrimary extends Error {
+class NotPrimary extends Error {
   override readonly name = 'NotPrimary';
 }
 
@@ -16,11 +16,17 @@ export class NotPrimary extends Error {
  */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
+
+  /** Whether the server itself refused a statement, so that not even a commit behind it did anything. */
+  get isUndone(): boolean {
+    return codeOf(this.cause) === featureNotSupported;
+  }
 }
 
 export type SessionOptions = {
   /** Of one host. */
   readonly url: Secret;
+  /** How long it may take until the connection can be used. */
   readonly connectTimeoutMs: number;
   /** How long a statement may wait for a row that another transaction has locked. */
   readonly lockWaitMaxMs: number;
@@ -29,7 +35,7 @@ export type SessionOptions = {
 };
 
 /** What a statement came to: its rows, and the server's word for what it did, such as `COMMIT`. */
-export type Result = { readonly rows: readonly unknown[]; readonly command: string };
+type Result = { readonly rows: readonly unknown[]; readonly command: string };
 
 /** A command without values, such as `begin`. */
 export type Command = string;
@@ -51,7 +57,7 @@ export type Session = {
   onEnd(listener: () => void): void;
   /** Ends the connection at once; whatever was sent and not answered fails with ConnectionLost. */
   destroy(): void;
-  /** Says goodbye, after all that was sent was answered. */
+  /** Says goodbye, after all that was sent was answered; to a server that stays silent, without waiting for long. */
   close(): Promise<void>;
 };
 
@@ -79,6 +85,11 @@ export const postgresDialect: Dialect = {
 
 type Prepared = { readonly name: string; readonly text: string };
 
+/** After so long without a word the system asks whether the other machine is still there. */
+const keepAliveDelayMs = 10_000;
+/** How long a server may take to say goodbye. */
+const closeTimeoutMs = 1_000;
+
 /** One name a call site, the same on every connection. */
 const prepared = new WeakMap<readonly string[], Prepared>();
 let preparedCount = 0;
@@ -101,21 +112,29 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   const socket = new Socket();
   const client = new pg.Client({
     connectionString: options.url.reveal(),
-    connectionTimeoutMillis: options.connectTimeoutMs,
     application_name: 'largesse',
     keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveDelayMs,
     pipeline: true,
     stream: () => socket,
     types,
   });
   const session = sessionOn(client, socket);
+  let isLate = false;
+  // A server that takes connections and then says nothing is as good as none.
+  const timer = setTimeout(() => {
+    isLate = true;
+    session.destroy();
+  }, options.connectTimeoutMs);
   try {
     await client.connect();
     await prepareSession(session, options);
     return session;
   } catch (error) {
     session.destroy();
-    throw error;
+    throw isLate ? new Error(`no answer within ${options.connectTimeoutMs} ms`, { cause: error }) : error;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -153,9 +172,10 @@ function sessionOn(client: pg.Client, socket: Socket): Session {
   // What was sent and not answered is told to its sender; here only that nothing more can be sent.
   client.on('error', end);
   client.on('end', end);
-  client.on('notice', ({ code, severity }) => {
-    // 57P01 comes as a warning, too, where an administrator ends the wait for a standby.
-    if (severity === 'WARNING' && (code === '01000' || code === '57P01')) warned = true;
+  client.on('notice', ({ code }) => {
+    // 57P01 comes as a warning, too, where an administrator ends the wait for a standby. The severity is in the
+    // server's language, so the code alone counts.
+    if (code === '01000' || code === '57P01') warned = true;
   });
 
   const submit = (
@@ -177,8 +197,9 @@ function sessionOn(client: pg.Client, socket: Socket): Session {
       let left = queries.length;
       let failure: Error | undefined;
       if (left === 0) resolve([]);
-      // One packet for all of them, as far as they fit.
-      socket.cork();
+      // One packet for all of them, as far as they fit. With TLS this is another stream than the socket.
+      const { stream } = client.connection;
+      stream.cork();
       for (const [place, query] of queries.entries()) {
         submit(query, (error, result) => {
           if (error) failure = failure === undefined || isAftermath(failure) ? error : failure;
@@ -191,7 +212,7 @@ function sessionOn(client: pg.Client, socket: Socket): Session {
           reject(told);
         });
       }
-      socket.uncork();
+      stream.uncork();
       return promise;
     },
     post: (command) => submit(command, () => undefined),
@@ -210,10 +231,18 @@ function sessionOn(client: pg.Client, socket: Socket): Session {
     },
     async close() {
       isBroken = true;
+      const timer = setTimeout(() => socket.destroy(), closeTimeoutMs);
       await client.end();
+      clearTimeout(timer);
     },
   };
 }
+
+/**
+ * What a server in recovery says to a transaction that wants to write, and any server to a prepared statement
+ * whose tables have changed.
+ */
+const featureNotSupported = '0A000';
 
 function codeOf(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
@@ -240,8 +269,7 @@ export function isWaitedOut(error: unknown): boolean {
 
 /**
  * Codes by which the server says that the connection is of no more use: it is going away or starting, it
- * was idle for too long, it is no primary any more, or its tables have changed under a prepared statement
- * (0A000, both).
+ * was idle for too long, or could not do what it did before (0A000).
  */
 const endings = /^(?:08|57P0[1-5]|25P03|0A000)/;
 

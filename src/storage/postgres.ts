@@ -25,6 +25,8 @@ import { Rerun, rerunsMax, sql, type Script, type Statement } from './sql.ts';
 import type { Storage, StorageObserver } from './storage.ts';
 
 export type PostgresOptions = PoolOptions & {
+  /** How long a script may take, its waiting and its reruns included. */
+  readonly scriptMaxMs: number;
   /** Into how many parts new tables are divided by their store; null: they are whole. */
   readonly partitions: number | null;
   readonly clock: Clock;
@@ -45,10 +47,10 @@ export function openPostgres(options: PostgresOptions): Storage {
   const onConnection = async <T>(body: (session: Session) => Promise<T>): Promise<T> => {
     if (isDisposed) throw new Fault('closing', { retryAfterSeconds: 1 });
     active += 1;
-    const until = performance.now() + options.keepMaxMs;
+    const until = performance.now() + options.scriptMaxMs;
     try {
       for (let reruns = 0; ; reruns += 1) {
-        const session = await pool.take();
+        const session = await pool.take(until);
         try {
           return await body(session);
         } catch (error) {
@@ -108,9 +110,7 @@ export function openPostgres(options: PostgresOptions): Storage {
     },
     async migrate(migrations) {
       // As long as it takes, so on a connection that nobody breaks off.
-      const session = await pool.connect().catch((error: unknown) => {
-        throw told(error);
-      });
+      const session = await pool.connect();
       try {
         return await migrateDatabase(session, migrations, options);
       } finally {
@@ -168,7 +168,7 @@ function openTransaction(session: Session, begin: Command): Transaction {
       if (!isBegun && held.length === 0) return false;
       session.hasWarned();
       const results = await session.send([...flushed(), 'commit']).catch((error: unknown) => {
-        throw error instanceof ConnectionLost ? unknownOutcome(error) : error;
+        throw error instanceof ConnectionLost && !error.isUndone ? unknownOutcome(error) : error;
       });
       // 01000 at a commit: it is durable here, but the wait for the standby was broken off.
       if (session.hasWarned()) throw unknownOutcome(new Error('the commit may not be on the standby'));

@@ -53,9 +53,9 @@ export type Dialect = {
   readonly fragments: Readonly<Record<FragmentName, string>>;
 };
 
-/** One SQL statement whose rows have the given type. Made by the `sql` tag only. */
+/** One SQL statement whose rows have the given type. Made by the `sql` tag, and by `table.ts` from its list. */
 export class Statement<Row = unknown> {
-  /** Of one call site, always the same array: what an engine keys its prepared statements by. */
+  /** Of one call site, or of one entry of a list, always the same array: what an engine keys its prepared statements by. */
   readonly strings: readonly string[];
   readonly values: readonly SqlValue[];
   readonly #written: readonly (SqlValue | Fragment)[];
@@ -96,7 +96,7 @@ export function sql<Row = never>(
 }
 
 /** Statements that go to the database together, in this order. */
-export type Step = {
+type Step = {
   readonly statements: readonly Statement[];
   /** Whether the script looks at their rows. If not, an engine may send them later, but before any later statement. */
   readonly isAwaited: boolean;
@@ -144,13 +144,20 @@ export function* run(...statements: readonly Statement[]): Script<void> {
   yield { statements, isAwaited: false };
 }
 
+/** A script that has its result already: stands in `together` where there is nothing to ask. */
+// oxlint-disable-next-line require-yield -- a script without a statement
+export function* constant<T>(value: T): Script<T> {
+  return value;
+}
+
 type Results<Scripts extends readonly Script<unknown>[]> = {
   [Place in keyof Scripts]: Scripts[Place] extends Script<infer T> ? T : never;
 };
 
 /**
  * Runs scripts side by side, so that their steps go out together: for scripts of which none depends on
- * what another does. The first statements of each go out in the order of the scripts.
+ * what another does. The first statements of each go out in the order of the scripts, and whether the
+ * guard of one held is known only when all are done: so each statement carries its own guard.
  * @returns what each returns.
  */
 export function* together<const Scripts extends readonly Script<unknown>[]>(

@@ -5,9 +5,9 @@ import { currencyOf } from '../domain/currency.ts';
 import { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { sealNonceLength } from '../keys.ts';
-import { all, first, run, sql, toNumber, type Script } from './sql.ts';
+import { all, first, forUpdate, run, sql, toNumber, type Script } from './sql.ts';
 
-type StoreRow = {
+export type StoreRow = {
   readonly id: bigint;
   readonly domain: string;
   readonly name: string;
@@ -25,7 +25,7 @@ type StoreRow = {
 /** A store with the sealed secret that it shares with its storefront's app proxy, if it has one. */
 export type StoreRecord = { readonly store: Store; readonly sealedSecret: Uint8Array | null };
 
-function toRecord(row: StoreRow): StoreRecord {
+export function toStoreRecord(row: StoreRow): StoreRecord {
   const currency = currencyOf(row.currency);
   return {
     store: {
@@ -66,12 +66,13 @@ export function sealProxySecret({ keys, chance }: Context, storeId: number, secr
 function boundTo(storeId: number): string {
   return `store ${storeId}`;
 }
+
 export function* findStore(id: number): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
       require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration
     from stores where id = ${id}`);
-  return row && toRecord(row);
+  return row && toStoreRecord(row);
 }
 
 /** The store of a domain, which must be in lower case. */
@@ -80,7 +81,16 @@ export function* findStoreByDomain(domain: string): Script<StoreRecord | undefin
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
       require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration
     from stores where domain = ${domain}`);
-  return row && toRecord(row);
+  return row && toStoreRecord(row);
+}
+
+/** The store of a domain, which nobody else changes before this transaction ends. */
+export function* claimStore(domain: string): Script<StoreRecord | undefined> {
+  const row = yield* first(sql<StoreRow>`
+    select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
+      require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration
+    from stores where domain = ${domain} ${forUpdate}`);
+  return row && toStoreRecord(row);
 }
 
 /** Every store, by domain. */
@@ -89,7 +99,7 @@ export function* listStores(): Script<readonly StoreRecord[]> {
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
       require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration
     from stores order by domain`);
-  return rows.map(toRecord);
+  return rows.map(toStoreRecord);
 }
 
 /** Whether there is any store besides the demonstration one. */
@@ -103,7 +113,7 @@ export function* findDemonstrationStore(): Script<StoreRecord | undefined> {
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
       require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration
     from stores where demonstration = 1 order by id limit 1`);
-  return row && toRecord(row);
+  return row && toStoreRecord(row);
 }
 
 /** False if the domain is taken. */
@@ -123,7 +133,7 @@ export function* insertStore(ctx: Context, { store, sealedSecret }: StoreRecord)
   return inserted !== undefined;
 }
 
-/** Writes what may change of a store. */
+/** Writes what may change of a store that was claimed. */
 export function* updateStore(ctx: Context, { store, sealedSecret }: StoreRecord): Script<void> {
   yield* run(sql`
     update stores set name = ${store.name}, time_zone = ${store.timeZone},

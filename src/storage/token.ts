@@ -3,6 +3,7 @@
 import type { Scope } from '../domain/store.ts';
 import { isScope } from '../domain/store.ts';
 import { all, first, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import { toStoreRecord, type StoreRecord, type StoreRow } from './store.ts';
 
 export type Token = {
   readonly storeId: number;
@@ -40,19 +41,22 @@ function toToken(row: TokenRow): Token {
   };
 }
 
-/** The token with this SHA-256 hash, unless it was revoked. */
-export function* findActiveToken(storeId: number, hash: Uint8Array): Script<Token | undefined> {
-  const row = yield* first(sql<TokenRow>`
-    select store_id, id, api_client_id, name, scopes, created_at, last_used_at, revoked_at
-    from access_tokens where store_id = ${storeId} and hash = ${hash} and revoked_at is null`);
-  return row && toToken(row);
-}
+/** A token and its store. */
+export type FoundToken = { readonly token: Token; readonly record: StoreRecord };
 
-export function* findToken(storeId: number, id: number): Script<Token | undefined> {
-  const row = yield* first(sql<TokenRow>`
-    select store_id, id, api_client_id, name, scopes, created_at, last_used_at, revoked_at
-    from access_tokens where store_id = ${storeId} and id = ${id}`);
-  return row && toToken(row);
+/** The token with this SHA-256 hash, unless it was revoked, and its store. */
+export function* findActiveToken(storeId: number, hash: Uint8Array): Script<FoundToken | undefined> {
+  type Row = StoreRow & TokenRow & { readonly token_id: bigint; readonly token_name: string };
+  const row = yield* first(sql<Row>`
+    select t.store_id, t.id as token_id, t.api_client_id, t.name as token_name, t.scopes, t.created_at,
+      t.last_used_at, t.revoked_at, s.id, s.domain, s.name, s.currency, s.time_zone, s.issue_limit,
+      s.proxy_secret, s.require_signature, s.customer_search, s.undo_window_minutes, s.expiring_soon_days,
+      s.demonstration
+    from access_tokens t join stores s on s.id = t.store_id
+    where t.store_id = ${storeId} and t.hash = ${hash} and t.revoked_at is null`);
+  return (
+    row && { token: toToken({ ...row, id: row.token_id, name: row.token_name }), record: toStoreRecord(row) }
+  );
 }
 
 /** A store's tokens, revoked ones too, oldest first. */
@@ -78,12 +82,20 @@ export function* insertToken(token: Token, hash: Uint8Array): Script<void> {
       ${token.scopes.join(' ')}, ${token.createdAt})`);
 }
 
-/** Revokes a token; false if there is none that still works. */
-export function* revokeToken(storeId: number, id: number, revokedAt: number): Script<boolean> {
+/** Whether a token was not revoked. */
+export function* isTokenActive(storeId: number, id: number): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
-    update access_tokens set revoked_at = ${revokedAt}
-    where store_id = ${storeId} and id = ${id} and revoked_at is null returning id`);
+    select id from access_tokens where store_id = ${storeId} and id = ${id} and revoked_at is null`);
   return row !== undefined;
+}
+
+/** Revokes a token, and answers it; undefined if there is none that still works. */
+export function* revokeToken(storeId: number, id: number, revokedAt: number): Script<Token | undefined> {
+  const row = yield* first(sql<TokenRow>`
+    update access_tokens set revoked_at = ${revokedAt}
+    where store_id = ${storeId} and id = ${id} and revoked_at is null
+    returning store_id, id, api_client_id, name, scopes, created_at, last_used_at, revoked_at`);
+  return row && toToken(row);
 }
 
 /** Notes a use, unless a later one is noted already. */

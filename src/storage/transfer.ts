@@ -10,44 +10,44 @@ import {
   type Transfer,
   type TransferKind,
 } from '../domain/ledger.ts';
-import { all, first, Rerun, sql, toNumber, type Script } from './sql.ts';
+import type { CardKey } from './card.ts';
+import { all, first, run, sql, toNumber, type Script } from './sql.ts';
 
-/** A transfer that is about to be recorded: its place in the chain is found here. */
+/** A transfer that is about to be recorded: its place in the chain comes from the chain's end. */
 export type NewTransfer = Omit<Transfer, 'id' | 'sequence'>;
 
 export type ChainedTransfer = { readonly transfer: Transfer; readonly hash: Uint8Array };
+
+/** The last transfer of a card, which the next one follows. */
+export type ChainEnd = { readonly sequence: number; readonly hash: Uint8Array };
+
+/** The end of the chain of a card that has no transfer yet. */
+export const noChain: ChainEnd = { sequence: 0, hash: chainStart };
 
 /** The hash of a transfer that follows one with the hash `previous`: SHA-256, 32 bytes. */
 export function chainHash(previous: Uint8Array, transfer: Transfer): Uint8Array {
   return digest('sha256', Buffer.concat([previous, Buffer.from(canonicalContent(transfer))]), 'buffer');
 }
 
-/** Records the first transfer of a new card. */
-export function* recordFirstTransfer(ctx: Context, written: NewTransfer): Script<Transfer> {
-  return yield* insertTransfer({ ...written, id: ctx.chance.id(), sequence: 1 }, chainStart);
-}
-
-/** Records a transfer behind the card's last one. */
-export function* recordTransfer(ctx: Context, written: NewTransfer): Script<Transfer> {
+/** The end of a card's chain. It stays that only if the card's row was written before in the same transaction. */
+export function* findChainEnd({ storeId, cardId }: CardKey): Script<ChainEnd> {
   const last = yield* first(sql<{ sequence: bigint; hash: Uint8Array }>`
     select sequence, hash from transfers
-    where store_id = ${written.storeId} and card_id = ${written.cardId}
+    where store_id = ${storeId} and card_id = ${cardId}
     order by sequence desc limit 1`);
-  const sequence = last ? toNumber(last.sequence) + 1 : 1;
-  return yield* insertTransfer({ ...written, id: ctx.chance.id(), sequence }, last?.hash ?? chainStart);
+  return last ? { sequence: toNumber(last.sequence), hash: last.hash } : noChain;
 }
 
-function* insertTransfer(transfer: Transfer, previousHash: Uint8Array): Script<Transfer> {
-  const row = yield* first(sql<{ id: bigint }>`
+/** Records a transfer behind the end of its card's chain. If another one stands there by now, the place is taken. */
+export function* recordTransfer(ctx: Context, end: ChainEnd, written: NewTransfer): Script<Transfer> {
+  const transfer: Transfer = { ...written, id: ctx.chance.id(), sequence: end.sequence + 1 };
+  yield* run(sql`
     insert into transfers (store_id, card_id, sequence, id, kind, amount, currency, debit_account,
       credit_account, balance_after, actor, reference, note, order_id, hold_id, reverses, created_at, hash)
     values (${transfer.storeId}, ${transfer.cardId}, ${transfer.sequence}, ${transfer.id}, ${transfer.kind},
       ${transfer.amount.minor}, ${transfer.amount.currency.code}, ${transfer.debit}, ${transfer.credit},
       ${transfer.balanceAfter.minor}, ${transfer.actor}, ${transfer.reference}, ${transfer.note},
-      ${transfer.orderId}, ${transfer.holdId}, ${transfer.reverses}, ${transfer.createdAt}, ${chainHash(previousHash, transfer)})
-    on conflict do nothing
-    returning id`);
-  if (!row) throw new Rerun('the id of a transfer, or its place in the chain, was taken');
+      ${transfer.orderId}, ${transfer.holdId}, ${transfer.reverses}, ${transfer.createdAt}, ${chainHash(end.hash, transfer)})`);
   return transfer;
 }
 
@@ -129,6 +129,18 @@ export function* findTransfer(storeId: number, id: number): Script<Transfer | un
   return row && toChainedTransfer(row).transfer;
 }
 
+/** A transfer and the version of its card, or undefined: another store's is none. */
+export function* findTransferAndVersion(
+  storeId: number,
+  id: number,
+): Script<{ readonly transfer: Transfer; readonly cardVersion: number } | undefined> {
+  const row = yield* first(sql<TransferRow & { card_version: bigint }>`
+    select t.*, g.version as card_version from transfers t
+    join gift_cards g on g.store_id = t.store_id and g.id = t.card_id
+    where t.store_id = ${storeId} and t.id = ${id}`);
+  return row && { transfer: toChainedTransfer(row).transfer, cardVersion: toNumber(row.card_version) };
+}
+
 /** What the reversals of a transfer have given back so far, in minor units. */
 export function* sumReversals(storeId: number, id: number): Script<bigint> {
   const rows = yield* all(sql<{ amount: bigint }>`
@@ -138,7 +150,7 @@ export function* sumReversals(storeId: number, id: number): Script<bigint> {
 
 /** A card's transfers before a sequence, newest first. */
 export function* listTransfersBefore(
-  { storeId, cardId }: { readonly storeId: number; readonly cardId: number },
+  { storeId, cardId }: CardKey,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Script<readonly Transfer[]> {
   const rows = yield* all(sql<TransferRow>`
@@ -149,7 +161,7 @@ export function* listTransfersBefore(
 
 /** A card's transfers after a sequence, oldest first. */
 export function* listTransfersAfter(
-  { storeId, cardId }: { readonly storeId: number; readonly cardId: number },
+  { storeId, cardId }: CardKey,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<readonly Transfer[]> {
   const rows = yield* all(sql<TransferRow>`

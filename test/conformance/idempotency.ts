@@ -10,7 +10,7 @@ import { eraseOutdated } from '../../src/service/upkeep.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../harness/database.ts';
 import { issueCommand, masterKey, testContext } from '../harness/fixtures.ts';
-import { countRows, openStore, type OpenStore } from '../harness/open-store.ts';
+import { countRows, openStore, outcomeOf, type OpenStore } from '../harness/open-store.ts';
 
 const day = 24 * 60 * 60 * 1_000;
 
@@ -27,9 +27,8 @@ function* issueAndAnswer({ ctx, store }: OpenStore): Script<Answer> {
 }
 
 function issueOnce(opened: OpenStore, key: string, parts?: readonly unknown[]) {
-  return opened.storage.write(() =>
-    once(opened.ctx, useOf(opened, key, parts), () => issueAndAnswer(opened)),
-  );
+  const use = useOf(opened, key, parts);
+  return outcomeOf(opened.storage.write(() => once(opened.ctx, use, () => issueAndAnswer(opened))));
 }
 
 export function testIdempotency(factory: StorageFactory): void {
@@ -53,8 +52,10 @@ export function testIdempotency(factory: StorageFactory): void {
     const other = database.open();
     const outcomes = await Promise.all(
       Array.from({ length: 60 }, (_, index) =>
-        (index % 2 === 0 ? storage : other).write(() =>
-          once(ctx, useOf(opened, 'key'), () => issueAndAnswer(opened)),
+        outcomeOf(
+          (index % 2 === 0 ? storage : other).write(() =>
+            once(ctx, useOf(opened, 'key'), () => issueAndAnswer(opened)),
+          ),
         ),
       ),
     );
@@ -128,7 +129,9 @@ export function testIdempotency(factory: StorageFactory): void {
     const rotated = { ...opened, ctx: testContext({ masters: [masterKey('new', 2), old] }) };
     // The fingerprint is keyed too, so that only the answer's own key decides here.
     const use = useOf(opened, 'key');
-    const again = await opened.storage.write(() => once(rotated.ctx, use, () => issueAndAnswer(rotated)));
+    const again = await outcomeOf(
+      opened.storage.write(() => once(rotated.ctx, use, () => issueAndAnswer(rotated))),
+    );
     assert.deepEqual(again, { ...first, replayed: true });
     const forgotten = testContext({ masters: [masterKey('new', 2)] });
     await assert.rejects(

@@ -12,7 +12,7 @@ import { createWebhook, listDeliveries } from '../../src/service/webhook.ts';
 import { listEventsAfter } from '../../src/storage/event.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
 import { postgresDialect } from '../../src/storage/postgres-session.ts';
-import type { Step } from '../../src/storage/sql.ts';
+import type { Statement } from '../../src/storage/sql.ts';
 import { until } from '../harness/delivering.ts';
 import { issueCommand, newStore, testContext } from '../harness/fixtures.ts';
 import { createPostgresDatabase, sharedPostgres } from '../harness/postgres-database.ts';
@@ -113,7 +113,7 @@ test('events behind one are found by an index, in order, however many there are'
   );
   await client.query('analyze events');
   const { value } = listEventsAfter(store.id, { after: 100, limit: 50 }).next([]);
-  const [statement] = (value as Step).statements;
+  const [statement] = (value as { readonly statements: readonly Statement[] }).statements;
   assert.ok(statement);
   const text = statement.text(postgresDialect);
   const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain ${text}`, [...statement.values]);

@@ -6,5 +6,5 @@ import { storageConformance } from './storage.ts';
 
 storageConformance('PostgreSQL', postgresFactory(null));
 serviceConformance('PostgreSQL', postgresFactory(null));
-storageConformance('PostgreSQL in 16 partitions', postgresFactory(16));
-serviceConformance('PostgreSQL in 16 partitions', postgresFactory(16));
+storageConformance('PostgreSQL in 4 partitions', postgresFactory(4));
+serviceConformance('PostgreSQL in 4 partitions', postgresFactory(4));

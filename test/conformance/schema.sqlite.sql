@@ -17,6 +17,20 @@ CREATE TABLE access_tokens (
   unique (store_id, hash)
 ) strict, without rowid;
 
+CREATE TABLE copies (
+  id bigint primary key check (id = 1),
+  -- Stands for the database that is copied: hex.
+  source text not null,
+  -- Where that was, without a password.
+  source_shown text not null,
+  -- Which run of the command is at it: the one that came last.
+  run text not null,
+  state text not null check (state in ('copying', 'complete', 'failed')),
+  started_at bigint not null,
+  ended_at bigint,
+  check ((state = 'copying') = (ended_at is null))
+);
+
 CREATE TABLE customers (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
-import { Rerun, rerunsMax, run, sql, type Script } from '../../src/storage/sql.ts';
+import { all, constant, Rerun, rerunsMax, run, sql, together, type Script } from '../../src/storage/sql.ts';
 import { openMigrated, type StorageFactory } from '../harness/database.ts';
-import { addTo, counterOf, insertRow, listRows } from '../harness/tally.ts';
+import { addTo, counterOf, hasRow, insertion, insertRow, listRows } from '../harness/tally.ts';
 
 export function testScripts(factory: StorageFactory): void {
   test('a script that asks for a rerun is started anew, and nothing of the attempts before is kept', async () => {
@@ -141,6 +141,99 @@ export function testScripts(factory: StorageFactory): void {
     assert.equal(await storage.read(() => counterOf('counter')), 0);
   });
 
+  test('scripts run together are handed their own rows, however many steps each has, and return in their places', async () => {
+    await using opened = await openMigrated(factory);
+    const { storage } = opened;
+    await storage.write(() => run(...['a', 'b', 'c'].map((name, index) => insertion(index + 1, name))));
+    let steps = 0;
+    const results = await storage.write(() =>
+      watched(
+        together(
+          constant('at once'),
+          twice('a', 1),
+          all(sql<{ domain: string }>`select domain from stores where domain <> 'c' order by domain`),
+          together(twice('b', 2), constant(undefined), hasRow('nobody')),
+          twice('c', 3),
+          insertRow(4, 'd'),
+        ),
+        () => (steps += 1),
+      ),
+    );
+    const [atOnce, a, names, [b, nothing, found], c, inserted] = results;
+    assert.deepEqual([atOnce, a, b, nothing, found, c, inserted], ['at once', [1, 2], [2, 4], undefined, false, [3, 6], undefined]); // prettier-ignore
+    assert.deepEqual(
+      names.map(({ domain }) => domain),
+      ['a', 'b'],
+    );
+    assert.equal(steps, 2, 'the first steps went out together, and then the second ones');
+    assert.deepEqual(await storage.read(listRows), ['a', 'b', 'c', 'd']);
+    assert.deepEqual(await storage.read(() => together()), []);
+  });
+
+  test('of scripts run together, one that throws undoes them all', async () => {
+    await using opened = await openMigrated(factory);
+    const { storage } = opened;
+    await storage.write(() => insertRow(1, 'counter'));
+    const fault = new Fault('not-found');
+    const refuse = function* (): Script<never> {
+      assert.equal(yield* counterOf('counter'), 5);
+      throw fault;
+    };
+    const attempts: readonly (() => Script<unknown>)[] = [
+      () => together(addTo('counter', 5), refuse(), insertRow(2, 'smuggled')),
+      () => together(addTo('counter', 5), together(refuse(), addTo('counter', 1))),
+    ];
+    for (const attempt of attempts) {
+      await assert.rejects(storage.write(attempt), (error) => error === fault);
+      assert.equal(await storage.read(() => counterOf('counter')), 0);
+    }
+    // The first of several is the one that is told.
+    const other = function* (): Script<never> {
+      yield* listRows();
+      throw new Error('nobody is told');
+    };
+    const both = () => together(addTo('counter', 5), refuse(), other());
+    await assert.rejects(storage.write(both), (error) => error === fault);
+    assert.deepEqual(await storage.read(listRows), ['counter']);
+  });
+
+  test('what nobody waits for is done before what is waited for behind it, and at the end too', async () => {
+    await using opened = await openMigrated(factory);
+    const { storage } = opened;
+    const seen = await storage.write(function* (): Script<readonly (readonly string[])[]> {
+      yield* insertRow(1, 'one');
+      yield* run(insertion(2, 'two'), insertion(3, 'three'));
+      const [before, , after] = yield* together(listRows(), insertThenList(4, 'four'), listRows());
+      yield* insertRow(5, 'five');
+      const later = yield* together(insertThenList(6, 'six'), insertRow(7, 'seven'));
+      yield* insertRow(8, 'eight');
+      return [before, after, later[0]];
+    });
+    const three = ['one', 'three', 'two'];
+    const four = ['four', ...three];
+    assert.deepEqual(seen, [three, four, ['five', 'four', 'one', 'six', 'three', 'two']]);
+    assert.deepEqual(await storage.read(listRows), ['eight', 'five', 'four', 'one', 'seven', 'six', 'three', 'two']); // prettier-ignore
+  });
+
+  test('a key that is taken although nobody expects it has the script run again, wherever it was taken', async () => {
+    await using opened = await openMigrated(factory);
+    const { storage } = opened;
+    await storage.write(() => insertRow(1, 'taken'));
+    const tries: (() => Script<unknown>)[] = [
+      () => insertRow(ids(), 'at the end'),
+      () => together(insertRow(ids(), 'beside'), listRows()),
+      () => all(insertion(ids(), 'awaited')),
+    ];
+    let drawn = 0;
+    const ids = (): number => {
+      drawn += 1;
+      return drawn % 2 === 1 ? 1 : drawn;
+    };
+    for (const attempt of tries) await storage.write(attempt);
+    assert.equal(drawn, 2 * tries.length);
+    assert.deepEqual(await storage.read(listRows), ['at the end', 'awaited', 'beside', 'taken']);
+  });
+
   test('past the bound of its queue an engine refuses at once, and nothing of what it refused is done', async () => {
     const queueMax = 5;
     await using opened = await openMigrated(factory, { queueMax });
@@ -210,9 +303,24 @@ export function testScripts(factory: StorageFactory): void {
   });
 }
 
-// oxlint-disable-next-line require-yield -- a script without a statement
-function* constant<T>(value: T): Script<T> {
-  return value;
+/** Adds to a counter, and again in a second step. */
+function* twice(name: string, added: number): Script<readonly [number, number]> {
+  return [yield* addTo(name, added), yield* addTo(name, added)];
+}
+
+function* insertThenList(id: number, name: string): Script<readonly string[]> {
+  yield* insertRow(id, name);
+  return yield* listRows();
+}
+
+/** Runs a script and tells of each step that it waits for. */
+function* watched<T>(script: Script<T>, waits: () => void): Script<T> {
+  let step = script.next([]);
+  while (step.done !== true) {
+    if (step.value.isAwaited) waits();
+    step = script.next(yield step.value);
+  }
+  return step.value;
 }
 
 function byNumber(left: number, right: number): number {

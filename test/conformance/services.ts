@@ -12,6 +12,7 @@ import { testIdempotency } from './idempotency.ts';
 import { testInterleaving } from './interleaving.ts';
 import { testKeys } from './keys.ts';
 import { testMails } from './mails.ts';
+import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
 import { testUpdates } from './updates.ts';
 import { testVerification } from './verification.ts';
@@ -24,6 +25,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: idempotency and upkeep`, () => testIdempotency(factory));
   suite(`${name}: scripts in the middle of scripts`, () => testInterleaving(factory));
   suite(`${name}: stores and tokens`, () => testAccess(factory));
+  suite(`${name}: round trips`, () => testRoundTrips(factory));
   suite(`${name}: keys`, () => testKeys(factory));
   suite(`${name}: verify`, () => testVerification(factory));
   suite(`${name}: events`, () => testEvents(factory));

@@ -6,11 +6,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { EngineDatabase, Environment } from '../harness/engine-database.ts';
 import { seeded } from '../harness/seeded.ts';
-import { command, emptyFolder, openShop, serve, startServing, type Environment } from '../harness/served.ts';
+import { command, databaseToServe, openShop, serve, startServing } from '../harness/served.ts';
 import { assertHolds } from '../harness/stored.ts';
 import { countAcknowledged, openTills, type Till } from '../harness/till.ts';
 
@@ -26,8 +26,8 @@ async function assertVerified(environment: Environment): Promise<void> {
 }
 
 /** Decides what the crash left open: what was done before it is only answered again, what was not is done now. */
-async function decideAll(url: string, file: string, tills: readonly Till[]): Promise<number> {
-  const done = assertHolds(file, tills);
+async function decideAll(url: string, database: EngineDatabase, tills: readonly Till[]): Promise<number> {
+  const done = await assertHolds(database, tills);
   await Promise.all(
     tills.map(async (till) => {
       const { open } = till;
@@ -36,7 +36,7 @@ async function decideAll(url: string, file: string, tills: readonly Till[]): Pro
       assert.equal(replayed, done.has(open), `${open.method} with the key ${open.key}`);
     }),
   );
-  assert.equal(assertHolds(file, tills).size, 0);
+  assert.equal((await assertHolds(database, tills)).size, 0);
   return done.size;
 }
 
@@ -63,8 +63,8 @@ async function workUntilKilled(tills: readonly Till[], url: string): Promise<voi
 
 test(`killed ${rounds} times under load, the service loses nothing that it acknowledged`, async (t) => {
   t.diagnostic(`seed ${seed} (CRASH_SEED)`);
-  using folder = emptyFolder();
-  const { environment, databaseFile } = folder;
+  await using database = await databaseToServe();
+  const { environment } = database;
   const token = await openShop(environment, 'flowers.example');
   const tills = openTills(connections, token, random);
   let startTakesMs = 0;
@@ -85,7 +85,7 @@ test(`killed ${rounds} times under load, the service loses nothing that it ackno
     await using service = await serve(environment);
     startTakesMs = performance.now() - startedAt;
     await verifying;
-    totals.done += await decideAll(service.url, databaseFile, tills);
+    totals.done += await decideAll(service.url, database, tills);
     await assertTold(service.url, token, tills);
     const before = countAcknowledged(tills);
     const working = workUntilKilled(tills, service.url);
@@ -101,7 +101,7 @@ test(`killed ${rounds} times under load, the service loses nothing that it ackno
   }
 
   await using service = await serve(environment);
-  totals.done += await decideAll(service.url, databaseFile, tills);
+  totals.done += await decideAll(service.url, database, tills);
   await assertVerified(environment);
   for (const till of tills) till.close();
   const cards = tills.flatMap((till) => [...till.cards.values()]);
@@ -118,24 +118,24 @@ test('killed at any moment of making its database, the service starts the next t
   const times = Math.min(12, Math.max(6, Math.ceil(rounds / 3)));
   const found = new Map<string, number>();
   for (let round = 0; round < times; round += 1) {
-    using folder = emptyFolder();
+    await using database = await databaseToServe({ empty: true });
     {
-      await using starting = startServing(folder.environment);
-      for (let tries = 0; readdirSync(folder.path).length === 0 && tries < 20_000; tries += 1) await wait(1);
+      await using starting = startServing(database.environment);
+      for (let tries = 0; !(await database.isTouched()) && tries < 20_000; tries += 1) await wait(1);
       await wait(random.between(0, 30));
       starting.kill('SIGKILL');
       await starting.ended();
     }
-    const names = readdirSync(folder.path).toSorted().join(' ').replaceAll('largesse.', '');
-    found.set(names, (found.get(names) ?? 0) + 1);
-    await using service = await serve(folder.environment);
+    const traces = (await database.traces()).join(' ').replaceAll('largesse.', '');
+    found.set(traces, (found.get(traces) ?? 0) + 1);
+    await using service = await serve(database.environment);
     const response = await fetch(`${service.url}/gift_card`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: '{"initial_value": 5}',
     });
     assert.equal(response.status, 201, await response.text());
-    await assertVerified(folder.environment);
+    await assertVerified(database.environment);
   }
   t.diagnostic(`${times} first starts were killed; they left ${JSON.stringify(Object.fromEntries(found))}`);
 });

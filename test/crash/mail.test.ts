@@ -6,15 +6,14 @@
  */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { mailServer, reply } from '../delivery/mail/mail-server.ts';
 import { receivedMails } from '../delivery/mail/received.ts';
 import { until } from '../harness/delivering.ts';
+import type { EngineDatabase } from '../harness/engine-database.ts';
 import { seeded } from '../harness/seeded.ts';
-import { emptyFolder, openShop, serve } from '../harness/served.ts';
+import { databaseToServe, openShop, serve } from '../harness/served.ts';
 
 const rounds = Math.min(10, Number(process.env['CRASH_ROUNDS'] ?? 6));
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
@@ -44,13 +43,16 @@ async function issueUntilKilled(url: string, token: string, name: string): Promi
 }
 
 /** As if the time of what waits had come, and of the claims of processes that are gone. @returns how many claims. */
-function passTime(file: string, { claimsToo }: { readonly claimsToo: boolean }): number {
-  const database = new DatabaseSync(file, { timeout: 5_000 });
-  const due = 'update mail_deliveries set next_at = 1 where next_at is not null and lease is';
-  database.exec(`${due} null`);
-  const claims = claimsToo ? Number(database.prepare(`${due} not null`).run().changes) : 0;
-  database.close();
-  return claims;
+async function passTime(
+  database: EngineDatabase,
+  { claimsToo }: { readonly claimsToo: boolean },
+): Promise<number> {
+  const [row] = await database.query(
+    'select count(*) as claims from mail_deliveries where lease is not null',
+  );
+  const due = 'update mail_deliveries set next_at = 1 where next_at is not null';
+  await database.meddle(claimsToo ? due : `${due} and lease is null`);
+  return Number(row?.['claims']);
 }
 
 test(`killed ${rounds} times while it mails, the service loses no mail`, async (t) => {
@@ -63,9 +65,9 @@ test(`killed ${rounds} times while it mails, the service loses no mail`, async (
   await using server = await mailServer({
     onRcptTo: ({ address }, _session, done) => done(outcomeOf(address)),
   });
-  using folder = emptyFolder();
+  await using database = await databaseToServe();
   const environment = {
-    ...folder.environment,
+    ...database.environment,
     SMTP_URL: server.url().reveal(),
     MAIL_FROM: 'cards@flowers.example',
   };
@@ -81,41 +83,45 @@ test(`killed ${rounds} times while it mails, the service loses no mail`, async (
     service.kill('SIGKILL');
     for (const cards of await Promise.all(working)) issued.push(...cards);
     await service.ended();
-    claimedAtDeath += passTime(folder.databaseFile, { claimsToo: true });
+    claimedAtDeath += await passTime(database, { claimsToo: true });
   }
   assert.ok(issued.length > rounds, 'too few cards to tell');
 
-  const beside = new DatabaseSync(folder.databaseFile, { readOnly: true, timeout: 5_000 });
-  const stateOf = beside.prepare('select state, attempts from mail_deliveries where card_id = ?');
-  const states = (): Map<string, number> => {
+  const mailsByCard = async (): Promise<ReadonlyMap<number, readonly string[]>> => {
+    const rows = await database.query('select card_id, state from mail_deliveries');
+    const mails = new Map<number, string[]>();
+    for (const { card_id: id, state } of rows)
+      mails.set(Number(id), [...(mails.get(Number(id)) ?? []), String(state)]);
+    return mails;
+  };
+  const states = async (): Promise<Map<string, number>> => {
+    const mails = await mailsByCard();
     const counts = new Map<string, number>();
     for (const { id } of issued) {
-      const mails = stateOf.all(id);
-      assert.equal(mails.length, 1, `card ${id} has ${mails.length} mails`);
-      const state = String(mails[0]?.['state']);
+      const [state, ...others] = mails.get(id) ?? [];
+      assert.ok(state !== undefined && others.length === 0, `card ${id} has one mail`);
       counts.set(state, (counts.get(state) ?? 0) + 1);
     }
     return counts;
   };
   const sum = (counts: ReadonlyMap<string, number>): number =>
     counts.values().reduce((total, count) => total + count, 0);
-  assert.equal(sum(states()), issued.length, 'every card has its mail');
+  assert.equal(sum(await states()), issued.length, 'every card has its mail');
 
   await using service = await serve(environment);
-  await until(() => {
-    passTime(folder.databaseFile, { claimsToo: false });
-    const counts = states();
+  await until(async () => {
+    await passTime(database, { claimsToo: false });
+    const counts = await states();
     return !counts.has('queued') && !counts.has('deferred');
   }, 60_000);
-  const ended = states();
+  const ended = await states();
   assert.deepEqual([...ended.keys()].toSorted(), ['bounced', 'sent']);
   assert.equal(sum(ended), issued.length);
 
+  const last = await mailsByCard();
   const received = receivedMails(server);
   const codes = new Map(received.map((mail) => [mail.code, mail]));
-  const bounced = new Set(
-    issued.filter(({ id }) => stateOf.get(id)?.['state'] === 'bounced').map(({ code }) => code),
-  );
+  const bounced = new Set(issued.filter(({ id }) => last.get(id)?.[0] === 'bounced').map(({ code }) => code));
   for (const { id, code } of issued) {
     assert.equal(codes.has(code), !bounced.has(code), `the mail of card ${id}`);
   }
@@ -125,17 +131,16 @@ test(`killed ${rounds} times while it mails, the service loses no mail`, async (
     received.length - twice,
   );
   assert.ok(twice <= claimedAtDeath, `${twice} arrived twice, ${claimedAtDeath} were claimed at a death`);
-  const sealed = beside.prepare('select count(*) as count from mail_deliveries where code is not null').get();
+  const sealed = await database.query('select 1 from mail_deliveries where code is not null');
   const metrics = await (await fetch(`${service.url}/metrics`)).text();
   assert.match(metrics, /largesse_mails_taken_over_total \d+/);
   service.kill('SIGTERM');
   await service.ended();
-  const whole = readFileSync(folder.databaseFile);
+  const whole = await database.bytes();
   for (const { code } of issued) assert.ok(!whole.includes(code));
-  assert.equal(sealed?.['count'], 0);
+  assert.deepEqual(sealed, []);
   t.diagnostic(
     `${issued.length} cards acknowledged, ${received.length} mails arrived, ${twice} of them twice; ` +
       `${claimedAtDeath} were claimed at a death; ended: ${JSON.stringify(Object.fromEntries(ended))}`,
   );
-  beside.close();
 });

@@ -1,12 +1,12 @@
 /** The service is told to stop while it is being used. */
 
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { seeded } from '../harness/seeded.ts';
-import { command, emptyFolder, openShop, serve, type Served } from '../harness/served.ts';
+import { command, databaseToServe, openShop, serve, type Served } from '../harness/served.ts';
 import { assertHolds } from '../harness/stored.ts';
 import { countAcknowledged, openTills, untilMoreAcknowledged } from '../harness/till.ts';
 
@@ -16,8 +16,8 @@ const stopWithinMs = 10_000;
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} under load ends the service with code 0, and everything that it was asked before is answered`, async (t) => {
     t.diagnostic(`seed ${seed} (CRASH_SEED)`);
-    using folder = emptyFolder();
-    const { environment, databaseFile } = folder;
+    await using database = await databaseToServe();
+    const { environment, folder, filesLeft } = database;
     const token = await openShop(environment, 'flowers.example');
     const tills = openTills(32, token, seeded(seed));
     await using service = await serve(environment);
@@ -37,9 +37,9 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       else if (outcome.status !== 503)
         assert.match(String(outcome.error), /ECONNREFUSED|ECONNRESET|socket hang up|EPIPE/);
     }
-    // Before this test reads the file, which makes a log again.
-    assert.equal(existsSync(`${databaseFile}-wal`), false, 'the log was moved into the file');
-    assert.equal(assertHolds(databaseFile, tills).size, 0, 'what was refused as closing was not done');
+    // Before this test reads a file, which makes a log again.
+    assert.deepEqual(readdirSync(folder).toSorted(), filesLeft, 'a log was moved into the file');
+    assert.equal((await assertHolds(database, tills)).size, 0, 'what was refused as closing was not done');
     assert.doesNotMatch(service.output(), /"level":"(?:error|fatal)"/);
     const { code, output } = await command(environment, 'verify', '--json');
     assert.equal(code, 0, output);
@@ -49,8 +49,8 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 }
 
 test('a request that is half sent when the service is told to stop is answered in full, and readiness is 503', async () => {
-  using folder = emptyFolder();
-  const { environment, databaseFile } = folder;
+  await using database = await databaseToServe();
+  const { environment, folder, filesLeft } = database;
   const token = await openShop(environment, 'flowers.example');
   await using service = await serve(environment);
   const body = '{"initial_value":"5.00","note":"slow"}';
@@ -74,7 +74,7 @@ test('a request that is half sent when the service is told to stop is answered i
   assert.equal(answers.length, 2, heard);
   assert.match(answers[0] ?? '', /^HTTP\/1\.1 201 [\s\S]*"note":"slow"[\s\S]*}}$/);
   assert.match(answers[1] ?? '', /^HTTP\/1\.1 503 /);
-  assert.equal(existsSync(`${databaseFile}-wal`), false, 'the log was moved into the file');
+  assert.deepEqual(readdirSync(folder).toSorted(), filesLeft, 'a log was moved into the file');
   const { code, output } = await command(environment, 'verify', '--json');
   assert.equal(code, 0, output);
   assert.equal((JSON.parse(output) as { stores: { cards: number }[] }).stores[0]?.cards, 1);

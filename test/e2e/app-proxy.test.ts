@@ -41,7 +41,7 @@ function assertProblem({ status, json }: Answer, expected: number, code: string)
 }
 
 test('the four operations through the proxy, and none of them past it', async (t) => {
-  await using home = makeHome();
+  await using home = await makeHome();
   const token = await makeStore(home, '--require-signature');
   const service = await home.serve();
   const proxy = await startProxy(home, { to: service.url });
@@ -128,7 +128,7 @@ async function listen(server: Server): Promise<number> {
 }
 
 test('what the proxy hands on: prefix and cookies taken away, its own parameters added and signed', async (t) => {
-  await using home = makeHome();
+  await using home = await makeHome();
   await makeStore(home);
   await using receiver = await startReceiver();
   const proxy = await startProxy(home, { to: `${receiver.url}/base/`, args: ['--customer', '77'] });
@@ -220,7 +220,7 @@ async function statusOf({ hostname, port }: URL, path: string): Promise<number |
 }
 
 test('a body beyond the limit is answered by the service through the proxy, which goes on', async () => {
-  await using home = makeHome();
+  await using home = await makeHome();
   const token = await makeStore(home, '--require-signature');
   const service = await home.serve();
   const proxy = await startProxy(home, { to: service.url });
@@ -237,7 +237,7 @@ test('a body beyond the limit is answered by the service through the proxy, whic
 });
 
 test('a service that is down is 502, and through once it is up', async () => {
-  await using home = makeHome();
+  await using home = await makeHome();
   const token = await makeStore(home, '--require-signature');
   const first = await home.serve();
   const proxy = await startProxy(home, { to: first.url });
@@ -251,7 +251,7 @@ test('a service that is down is 502, and through once it is up', async () => {
 });
 
 test('a service that breaks off, or a client that does, does not end the proxy', async () => {
-  await using home = makeHome();
+  await using home = await makeHome();
   await makeStore(home);
   const breaking = createServer((request, response) => {
     if (request.url?.startsWith('/half') === true)
@@ -273,7 +273,7 @@ test('a service that breaks off, or a client that does, does not end the proxy',
 });
 
 test('a signed-in customer searches for cards of their own without a token, where the store allows it', async (t) => {
-  await using home = makeHome();
+  await using home = await makeHome();
   const token = await makeStore(home, '--customer-search');
   const service = await home.serve();
   const plain = await startProxy(home, { to: service.url });

@@ -2,10 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
 import { ask, cardOf, makeHome, type GiftCard, type Home, type Served } from './largesse.ts';
 
@@ -23,7 +21,7 @@ async function issue({ url }: Served, token: string): Promise<GiftCard> {
 }
 
 test('serve writes JSON logs into a pipe and exits with 0 on SIGTERM and on SIGINT', async (t) => {
-  await using home = makeHome();
+  await using home = await makeHome();
   const { token } = await makeStore(home);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     await t.test(signal, async () => {
@@ -48,12 +46,12 @@ test('serve writes JSON logs into a pipe and exits with 0 on SIGTERM and on SIGI
       for (const { time } of logged) assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
       assert.ok(!output.includes(String(code)) && !output.includes(token), 'no secret is logged');
     });
-    assert.deepEqual(readdirSync(home.folder).toSorted(), ['largesse.db', 'largesse.keys.json']);
+    assert.deepEqual(readdirSync(home.folder).toSorted(), home.database.filesLeft);
   }
 });
 
 test('a request in flight is answered after SIGTERM, however often that is sent', async () => {
-  await using home = makeHome();
+  await using home = await makeHome();
   const { token } = await makeStore(home);
   const service = await home.serve();
   const body = '{"initial_value": 25}';
@@ -86,7 +84,7 @@ async function loggedAsk({ url, program }: Served): Promise<void> {
 }
 
 test('a token that is made, rotated or revoked is so at once for a running service', async () => {
-  await using home = makeHome();
+  await using home = await makeHome();
   const { token: first } = await makeStore(home);
   const service = await home.serve();
   const { id } = await issue(service, first);
@@ -111,7 +109,7 @@ test('a token that is made, rotated or revoked is so at once for a running servi
 });
 
 test('a setting of a store that changes holds at once for a running service', async () => {
-  await using home = makeHome();
+  await using home = await makeHome();
   const { token } = await makeStore(home);
   const service = await home.serve();
   await home.json('store', 'update', domain, '--issue-limit', '20');
@@ -132,7 +130,7 @@ type Verification = {
 };
 
 test('verify tells the totals, and names a card whose balance was changed behind the ledger', async () => {
-  await using home = makeHome();
+  await using home = await makeHome();
   const { token } = await makeStore(home);
   const service = await home.serve();
   const [card, other] = [await issue(service, token), await issue(service, token)];
@@ -155,9 +153,7 @@ test('verify tells the totals, and names a card whose balance was changed behind
   assert.equal(sound.code, 0);
   assert.match(sound.output, /^flowers\.example +2 +3 +35\.00 +EUR\n.* agrees with every balance\.\n$/m);
 
-  const database = new DatabaseSync(home.databaseFile, { timeout: 5_000 });
-  database.exec(`update gift_cards set balance = balance + 100 where id = ${card.id}`);
-  database.close();
+  await home.database.meddle(`update gift_cards set balance = balance + 100 where id = ${card.id}`);
   const found = await home.run(['verify']);
   assert.equal(found.code, 1);
   assert.ok(found.output.includes(`${domain}, gift card ${card.id}: has a balance that is not the sum`));
@@ -172,33 +168,4 @@ test('verify tells the totals, and names a card whose balance was changed behind
     told.mismatches.flatMap(({ store, cardId }) => (cardId === null ? [] : [[store, cardId]])),
     [[domain, card.id]],
   );
-});
-
-test('a backup of a running service is whole, and takes the place of nothing', async () => {
-  await using home = makeHome();
-  const { token } = await makeStore(home);
-  const service = await home.serve();
-  await issue(service, token);
-  const copy = join(home.folder, 'copy.db');
-  assert.deepEqual(await home.json('backup', 'copy.db'), { backup: copy });
-  const bytes = readFileSync(copy);
-
-  await issue(service, token);
-  const refused = await home.run(['backup', copy]);
-  assert.deepEqual([refused.code, refused.output], [1, '']);
-  assert.match(refused.errors, /^largesse: \S+copy\.db is there already\n$/);
-  assert.ok(readFileSync(copy).equals(bytes), 'the first backup is as it was');
-
-  const onCopy = { DATABASE_URL: `file:${copy}`, KEYS_FILE: home.keysFile };
-  const verified = await home.run(['verify', '--json'], onCopy);
-  assert.equal(verified.code, 0, verified.errors);
-  assert.equal((JSON.parse(verified.output) as Verification).stores[0]?.['cards'], 1);
-
-  const keyless = await home.run(['verify'], { ...onCopy, KEYS_FILE: join(home.folder, 'none.json') });
-  assert.equal(keyless.code, 1);
-  assert.ok(!existsSync(join(home.folder, 'none.json')), 'no key file is made for a database that has one');
-
-  await service.stop();
-  const restored = await home.serve(onCopy);
-  await issue(restored, token);
 });

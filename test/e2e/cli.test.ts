@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import { once } from 'node:events';
 import test from 'node:test';
 import type { Result } from '../harness/programs.ts';
+import { engine } from '../harness/engine.ts';
 import { makeHome, type Home } from './largesse.ts';
 
 /** Those that print data, and so take `--json`. */
@@ -14,6 +15,7 @@ const telling = [
   'migrate',
   'verify',
   'backup',
+  'copy',
   'store create',
   'store update',
   'store show',
@@ -29,7 +31,7 @@ const domain = 'flowers.example';
 const concurrency = availableParallelism();
 
 async function homeWithStore(): Promise<Home> {
-  const home = makeHome();
+  const home = await makeHome();
   await home.json('store', 'create', domain, '--currency', 'EUR');
   return home;
 }
@@ -58,7 +60,7 @@ async function readHelp(home: Home, ...path: readonly string[]): Promise<[comman
 }
 
 test('every command has help, and those that print data take --json', async () => {
-  await using home = makeHome();
+  await using home = await makeHome();
   const helps = new Map(await readHelp(home));
   assert.deepEqual(new Set(helps.keys()), new Set([...telling, 'serve', 'app-proxy']));
   for (const [command, help] of helps) {
@@ -66,16 +68,17 @@ test('every command has help, and those that print data take --json', async () =
   }
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
   assert.equal((await home.run(['--version'])).output, `${manifest.version}\n`);
-  assert.deepEqual(readdirSync(home.folder), []);
+  assert.deepEqual(await home.database.traces(), []);
 });
 
 test('wrong usage is told with exit code 2 and makes nothing', { concurrency }, async (t) => {
-  await using home = makeHome();
+  await using home = await makeHome();
   const create = ['store', 'create', domain, '--currency'];
   const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = [
     [['frobnicate'], /^error: unknown command 'frobnicate'$/m],
     [['store', 'frobnicate'], /^error: unknown command 'frobnicate'$/m],
     [['verify', '--frobnicate'], /^error: unknown option '--frobnicate'$/m],
+    [['copy', '--to', 'file:b.db'], /^error: required option '--from <address>' not specified$/m],
     [['backup'], /^error: missing required argument 'file'$/m],
     [['store', 'create', domain], /^error: required option '--currency <code>' not specified$/m],
     [['store', 'create', 'fl owers', '--currency', 'EUR'], /^error: .*'fl owers'.* must be a host name such as/m],
@@ -104,7 +107,7 @@ test('wrong usage is told with exit code 2 and makes nothing', { concurrency }, 
       }),
     ),
   ]);
-  assert.deepEqual(readdirSync(home.folder), []);
+  assert.deepEqual(await home.database.traces(), []);
 });
 
 test('what is refused is told in one line, with exit code 1', { concurrency }, async (t) => {
@@ -129,7 +132,6 @@ test('what is refused is told in one line, with exit code 1', { concurrency }, a
     [['store', 'create', 'a.example', '--currency', 'EUR', '--require-signature'], /--proxy-secret/],
     [['store', 'update', domain, '--require-signature'], /needs a proxy secret/],
     [['app-proxy', '--store', domain, '--listen', '0'], /flowers\.example has no proxy secret: largesse store update/],
-    [['backup', home.keysFile], /largesse\.keys\.json is there already/],
   ]; // prettier-ignore
   await Promise.all(
     refused.map(([args, message]) =>
@@ -146,6 +148,7 @@ test('what is refused is told in one line, with exit code 1', { concurrency }, a
 /** Every command that needs a database, with arguments that would do if there were one. */
 const anyCalls: readonly (readonly string[])[] = [
   ['backup', 'copy.db'],
+  ['copy', '--from', 'env:DATABASE_URL', '--to', 'file:copy.db'],
   ['store', 'update', domain, '--name', 'x'],
   ['store', 'show', domain],
   ['store', 'list'],
@@ -158,15 +161,15 @@ const anyCalls: readonly (readonly string[])[] = [
 ];
 
 test('a missing database is told, and not made', { concurrency }, async (t) => {
-  await using home = makeHome();
+  await using home = await makeHome();
   await Promise.all(
     anyCalls.map((args) =>
       t.test(args.join(' '), async () => {
-        assertOneLine(await home.run(args), /there is no database at \S+largesse\.db$/m);
+        assertOneLine(await home.run(args), engine.notMade);
       }),
     ),
   );
-  assert.deepEqual(readdirSync(home.folder), []);
+  assert.deepEqual(await home.database.traces(), []);
 });
 
 test('a key file that is missing, broken or another one is told, and not replaced', async (t) => {
@@ -199,7 +202,7 @@ test('a key file that is missing, broken or another one is told, and not replace
 });
 
 test('serve reports all wrong settings together', async () => {
-  await using home = makeHome();
+  await using home = await makeHome();
   const wrong = {
     DATABASE_URL: 'mysql://localhost/cards',
     PORT: '70000',
@@ -217,11 +220,11 @@ test('serve reports all wrong settings together', async () => {
   assert.deepEqual(new Set(named), new Set(Object.keys(wrong)));
   assert.equal(named.length, Object.keys(wrong).length);
   assert.ok(!result.errors.includes('short'), 'a secret is not repeated');
-  assert.deepEqual(readdirSync(home.folder), []);
+  assert.deepEqual(await home.database.traces(), []);
 });
 
 test('serve does not start where nobody could use it, or where the port is taken', async (t) => {
-  await using home = makeHome();
+  await using home = await makeHome();
   for (const environment of [{ NODE_ENV: 'production' }, { HOST: '0.0.0.0' }]) {
     const [[name, value]] = Object.entries(environment) as [[string, string]];
     await t.test(`${name}=${value} without a store`, async () => {
@@ -241,7 +244,7 @@ test('serve does not start where nobody could use it, or where the port is taken
 });
 
 test('stores and tokens are made, changed and listed, as JSON and for people', async () => {
-  await using home = makeHome();
+  await using home = await makeHome();
   const store = {
     domain,
     name: 'Flowers',
@@ -286,7 +289,7 @@ test('stores and tokens are made, changed and listed, as JSON and for people', a
   const { migrations } = await home.json<{ readonly migrations: readonly unknown[] }>('migrate');
   assert.ok(migrations.length > 0);
   assert.equal((await home.json<{ readonly ok: boolean }>('verify')).ok, true);
-  const everything = readFileSync(home.databaseFile).toString('latin1');
+  const everything = (await home.database.bytes()).toString('latin1');
   assert.ok(everything.includes('Blumen') && !everything.includes('hush-hush'), 'the secret is sealed');
 });
 
@@ -311,7 +314,7 @@ test('a token is shown once, and stands neither in a list nor in the database', 
     [[created.id, undefined, false], [rotated.id, undefined, true], [listed[2]?.id, undefined, true]],
   ); // prettier-ignore
   const told = [JSON.stringify(listed), (await home.run(list)).output].join('\n');
-  const stored = readFileSync(home.databaseFile).toString('latin1');
+  const stored = (await home.database.bytes()).toString('latin1');
   for (const token of tokens) {
     const secret = token?.split('_')[2] ?? '';
     assert.ok(secret !== '' && !told.includes(secret) && !stored.includes(secret));

@@ -61,7 +61,7 @@ test('the counter does the same for a store with a token, below a base path, and
     assert.equal(exitCode, 0, stderr);
     assert.equal(normalised(stdout), normalised(block('text')));
   }
-  const cards = service.query('select balance, held from gift_cards');
+  const cards = await service.query('select balance, held from gift_cards');
   assert.deepEqual(
     cards.map(({ balance, held }) => [balance, held]),
     [

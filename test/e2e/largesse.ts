@@ -1,18 +1,17 @@
-/** The command line as a store owner uses it: through bin/largesse.js, as processes, on a folder of its own. */
+/** The command line as a store owner uses it: through bin/largesse.js, as processes, on a database of its own. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Engine, EngineDatabase, Environment } from '../harness/engine-database.ts';
+import { engine } from '../harness/engine.ts';
 import { runProgram, startProgram, type Exit, type Program, type Result } from '../harness/programs.ts';
 
 const executable = join(import.meta.dirname, '../../bin/largesse.js');
 
-type Environment = Readonly<Record<string, string>>;
-
 export type Home = AsyncDisposable & {
+  readonly database: EngineDatabase;
+  /** Where the commands are run. */
   readonly folder: string;
-  readonly databaseFile: string;
   readonly keysFile: string;
   /** Runs a command to its end. */
   run(args: readonly string[], environment?: Environment): Promise<Result>;
@@ -31,16 +30,16 @@ export type Served = {
   stop(): Promise<Exit>;
 };
 
-/** An empty folder, to which every command is pointed. What is still running is killed with it. */
-export function makeHome(): Home {
-  const folder = mkdtempSync(join(tmpdir(), 'largesse-e2e-'));
-  const databaseFile = join(folder, 'largesse.db');
-  const usual = { DATABASE_URL: `file:${databaseFile}`, PORT: '0', RATE_LIMIT: 'off' };
+/** An empty folder and an empty database, to which every command is pointed. What is still running is killed with it. */
+export async function makeHome(on: Engine = engine): Promise<Home> {
+  const database = await on.createDatabase({ empty: true });
+  const { folder, keysFile } = database;
+  const usual = { ...database.environment, PORT: '0', RATE_LIMIT: 'off' };
   const started: Program[] = [];
   const home: Home = {
+    database,
     folder,
-    databaseFile,
-    keysFile: join(folder, 'largesse.keys.json'),
+    keysFile,
     run: (args, environment) =>
       runProgram(process.execPath, [executable, ...args], {
         environment: { ...usual, ...environment },
@@ -73,7 +72,7 @@ export function makeHome(): Home {
     },
     async [Symbol.asyncDispose]() {
       for (const program of started) await program[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true, force: true });
+      await database[Symbol.asyncDispose]();
     },
   };
   return home;

@@ -23,7 +23,7 @@ async function freePort(): Promise<number> {
 }
 
 test('the receiver of the examples prints the verified events of a whole card’s life', async () => {
-  await using home = makeHome();
+  await using home = await makeHome();
   const port = await freePort();
   await home.json('store', 'create', domain, '--currency', 'USD');
   const { token } = await home.json<{ readonly token: string }>('token', 'create', '--store', domain);
@@ -111,7 +111,7 @@ test('the receiver of the examples prints the verified events of a whole card’
 });
 
 test('in production a webhook leads to the public internet only', async () => {
-  await using home = makeHome();
+  await using home = await makeHome();
   await home.json('store', 'create', domain, '--currency', 'USD');
   const of = ['webhook', 'create', '--store', domain, '--events', '*', '--url'] as const;
   for (const url of [

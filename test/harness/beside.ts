@@ -1,7 +1,5 @@
 /** What happens to a service's database from outside while it runs: the command line, or another process. */
 
-import { readFileSync, existsSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import { readConfig } from '../../src/config.ts';
 import { openDatabase, type Database } from '../../src/database.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
@@ -43,8 +41,8 @@ export async function changeStoreBeside(
 }
 
 /** The id of the store's newest token that works. */
-function newestToken(service: TestService, domain: string): number {
-  const [row] = service.query(
+async function newestToken(service: TestService, domain: string): Promise<number> {
+  const [row] = await service.query(
     `select t.id from access_tokens t join stores s on s.id = t.store_id
      where s.domain = ? and t.revoked_at is null order by t.id desc limit 1`,
     domain,
@@ -56,44 +54,15 @@ function newestToken(service: TestService, domain: string): number {
 export async function revokeNewest(service: TestService, domain: string): Promise<void> {
   await using database = await open(service);
   const { store } = await database.storage.read(() => requireStore(domain));
-  await database.storage.write(() => revoke(database.ctx, store, newestToken(service, domain)));
+  const newest = await newestToken(service, domain);
+  await database.storage.write(() => revoke(database.ctx, store, newest));
 }
 
 /** Rotates the store's newest token and answers the new one in clear. */
 export async function rotateNewest(service: TestService, domain: string): Promise<string> {
   await using database = await open(service);
   const { store } = await database.storage.read(() => requireStore(domain));
-  const { secret } = await database.storage.write(() =>
-    rotateToken(database.ctx, store, newestToken(service, domain)),
-  );
+  const newest = await newestToken(service, domain);
+  const { secret } = await database.storage.write(() => rotateToken(database.ctx, store, newest));
   return secret.reveal();
-}
-
-/** Holds the file's write lock until it is disposed of: writes wait, reads go on. */
-export function holdWriteLock({ databaseFile }: TestService): Disposable {
-  const database = new DatabaseSync(databaseFile, { timeout: 5_000 });
-  database.exec('begin immediate');
-  let held = true;
-  return {
-    [Symbol.dispose]() {
-      if (held) database.close();
-      held = false;
-    },
-  };
-}
-
-/** Runs a statement on the file, as somebody would who should not. */
-export function meddle({ databaseFile }: TestService, statement: string): void {
-  const database = new DatabaseSync(databaseFile, { timeout: 5_000 });
-  try {
-    database.exec(statement);
-  } finally {
-    database.close();
-  }
-}
-
-/** The bytes of the database, its log included. */
-export function databaseBytes({ databaseFile }: TestService): Buffer {
-  const files = [databaseFile, `${databaseFile}-wal`, `${databaseFile}-shm`];
-  return Buffer.concat(files.filter((file) => existsSync(file)).map((file) => readFileSync(file)));
 }

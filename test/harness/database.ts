@@ -24,7 +24,9 @@ export type StorageFactory = {
   /** The engine's own. */
   readonly migrations: readonly Migration[];
   /** A new database with nothing in it, not even a schema. */
-  createDatabase(): Promise<TestDatabase>;
+  readonly createDatabase: () => Promise<TestDatabase>;
+  /** A new database with its schema, made faster than by its migrations. */
+  readonly createMigrated?: () => Promise<TestDatabase>;
 };
 
 /** A new database with its schema, and one engine on it. */
@@ -32,8 +34,8 @@ export async function openMigrated(
   factory: StorageFactory,
   settings?: EngineSettings,
 ): Promise<AsyncDisposable & { readonly database: TestDatabase; readonly storage: Storage }> {
-  const database = await factory.createDatabase();
+  const database = await (factory.createMigrated ?? factory.createDatabase)();
   const storage = database.open(settings);
-  await storage.migrate(factory.migrations);
+  if (!factory.createMigrated) await storage.migrate(factory.migrations);
   return { database, storage, [Symbol.asyncDispose]: () => database[Symbol.asyncDispose]() };
 }

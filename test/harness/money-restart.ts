@@ -1,8 +1,5 @@
-/** A service that a test can stop and start again on the same folder, with a clock that goes on meanwhile. */
+/** A service that a test can stop and start again on the same database, with a clock that goes on meanwhile. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { readConfig } from '../../src/config.ts';
@@ -12,6 +9,7 @@ import { scopes } from '../../src/domain/store.ts';
 import { start, type Service } from '../../src/main.ts';
 import { createStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
+import { engine } from './engine.ts';
 import { assertAnswer, viewOf, type View } from './money-answers.ts';
 import { testClock, type TestClock } from './service.ts';
 
@@ -19,7 +17,7 @@ export type RestartableService = AsyncDisposable & {
   readonly clock: TestClock;
   /** Asks with a token that may do everything; checks the answer's form. */
   ask(line: string, json?: unknown): Promise<View & { readonly status: number; readonly text: string; readonly tag: string | null }>;
-  /** Stops the service, lets the time pass that is told, and starts another on the same file. */
+  /** Stops the service, lets the time pass that is told, and starts another on the same database. */
   restart(options?: { readonly passMs?: number }): Promise<void>;
 }; // prettier-ignore
 
@@ -27,9 +25,8 @@ export type RestartableService = AsyncDisposable & {
 export async function startRestartable({
   undoWindowMinutes = 0,
 }: { readonly undoWindowMinutes?: number } = {}): Promise<RestartableService> {
-  const folder = mkdtempSync(join(tmpdir(), 'largesse-test-'));
-  const file = join(folder, 'largesse.db');
-  const config = readConfig({ DATABASE_URL: `file:${file}`, PORT: '0', RATE_LIMIT: 'off' });
+  const made = await engine.createDatabase();
+  const config = readConfig({ ...made.environment, PORT: '0', RATE_LIMIT: 'off' });
   const clock = testClock();
   const token = await openShop(config, clock, undoWindowMinutes);
   const sink = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -61,7 +58,7 @@ export async function startRestartable({
     },
     async [Symbol.asyncDispose]() {
       await service[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true, force: true });
+      await made[Symbol.asyncDispose]();
     },
   };
 }

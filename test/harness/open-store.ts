@@ -4,6 +4,7 @@ import type { Card } from '../../src/domain/card.ts';
 import type { Secret } from '../../src/domain/secret.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { issue, type IssueCommand } from '../../src/service/card.ts';
+import { Answered, type Answer } from '../../src/service/idempotency.ts';
 import { createStore, type NewStore } from '../../src/service/store.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -74,4 +75,16 @@ export function* countRows(): Script<Counts> {
     transfers: Number(row?.transfers),
     events: Number(row?.events),
   };
+}
+
+/** What came of a script of `once`, as whoever writes it learns it. */
+export async function outcomeOf(
+  writing: Promise<Answer>,
+): Promise<{ readonly answer: Answer; readonly replayed: boolean }> {
+  try {
+    return { answer: await writing, replayed: false };
+  } catch (error) {
+    if (error instanceof Answered) return { answer: error.answer, replayed: true };
+    throw error;
+  }
 }

@@ -6,7 +6,8 @@ import { debitOf } from '../../src/domain/ledger.ts';
 import type { Money } from '../../src/domain/money.ts';
 import { record, requireCard } from '../../src/service/money.ts';
 import type { Moved } from '../../src/service/spend.ts';
-import { run, sql, type Script } from '../../src/storage/sql.ts';
+import { run, sql, together, type Script } from '../../src/storage/sql.ts';
+import { findChainEnd } from '../../src/storage/transfer.ts';
 
 type DebitCommand = { readonly storeId: number; readonly cardId: number; readonly amount: Money };
 
@@ -20,8 +21,8 @@ export function* readThenWriteDebit(ctx: Context, { storeId, cardId, amount }: D
   yield* run(sql`
     update gift_cards set balance = ${left}, version = version + 1
     where store_id = ${storeId} and id = ${cardId}`);
-  const card = yield* requireCard(storeId, cardId);
-  return { card, transfer: yield* record(ctx, card, debitOf(amount), beside) };
+  const [card, end] = yield* together(requireCard(storeId, cardId), findChainEnd({ storeId, cardId }));
+  return { card, transfer: yield* record(ctx, { card, end }, debitOf(amount), beside) };
 }
 
 /** Moves the balance in one statement, as it should, but without the guard: the money need not be there. */
@@ -29,6 +30,6 @@ export function* unguardedDebit(ctx: Context, { storeId, cardId, amount }: Debit
   yield* run(sql`
     update gift_cards set balance = balance - ${amount.minor}, version = version + 1
     where store_id = ${storeId} and id = ${cardId} and disabled_at is null`);
-  const card = yield* requireCard(storeId, cardId);
-  return { card, transfer: yield* record(ctx, card, debitOf(amount), beside) };
+  const [card, end] = yield* together(requireCard(storeId, cardId), findChainEnd({ storeId, cardId }));
+  return { card, transfer: yield* record(ctx, { card, end }, debitOf(amount), beside) };
 }

@@ -8,6 +8,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Script, Statement } from '../../src/storage/sql.ts';
+import { openPostgres as openRealPostgres, type PostgresOptions } from '../../src/storage/postgres.ts';
 import { openSqlite as openRealSqlite, type SqliteOptions } from '../../src/storage/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 
@@ -15,7 +16,15 @@ const commitDelayMs = 40;
 
 /** Stands in for the function of this name in `src/storage/sqlite.ts`. */
 export function openSqlite(options: SqliteOptions): Storage {
-  const storage = openRealSqlite(options);
+  return answeringEarly(openRealSqlite(options));
+}
+
+/** Stands in for the function of this name in `src/storage/postgres.ts`. */
+export function openPostgres(options: PostgresOptions): Storage {
+  return answeringEarly(openRealPostgres(options));
+}
+
+function answeringEarly(storage: Storage): Storage {
   let last: Promise<unknown> = Promise.resolve();
   return {
     read: (script) => storage.read(script),

@@ -2,13 +2,15 @@
 
 import { registerHooks } from 'node:module';
 
-const real = import.meta.resolve('../../src/storage/sqlite.ts');
+const real = new Set(
+  ['sqlite', 'postgres'].map((engine) => import.meta.resolve(`../../src/storage/${engine}.ts`)),
+);
 const planted = import.meta.resolve('./planted-engine.ts');
 
 registerHooks({
   resolve(specifier, context, next) {
     const resolved = next(specifier, context);
-    // The planted engine itself still needs the real one.
-    return resolved.url === real && context.parentURL !== planted ? { ...resolved, url: planted } : resolved;
+    // The planted engine itself still needs the real ones.
+    return real.has(resolved.url) && context.parentURL !== planted ? { ...resolved, url: planted } : resolved;
   },
 });

@@ -2,8 +2,8 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Client, DatabaseError, Pool } from 'pg';
-import { queryOnce, type PostgresAddress, type Row } from './postgres-client.ts';
+import { Client, DatabaseError } from 'pg';
+import { openPool, queryOnce, type PostgresAddress, type Row } from './postgres-client.ts';
 import { startPostgres, type PostgresServer } from './postgres-server.ts';
 
 const attemptsMax = 20;
@@ -58,9 +58,7 @@ export async function createPostgresDatabase(
   // Copying files beats copying pages through the log several times over, with a schema of some size in them.
   await patiently(server.url(), `create database ${name} template ${template} strategy file_copy`);
   const url = server.url(name);
-  const pool = new Pool({ connectionString: url, max: 2, allowExitOnIdle: true });
-  // An idle connection that breaks, because its server was killed say, is replaced by the next query.
-  pool.on('error', () => {});
+  const pool = openPool(url);
   let isDropped = false;
   const drop = async (): Promise<void> => {
     if (isDropped) return;

@@ -9,7 +9,7 @@ import { postgresDialect } from '../../src/storage/postgres-session.ts';
 import type { Statement } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { EngineSettings, StorageFactory, TestDatabase } from './database.ts';
-import { createPostgresDatabase, sharedPostgres } from './postgres-database.ts';
+import { createPostgresDatabase, sharedPostgres, templateDatabase } from './postgres-database.ts';
 
 export type PostgresSettings = Partial<PostgresOptions>;
 
@@ -27,7 +27,7 @@ export function openPostgresEngine(
     partitions: null,
     waitingMax: queueMax,
     waitMaxMs: 10_000,
-    keepMaxMs: 10_000,
+    scriptMaxMs: 10_000,
     connectTimeoutMs: 2_000,
     lockWaitMaxMs: 5_000,
     idleTransactionMaxMs: 15_000,
@@ -40,11 +40,25 @@ export function postgresFactory(partitions: number | null): StorageFactory {
   return {
     migrations: loadMigrations('postgres'),
     createDatabase: () => createDatabase(partitions),
+    createMigrated: async () => createDatabase(partitions, await migratedTemplate(partitions)),
   };
 }
 
-async function createDatabase(partitions: number | null): Promise<TestDatabase> {
-  const database = await createPostgresDatabase(await sharedPostgres());
+/** The name of a template that has the schema. */
+async function migratedTemplate(partitions: number | null): Promise<string> {
+  const migrations = loadMigrations('postgres');
+  const key = JSON.stringify([partitions, ...migrations.map(({ checksum }) => checksum)]);
+  return templateDatabase(await sharedPostgres(), key, async (url) => {
+    await using storage = openPostgresEngine(url, { partitions });
+    await storage.migrate(migrations);
+  });
+}
+
+async function createDatabase(partitions: number | null, template?: string): Promise<TestDatabase> {
+  const database = await createPostgresDatabase(
+    await sharedPostgres(),
+    template === undefined ? {} : { template },
+  );
   const engines = new Set<Storage>();
   return {
     open(settings) {

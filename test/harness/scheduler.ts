@@ -164,15 +164,26 @@ type Probe = { readonly rows: readonly unknown[]; readonly keys: readonly string
 /** A caller in the midst of its transaction. */
 type Caller<T> = {
   script: Script<T>;
-  /** Statements that it has yielded and that are still to be run, and the rows of those that were. */
+  /** Statements that it has yielded and that are still to be run. */
   waiting: readonly Statement[];
+  /** How many of them nobody looks at: they come first. */
+  unlooked: number;
+  /** The rows of those that were run and that it waits for. */
   answered: (readonly unknown[])[];
+  /** What it has returned, once it has: what is waiting then is run before it is committed. */
+  returned: { readonly done: T } | undefined;
   log: Statement[];
   reruns: number;
   /** Who has to end before it goes on. */
   waitsFor: number | undefined;
   outcome: Outcome<T> | undefined;
 };
+
+function fresh<T>(
+  script: () => Script<T>,
+): Pick<Caller<T>, 'script' | 'waiting' | 'unlooked' | 'answered' | 'log' | 'returned'> {
+  return { script: script(), waiting: [], unlooked: 0, answered: [], log: [], returned: undefined };
+}
 
 function interleave<T>(
   scripts: readonly (() => Script<T>)[],
@@ -187,7 +198,7 @@ function interleave<T>(
   let reruns = 0;
   let deadlocks = 0;
   const callers = scripts.map((script): Caller<T> => ({
-    script: script(), waiting: [], answered: [], log: [], reruns: 0, waitsFor: undefined, outcome: undefined,
+    ...fresh(script), reruns: 0, waitsFor: undefined, outcome: undefined,
   })); // prettier-ignore
 
   const release = (place: number): void => {
@@ -205,13 +216,7 @@ function interleave<T>(
       end(place, caller, { thrown: new Error('it was run again too often', { cause }) });
       return;
     }
-    Object.assign(caller, {
-      script: script(),
-      waiting: [],
-      answered: [],
-      log: [],
-      reruns: caller.reruns + 1,
-    });
+    Object.assign(caller, { ...fresh(script), reruns: caller.reruns + 1 });
     reruns += 1;
     release(place);
   };
@@ -220,20 +225,32 @@ function interleave<T>(
     while (next !== undefined && next !== place) next = callers[next]?.waitsFor;
     return next === place;
   };
-  /** Lets a script go on with the rows it waited for, up to its next statements or its end. */
-  const resume = (place: number, caller: Caller<T>): void => {
-    const step = caller.script.next(caller.answered);
+  /**
+   * Lets a script go on with the rows it waited for, up to its next rows or its end. Statements whose
+   * rows it does not look at are held back until then, as an engine may.
+   */
+  const resume = (caller: Caller<T>): void => {
+    const heldBack: Statement[] = [];
+    let step = caller.script.next(caller.answered);
+    while (step.done !== true && !step.value.isAwaited) {
+      heldBack.push(...step.value.statements);
+      step = caller.script.next(step.value.statements.map(() => []));
+    }
     caller.answered = [];
-    if (step.done) {
-      engine.commit(caller.log);
-      end(place, caller, { done: step.value });
-    } else caller.waiting = step.value.statements;
+    caller.unlooked = heldBack.length;
+    if (step.done === true) caller.returned = { done: step.value };
+    caller.waiting = step.done === true ? heldBack : [...heldBack, ...step.value.statements];
   };
-  /** One turn: the script goes on until its next statement, which is run; or to its end, which is a turn of its own. */
+  /** One turn: the script goes on until its next statement, which is run; or it is committed, which is a turn of its own. */
   const advance = (place: number, caller: Caller<T>): void => {
-    if (caller.waiting.length === 0) resume(place, caller);
+    if (caller.waiting.length === 0 && !caller.returned) resume(caller);
     const [statement, ...others] = caller.waiting;
-    if (!statement) return;
+    if (!statement) {
+      if (!caller.returned) return;
+      engine.commit(caller.log);
+      end(place, caller, caller.returned);
+      return;
+    }
     const { rows, keys } = engine.probe(caller.log, statement);
     const owner = keys.map((key) => locks.get(key)).find((each) => each !== undefined && each !== place);
     if (owner !== undefined) {
@@ -246,7 +263,8 @@ function interleave<T>(
     }
     for (const key of keys) locks.set(key, place);
     if (keys.length > 0) caller.log.push(statement);
-    caller.answered.push(rows);
+    if (caller.unlooked > 0) caller.unlooked -= 1;
+    else caller.answered.push(rows);
     caller.waiting = others;
   };
 

@@ -1,41 +1,25 @@
 /** The service as a process of its own, started by its command line. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import { scopes } from '../../src/domain/store.ts';
 import { createStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
+import type { DatabaseWish, EngineDatabase, Environment } from './engine-database.ts';
+import { engine } from './engine.ts';
 import { newStore } from './fixtures.ts';
 import { runProgram, startProgram, type Program, type Result } from './programs.ts';
 
+/** Long enough where ten start at once. */
+const startTimeoutMs = 60_000;
 const commandLine = join(import.meta.dirname, '../../src/cli.ts');
 
-export type Environment = Readonly<Record<string, string>>;
-
-export type Folder = Disposable & {
-  readonly path: string;
-  readonly databaseFile: string;
-  readonly environment: Environment;
-};
-
-/** A folder with nothing in it yet, and the environment of a service whose database is there. */
-export function emptyFolder(): Folder {
-  const path = mkdtempSync(join(tmpdir(), 'largesse-crash-'));
-  const databaseFile = join(path, 'largesse.db');
-  return {
-    path,
-    databaseFile,
-    environment: {
-      DATABASE_URL: `file:${databaseFile}`,
-      PORT: '0',
-      RATE_LIMIT: 'off',
-      LOG_LEVEL: 'info',
-    },
-    [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
-  };
+/** A database of a test's own, and in `environment` all that a service on it needs. */
+export async function databaseToServe(wish?: DatabaseWish): Promise<EngineDatabase> {
+  const database = await engine.createDatabase(wish);
+  const environment = { ...database.environment, PORT: '0', RATE_LIMIT: 'off', LOG_LEVEL: 'info' };
+  return { ...database, environment };
 }
 
 /** Makes a store and answers a token that may do everything. */
@@ -62,7 +46,7 @@ export function startServing(environment: Environment, wrapper?: Wrapper): Progr
 export async function serve(environment: Environment, wrapper?: Wrapper): Promise<Served> {
   const program = startServing(environment, wrapper);
   try {
-    const [, url = ''] = await program.written(/"url":"([^"]+)".*"largesse serves"/);
+    const [, url = ''] = await program.written(/"url":"([^"]+)".*"largesse serves"/, startTimeoutMs);
     return { ...program, url };
   } catch (error) {
     await program[Symbol.asyncDispose]();

@@ -1,10 +1,6 @@
-/** A whole service for a test: its own folder, a free port, a clock that the test moves, its log in memory. */
+/** A whole service for a test: its own database, a free port, a clock that the test moves, its log in memory. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { systemClock, type Clock } from '../../src/clock-and-chance.ts';
@@ -16,6 +12,10 @@ import { scopes as allScopes, type Scope } from '../../src/domain/store.ts';
 import { start } from '../../src/main.ts';
 import { createStore, requireStore, type NewStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
+import type { EngineDatabase, QueryRow, QueryValue } from './engine-database.ts';
+import { engine } from './engine.ts';
+import type { Processes } from './race.ts';
+import { serve } from './served.ts';
 
 export type TestClock = Clock & {
   /** Moves the clock by so many ms; time goes on from there. */
@@ -62,10 +62,12 @@ export type TestRequest = {
 export type TestService = AsyncDisposable & {
   /** With the base path. */
   readonly url: string;
-  readonly folder: string;
-  readonly databaseFile: string;
+  /** Of all processes. */
+  readonly urls: readonly string[];
+  readonly database: EngineDatabase;
   readonly environment: Readonly<Record<string, string>>;
   readonly clock: TestClock;
+  /** Sends a request, where there are two processes to one after the other. */
   request(path: string, request?: TestRequest): Promise<TestAnswer>;
   /** Sends bytes as they are and answers everything that comes back until the server closes. */
   raw(bytes: string | Uint8Array): Promise<string>;
@@ -74,22 +76,27 @@ export type TestService = AsyncDisposable & {
   /** All that was logged so far, as it was written. */
   log(): string;
   /** Every row of every table as text, but for what is no state of a card (the heartbeat, search misses, token uses). */
-  state(): string;
-  /** Runs a query on the file, beside the service. */
-  query(text: string, ...values: (string | number | bigint | null)[]): Record<string, unknown>[];
+  state(): Promise<string>;
+  /** Runs a query beside the service. */
+  query(text: string, ...values: readonly QueryValue[]): Promise<readonly QueryRow[]>;
 };
 
-/** Starts a service with the given stores. None: the demonstration store in development mode. */
+/**
+ * Starts a service with the given stores. None: the demonstration store in development mode.
+ *
+ * A second process has the system's clock, and its log is its own.
+ */
 export async function startService({
   stores = [],
   environment: given = {},
+  processes = 1,
 }: {
   readonly stores?: readonly TestStore[];
   readonly environment?: Readonly<Record<string, string>>;
+  readonly processes?: Processes;
 } = {}): Promise<TestService> {
-  const folder = mkdtempSync(join(tmpdir(), 'largesse-test-'));
-  const databaseFile = join(folder, 'largesse.db');
-  const environment = { DATABASE_URL: `file:${databaseFile}`, PORT: '0', RATE_LIMIT: 'off', ...given };
+  const made = await engine.createDatabase();
+  const environment = { ...made.environment, PORT: '0', RATE_LIMIT: 'off', ...given };
   const config = readConfig(environment);
   const clock = testClock();
   if (stores.length > 0) {
@@ -119,15 +126,20 @@ export async function startService({
   const log = { logger: pino({ level: 'trace', messageKey: 'message' }, sink), flush: () => undefined };
   const service = await start(config, { clock, log });
   const url = `${service.url}${config.basePath}`;
-  const beside = new DatabaseSync(databaseFile, { readOnly: true, timeout: 5_000 });
+  const second = processes === 2 ? await serve({ ...environment, LOG_LEVEL: 'info' }) : undefined;
+  const urls = second ? [url, second.url] : [url];
+  let requests = 0;
 
   return {
     url,
-    folder,
-    databaseFile,
+    urls,
+    database: made,
     environment,
     clock,
-    request: (path, request) => send(`${url}${path}`, request),
+    request(path, request) {
+      requests += 1;
+      return send(`${urls[requests % urls.length]}${path}`, request);
+    },
     raw: (bytes) => sendRaw(Number(new URL(url).port), bytes),
     async token(domain, scopes = allScopes) {
       await using database = await openDatabase(config, { prepare: false, clock });
@@ -137,12 +149,12 @@ export async function startService({
       return secret.reveal();
     },
     log: () => lines.join(''),
-    state: () => stateOf(beside),
-    query: (text, ...values) => beside.prepare(text).all(...values),
+    state: () => made.state(),
+    query: (text, ...values) => made.query(text, ...values),
     async [Symbol.asyncDispose]() {
-      beside.close();
+      await second?.[Symbol.asyncDispose]();
       await service[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true, force: true });
+      await made[Symbol.asyncDispose]();
     },
   };
 }
@@ -180,32 +192,4 @@ function sendRaw(port: number, bytes: string | Uint8Array): Promise<string> {
     socket.on('close', () => resolve(answer));
     socket.on('error', reject);
   });
-}
-
-/** Of a mail: what is booked. What becomes of it goes on by itself. */
-const bookedOfMail = new Set(['store_id', 'card_id', 'id', 'kind', 'address', 'occasion', 'send_at']);
-
-const notState = new Set(['heartbeat', 'misses', 'schema_migrations', 'key_checks']);
-
-function stateOf(database: DatabaseSync): string {
-  const tables = database.prepare("select name from sqlite_schema where type = 'table' order by name").all();
-  return tables
-    .map(({ name }) => String(name))
-    .filter((name) => !notState.has(name))
-    .map((name) => {
-      const statement = database.prepare(`select * from ${name}`);
-      statement.setReadBigInts(true);
-      const rows = statement.all().map((row) => {
-        const { last_used_at: _, ...kept } = row;
-        const told =
-          name === 'mail_deliveries'
-            ? Object.fromEntries(Object.entries(kept).filter(([column]) => bookedOfMail.has(column)))
-            : kept;
-        return JSON.stringify(told, (_key, value: unknown) =>
-          typeof value === 'bigint' ? String(value) : value,
-        );
-      });
-      return [name, ...rows.toSorted()].join('\n');
-    })
-    .join('\n\n');
 }

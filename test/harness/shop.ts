@@ -54,19 +54,19 @@ export async function shopOf(
       await unchanged(service, async () => problemOf(await ask(line, request), { basePath, ...expected }));
     },
     async accepts(line, request = {}, { events = [] } = {}) {
-      const before = lastEventId(service);
+      const before = await lastEventId(service);
       const answer = await ask(line, request);
       const card = giftCardOf(answer);
-      assertEvents(service, { before, events, card });
-      assertLedger(service, card);
+      await assertEvents(service, { before, events, card });
+      await assertLedger(service, card);
       return { answer, card };
     },
     async issues(request, { events = ['gift_card.created'] } = {}) {
-      const before = lastEventId(service);
+      const before = await lastEventId(service);
       const answer = await ask('POST /gift_card', request);
       const card = issuedGiftCardOf(answer, { basePath });
-      assertEvents(service, { before, events, card });
-      assertLedger(service, card);
+      await assertEvents(service, { before, events, card });
+      await assertLedger(service, card);
       return { answer, card };
     },
     async issue(parameters = {}) {
@@ -79,40 +79,43 @@ export async function shopOf(
 
 /** Runs something that may change nothing: no row, and so no event either. */
 export async function unchanged<T>(service: TestService, run: () => Promise<T>): Promise<T> {
-  const [before, events] = [service.state(), countEvents(service)];
+  const [before, events] = [await service.state(), await countEvents(service)];
   const result = await run();
-  assert.equal(service.state(), before, 'a row has changed');
-  assert.equal(countEvents(service), events, 'an event has fired');
+  assert.equal(await service.state(), before, 'a row has changed');
+  assert.equal(await countEvents(service), events, 'an event has fired');
   return result;
 }
 
-export function countEvents(service: TestService): number {
-  return Number(service.query('select count(*) as n from events')[0]?.['n']);
+export async function countEvents(service: TestService): Promise<number> {
+  const [row] = await service.query('select count(*) as n from events');
+  return Number(row?.['n']);
 }
 
-function lastEventId(service: TestService): number {
-  return Number(service.query('select coalesce(max(id), 0) as id from events')[0]?.['id']);
+async function lastEventId(service: TestService): Promise<number> {
+  const [row] = await service.query('select coalesce(max(id), 0) as id from events');
+  return Number(row?.['id']);
 }
 
 /** The events after an id: `gift_card.updated balance,note` names what changed. */
-export function eventsAfter(service: TestService, id: number): readonly string[] {
-  return service.query('select type, data from events where id > ? order by id', id).map(({ type, data }) => {
+export async function eventsAfter(service: TestService, id: number): Promise<readonly string[]> {
+  const rows = await service.query('select type, data from events where id > ? order by id', id);
+  return rows.map(({ type, data }) => {
     const { changed } = JSON.parse(String(data)) as { readonly changed?: readonly string[] };
     return changed ? `${String(type)} ${changed.join(',')}` : String(type);
   });
 }
 
-function assertEvents(
+async function assertEvents(
   service: TestService,
   {
     before,
     events,
     card,
   }: { readonly before: number; readonly events: readonly string[]; readonly card: GiftCard },
-): void {
-  assert.deepEqual(eventsAfter(service, before), events);
+): Promise<void> {
+  assert.deepEqual(await eventsAfter(service, before), events);
   const { code: _, ...record } = card as IssuedGiftCard;
-  const rows = service.query(
+  const rows = await service.query(
     `select e.type, e.subject_id, e.subject_version, e.data, g.version from events e
      join gift_cards g on g.id = e.subject_id and g.store_id = e.store_id
      where e.id > ? and e.type like 'gift_card.%'`,
@@ -128,8 +131,8 @@ function assertEvents(
 }
 
 /** The balance is at all times the sum of the card's entries. */
-function assertLedger(service: TestService, { id, balance, initial_value }: GiftCard): void {
-  const rows = service.query(
+async function assertLedger(service: TestService, { id, balance, initial_value }: GiftCard): Promise<void> {
+  const rows = await service.query(
     `select cast(amount as text) as amount, credit_account, cast(balance_after as text) as balance_after
      from transfers where card_id = ? order by sequence`,
     id,
@@ -145,8 +148,9 @@ function assertLedger(service: TestService, { id, balance, initial_value }: Gift
 }
 
 /** The number of ledger entries of a card. */
-export function countTransfers(service: TestService, cardId: number): number {
-  return Number(service.query('select count(*) as n from transfers where card_id = ?', cardId)[0]?.['n']);
+export async function countTransfers(service: TestService, cardId: number): Promise<number> {
+  const [row] = await service.query('select count(*) as n from transfers where card_id = ?', cardId);
+  return Number(row?.['n']);
 }
 
 /** A form from its fields. */

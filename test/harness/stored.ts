@@ -1,48 +1,46 @@
-/** What a database file holds, against what tills were told. */
+/** What a database holds, against what tills were told. */
 
 import assert from 'node:assert/strict';
-import { DatabaseSync } from 'node:sqlite';
+import type { EngineDatabase } from './engine-database.ts';
 import { afterwards, type KnownCard, type OpenRequest, type Till } from './till.ts';
 
-/** Every card of a file, by id. Amounts have two decimals. */
-export function storedCards(file: string): ReadonlyMap<number, KnownCard> {
-  const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
-  try {
-    const rows = database
-      .prepare(
-        `select g.id, g.balance, g.disabled_at, g.note, g.version, count(t.id) as transfers
-         from gift_cards g left join transfers t on t.store_id = g.store_id and t.card_id = g.id
-         group by g.store_id, g.id`,
-      )
-      .all();
-    return new Map(
-      rows.map((row) => {
-        const id = Number(row['id']);
-        const balance = (Number(row['balance']) / 100).toFixed(2);
-        const isDisabled = row['disabled_at'] !== null;
-        const { note, version, transfers } = row;
-        const card = {
-          id,
-          balance,
-          isDisabled,
-          note: String(note),
-          version: Number(version),
-          transfers: Number(transfers),
-        };
-        return [id, card];
-      }),
-    );
-  } finally {
-    database.close();
-  }
+type Stored = Pick<EngineDatabase, 'query'>;
+
+/** Every card of a database, by id. Amounts have two decimals. */
+export async function storedCards(database: Stored): Promise<ReadonlyMap<number, KnownCard>> {
+  const rows = await database.query(
+    `select g.id, g.balance, g.disabled_at, g.note, g.version, count(t.id) as transfers
+     from gift_cards g left join transfers t on t.store_id = g.store_id and t.card_id = g.id
+     group by g.store_id, g.id`,
+  );
+  return new Map(
+    rows.map((row) => {
+      const id = Number(row['id']);
+      const balance = (Number(row['balance']) / 100).toFixed(2);
+      const isDisabled = row['disabled_at'] !== null;
+      const { note, version, transfers } = row;
+      const card = {
+        id,
+        balance,
+        isDisabled,
+        note: String(note),
+        version: Number(version),
+        transfers: Number(transfers),
+      };
+      return [id, card];
+    }),
+  );
 }
 
 /**
- * Asserts that a file holds every known card as it is known, that each open request was done as a whole or not at
+ * Asserts that a database holds every known card as it is known, that each open request was done as a whole or not at
  * all, and that there is nothing else. Answers which open requests were done.
  */
-export function assertHolds(file: string, tills: readonly Till[]): ReadonlySet<OpenRequest> {
-  const cards = storedCards(file);
+export async function assertHolds(
+  database: Stored,
+  tills: readonly Till[],
+): Promise<ReadonlySet<OpenRequest>> {
+  const cards = await storedCards(database);
   const rest = new Map(cards);
   const done = new Set<OpenRequest>();
   const byNote = new Map([...cards.values()].map((card) => [card.note, card]));

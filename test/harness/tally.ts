@@ -1,13 +1,17 @@
 /** Rows that scripts of tests write and count without minding what they mean: stores, known by their domain. */
 
-import { all, first, one, run, sql, toNumber, type Script } from '../../src/storage/sql.ts';
+import { all, first, one, run, sql, toNumber, type Script, type Statement } from '../../src/storage/sql.ts';
+
+export function insertion(id: number, name: string, value = 'USD'): Statement {
+  return sql`
+    insert into stores (id, domain, name, currency, time_zone, require_signature, customer_search,
+      demonstration, created_at, updated_at)
+    values (${id}, ${name}, ${name}, ${value}, 'UTC', 0, 0, 0, 0, 0)`;
+}
 
 /** Inserts a row. @throws a database error if the name or the id is taken. */
 export function* insertRow(id: number, name: string, value = 'USD'): Script<void> {
-  yield* run(sql`
-    insert into stores (id, domain, name, currency, time_zone, require_signature, customer_search,
-      demonstration, created_at, updated_at)
-    values (${id}, ${name}, ${name}, ${value}, 'UTC', 0, 0, 0, 0, 0)`);
+  yield* run(insertion(id, name, value));
 }
 
 /** The names of all rows, sorted. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
-import { databaseBytes, revokeNewest, rotateNewest } from '../harness/beside.ts';
+import { revokeNewest, rotateNewest } from '../harness/beside.ts';
 import { startService } from '../harness/service.ts';
 import { shopOf, unchanged } from '../harness/shop.ts';
 import { exchange, requestText } from '../harness/wire.ts';
@@ -253,16 +253,19 @@ test('cards carry the API client of the token that created them, whoever changes
     { events: ['gift_card.updated balance'] },
   );
   assert.equal(changed.api_client_id, card.api_client_id);
-  const actors = service.query('select actor from transfers where card_id = ? order by sequence', card.id);
+  const actors = await service.query(
+    'select actor from transfers where card_id = ? order by sequence',
+    card.id,
+  );
   assert.deepEqual(
     actors.map(({ actor }) => actor),
     [`api_client:${card.api_client_id}`, `api_client:${other}`],
   );
 });
 
-test('a token has a recognisable prefix and is stored only as a hash', () => {
+test('a token has a recognisable prefix and is stored only as a hash', async () => {
   assert.match(shop.token, /^lgs_[0-9a-z]+_[0-9A-Za-z]{40}$/);
-  const bytes = databaseBytes(service);
+  const bytes = await service.database.bytes();
   for (const token of [shop.token, books.token]) {
     assert.ok(!bytes.includes(token) && !bytes.includes(token.slice(-40)));
   }

@@ -85,7 +85,7 @@ test('it is kept from other sites, other hosts, and what a proxy hands on', asyn
 });
 
 test('the files are for their owner only', () => {
-  const folder = join(service.folder, 'mails');
+  const folder = join(service.database.folder, 'mails');
   assert.equal(statSync(folder).mode & 0o077, 0);
   assert.equal(statSync(join(folder, `${name}.eml`)).mode & 0o077, 0);
 });

@@ -1,16 +1,14 @@
 /** Development mode: open to this machine while there is no real store, and to nobody and nothing else. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import test, { after } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { start, StartError } from '../../src/main.ts';
 import { giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
 import { createStoreBeside } from '../harness/beside.ts';
+import { engine } from '../harness/engine.ts';
+import { command, databaseToServe } from '../harness/served.ts';
 import { startService, type TestAnswer } from '../harness/service.ts';
 import { countEvents, unchanged } from '../harness/shop.ts';
 import { exchange, requestText } from '../harness/wire.ts';
@@ -43,24 +41,24 @@ test('without configuration the first request needs no credential, on all four o
   assert.deepEqual(giftCardOf(await service.request(`/gift_card/${card.id}`)), record);
   const query = `last_characters=${card.last_characters}&email=ada@example.com`;
   assert.deepEqual(giftCardOf(await service.request(`/gift_card?${query}`)), record);
-  const before = countEvents(service);
+  const before = await countEvents(service);
   const json = { balance: 10, note: 'Paid 15' };
   const changed = giftCardOf(await service.request(`/gift_card/${card.id}`, { method: 'PUT', json }));
   assert.equal(changed.balance, '10.00');
-  assert.equal(countEvents(service), before + 1);
-  const actors = service.query('select actor from transfers where card_id = ?', card.id);
+  assert.equal(await countEvents(service), before + 1);
+  const actors = await service.query('select actor from transfers where card_id = ?', card.id);
   assert.ok(actors.every(({ actor }) => actor === 'development'));
 });
 
-test('it says so loudly, and names one demonstration store', () => {
+test('it says so loudly, and names one demonstration store', async () => {
   const warning = service
     .log()
     .split('\n')
     .find((line) => line.includes('DEVELOPMENT MODE'));
   assert.ok(warning?.includes('"level":40'));
-  assert.equal(service.query('select id from stores').length, 1);
+  assert.equal((await service.query('select id from stores')).length, 1);
   assert.deepEqual(
-    service.query('select demonstration from stores').map((row) => row['demonstration']),
+    (await service.query('select demonstration from stores')).map((row) => row['demonstration']),
     [1],
   );
 });
@@ -209,7 +207,7 @@ test('with a real store nobody is let in without a credential, whatever DATABASE
   await using real = await startService({ stores: [{ domain: 'flowers.example' }] });
   problemOf(await real.request('/gift_card/1'), { code: 'unauthenticated' });
   assert.ok(!real.log().includes('DEVELOPMENT MODE'));
-  assert.deepEqual(real.query('select id from stores where demonstration = 1'), []);
+  assert.deepEqual(await real.query('select id from stores where demonstration = 1'), []);
 });
 
 async function refusesToStart(environment: Readonly<Record<string, string>>): Promise<string> {
@@ -232,14 +230,10 @@ test('on another address, or in production, it does not start without real store
   const hosts = [{ HOST: '0.0.0.0' }, { HOST: '::' }, { HOST: '192.0.2.1' }, { NODE_ENV: 'production' }, { NODE_ENV: 'production', HOST: '0.0.0.0' }]; // prettier-ignore
   for (const environment of hosts) {
     await t.test(`${JSON.stringify(environment)}: no store`, async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'largesse-start-'));
-      try {
-        const message = await refusesToStart({ DATABASE_URL: `file:${folder}/x.db`, ...environment });
-        assert.match(message, /store create/);
-        assert.match(message, /token create/);
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+      await using database = await engine.createDatabase({ empty: true });
+      const message = await refusesToStart({ ...database.environment, ...environment });
+      assert.match(message, /store create/);
+      assert.match(message, /token create/);
     });
     await t.test(`${JSON.stringify(environment)}: the demonstration store only`, async () => {
       await unchanged(service, () => refusesToStart({ ...service.environment, ...environment }));
@@ -270,22 +264,8 @@ test('on another address, or in production, it does not start without real store
 });
 
 test('the command line tells it and exits with 1', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'largesse-serve-'));
-  try {
-    const child = spawn(process.execPath, ['src/cli.ts', 'serve'], {
-      env: { PATH: process.env['PATH'], DATABASE_URL: `file:${folder}/x.db`, PORT: '0', HOST: '0.0.0.0' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let told = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      told += chunk.toString();
-    });
-    const [exitCode] = await new Promise<readonly [number | null]>((resolve) => {
-      child.once('close', (code: number | null) => resolve([code]));
-    });
-    assert.equal(exitCode, 1, told);
-    assert.match(told, /needs a store and an access token/);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  await using database = await databaseToServe({ empty: true });
+  const { code, errors } = await command({ ...database.environment, HOST: '0.0.0.0' }, 'serve');
+  assert.equal(code, 1, errors);
+  assert.match(errors, /needs a store and an access token/);
 });

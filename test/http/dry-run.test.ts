@@ -52,9 +52,9 @@ const writes: readonly Write[] = [
 ]; // prettier-ignore
 
 async function rehearse(line: string, ask: Ask): Promise<TestAnswer> {
-  const before = stateOf(service);
+  const before = await stateOf(service);
   const answer = await shop.ask(line, ask);
-  assertUnchanged(service, before, line);
+  await assertUnchanged(service, before, line);
   assert.equal(answer.headers.get('dry-run'), 'true', `${line}: ${answer.text}`);
   return answer;
 }

@@ -7,7 +7,8 @@ import { readConfig } from '../../src/config.ts';
 import { start } from '../../src/main.ts';
 import { systemClock } from '../../src/clock-and-chance.ts';
 import { assertEveryAnswer, giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
-import { createStoreBeside, holdWriteLock, meddle } from '../harness/beside.ts';
+import { createStoreBeside } from '../harness/beside.ts';
+import { engine } from '../harness/engine.ts';
 import { startService, type TestAnswer } from '../harness/service.ts';
 import { countEvents, shopOf, unchanged } from '../harness/shop.ts';
 import { exchange, openWire, parseAnswers, requestText } from '../harness/wire.ts';
@@ -227,7 +228,7 @@ test('a fault here is a 500 that tells nothing of its cause, and the log tells i
   await using broken = await startService({ stores: [{ domain: 'flowers.example' }] });
   const client = await shopOf(broken, 'flowers.example');
   const { id: issued } = await client.issue({ email: 'ada@example.com' });
-  meddle(broken, 'alter table customers rename to lost_customers');
+  await broken.database.meddle('alter table customers rename to lost_customers');
   const requests = [
     ['GET', `/gift_card/${issued}`],
     ['GET', '/gift_card?last_characters=abcd&email=ada@example.com'],
@@ -236,33 +237,35 @@ test('a fault here is a 500 that tells nothing of its cause, and the log tells i
   ] as const;
   for (const [index, [method, path, json]] of requests.entries()) {
     const requestId = `broken-${index}`;
-    const before = countEvents(broken);
+    const before = await countEvents(broken);
     const answer = await client.ask(`${method} ${path}`, { json, headers: { 'x-request-id': requestId } });
     problemOf(answer, { code: 'internal-error' });
     for (const word of [
       'customers',
       'sqlite',
+      'postgres',
+      'relation',
       'SQL',
       'table',
       'node:',
       '.ts',
       'Error:',
       'stack',
-      broken.folder,
+      broken.database.folder,
     ]) {
       assert.ok(!answer.text.includes(word), `${word} in ${answer.text}`);
     }
-    assert.equal(countEvents(broken), before);
+    assert.equal(await countEvents(broken), before);
     const lines = broken
       .log()
       .split('\n')
       .filter((line) => line.includes(`"${requestId}"`));
     assert.ok(
-      lines.some((line) => line.includes('no such table') && line.includes('"level":50')),
+      lines.some((line) => /no such table|does not exist/.test(line) && line.includes('"level":50')),
       lines.join('\n'),
     );
   }
-  meddle(broken, 'alter table lost_customers rename to customers');
+  await broken.database.meddle('alter table lost_customers rename to customers');
   assert.equal((await client.read(issued)).balance, '25.00');
 });
 
@@ -270,20 +273,20 @@ test('while another process holds the database writes end in a 503, and reads go
   await using held = await startService({ stores: [{ domain: 'flowers.example' }] });
   const client = await shopOf(held, 'flowers.example');
   const { id: issued } = await client.issue();
-  const lock = holdWriteLock(held);
+  const lock = await held.database.lock();
   try {
     const write = client.ask('POST /gift_card', { json: { initial_value: 5 } });
     const update = client.ask(`PUT /gift_card/${issued}`, { json: { balance: 5 } });
     assert.equal((await client.read(issued)).balance, '25.00');
     await unchanged(held, async () => {
       for (const answer of [await write, await update]) {
-        problemOf(answer, { code: 'unavailable' });
-        assert.ok(!/busy|locked|sqlite/i.test(answer.text));
+        problemOf(answer, { code: engine.waitedTooLong });
+        assert.ok(!/busy|lock|sqlite|postgres/i.test(answer.text));
       }
     });
     problemOf(await held.request('/readyz'), { code: 'unavailable' });
   } finally {
-    lock[Symbol.dispose]();
+    await lock[Symbol.asyncDispose]();
   }
   await client.issues({ json: { initial_value: 5 } });
   await wait(1_050);
@@ -295,7 +298,7 @@ test('a service that is closing finishes what is in flight and refuses what come
   const token = await prepared.token('flowers.example');
   const config = readConfig({ ...prepared.environment, LOG_LEVEL: 'silent' });
   const second = await start(config, { clock: systemClock, log: await createLog(config) });
-  const lock = holdWriteLock(prepared);
+  const lock = await prepared.database.lock();
   await using wire = openWire({ url: second.url });
   const body = '{"initial_value":5}';
   const head = `Host: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
@@ -304,14 +307,14 @@ test('a service that is closing finishes what is in flight and refuses what come
   const stopped = second[Symbol.asyncDispose]();
   wire.send(`POST /gift_card HTTP/1.1\r\n${head}Content-Length: ${body.length}\r\n\r\n${body}`);
   await wait(100);
-  lock[Symbol.dispose]();
+  await lock[Symbol.asyncDispose]();
   await stopped;
   await wire.closed;
   const [first, next, ...more] = parseAnswers(wire.received());
   assert.ok(first && next && more.length === 0, wire.received());
   issuedGiftCardOf(first);
   problemOf(next, { code: 'closing' });
-  assert.equal(prepared.query('select id from gift_cards').length, 1);
+  assert.equal((await prepared.query('select id from gift_cards')).length, 1);
 });
 
 test('a store that is made while the service runs is served at once', async () => {

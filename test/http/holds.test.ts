@@ -27,7 +27,7 @@ test('a hold answers 201 with the hold, the card and its path, and takes nothing
   assert.equal(seconds(hold), 900);
   assert.deepEqual([card.balance, card.held, card.available], ['25.00', '10.50', '14.50']);
   assert.equal(answer.headers.get('location'), `/holds/${holdId}`);
-  assert.deepEqual(lastEvent(service, id, 'gift_card.held')['hold'], hold);
+  assert.deepEqual((await lastEvent(service, id, 'gift_card.held'))['hold'], hold);
 
   const shown = await shop.ask(`GET /holds/${holdId}`);
   assert.deepEqual(viewOf(shown), { hold, gift_card: card });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import test, { after } from 'node:test';
 import { issuedGiftCardOf, problemOf, type ExpectedProblem } from '../harness/answers.ts';
-import { databaseBytes, holdWriteLock, rotateNewest } from '../harness/beside.ts';
+import { rotateNewest } from '../harness/beside.ts';
 import { startService, type TestAnswer, type TestRequest } from '../harness/service.ts';
 import { countEvents, form, shopOf, type Shop } from '../harness/shop.ts';
 
@@ -22,14 +22,14 @@ function withKey(key: string, { headers, ...request }: TestRequest): TestRequest
   return { ...request, headers: { ...headers, 'idempotency-key': key } };
 }
 
-const kept = (key: string): number =>
-  service.query('select 1 from idempotency_records where key = ?', key).length;
+const kept = async (key: string): Promise<number> =>
+  (await service.query('select 1 from idempotency_records where key = ?', key)).length;
 const isReplayed = ({ headers }: TestAnswer): boolean => headers.get('idempotent-replayed') === 'true';
 
 /** The tables but those of idempotency, whose rows a kept refusal is allowed to change. */
-function stateWithoutRecords(): string {
-  return service
-    .state()
+async function stateWithoutRecords(): Promise<string> {
+  const state = await service.state();
+  return state
     .split('\n\n')
     .filter((table) => !table.startsWith('idempotency_records\n'))
     .join('\n\n');
@@ -37,7 +37,7 @@ function stateWithoutRecords(): string {
 
 /** Asserts that an answer is an earlier one, byte for byte, and that nothing was done for it. */
 async function assertReplay(of: Shop, line: Line, request: TestRequest, first: TestAnswer): Promise<void> {
-  const [state, events] = [service.state(), countEvents(service)];
+  const [state, events] = [await service.state(), await countEvents(service)];
   const again = await of.ask(line, request);
   assert.equal(again.status, first.status);
   assert.equal(again.text, first.text);
@@ -46,8 +46,8 @@ async function assertReplay(of: Shop, line: Line, request: TestRequest, first: T
     assert.equal(again.headers.get(name), first.headers.get(name));
   }
   assert.notEqual(again.headers.get('x-request-id'), null);
-  assert.equal(service.state(), state);
-  assert.equal(countEvents(service), events);
+  assert.equal(await service.state(), state);
+  assert.equal(await countEvents(service), events);
 }
 
 test('a creation is done once, and answered byte for byte the same, its code included', async () => {
@@ -229,11 +229,11 @@ test('a refusal that decided something is kept: 404, 412 and 422', async (t) => 
   for (const [line, request, expected] of refusals) {
     await t.test(`${expected.code} ${line} ${JSON.stringify(request.json)}`, async () => {
       const key = newKey();
-      const before = stateWithoutRecords();
+      const before = await stateWithoutRecords();
       const first = await shop.ask(line, withKey(key, request));
       problemOf(first, expected);
-      assert.equal(stateWithoutRecords(), before);
-      assert.equal(kept(key), 1);
+      assert.equal(await stateWithoutRecords(), before);
+      assert.equal(await kept(key), 1);
       await assertReplay(shop, line, withKey(key, request), first);
       await shop.refuses(line, withKey(key, { ...request, json: { note: 'another' } }), { code: 'idempotency-key-reused' });
     });
@@ -280,7 +280,7 @@ test('a refusal that decided nothing is not kept: 400, 401, 403, 413, 415', asyn
     await t.test(name, async () => {
       const key = newKey();
       await of.refuses(line, withKey(key, request), expected);
-      assert.equal(kept(key), 0);
+      assert.equal(await kept(key), 0);
       // The key is free: the request that was meant goes through.
       const meant = of === reader ? writer : of;
       await meant.issues(withKey(key, { json }));
@@ -306,8 +306,9 @@ test('while a request is in flight its key is in use, whatever the other request
   const key = newKey();
   const { id } = await shop.issue();
   const request = withKey(key, { json: { initial_value: 7 } });
-  const before = service.query('select count(*) as n from gift_cards')[0]?.['n'];
-  const lock = holdWriteLock(service);
+  const cards = async () => Number((await service.query('select count(*) as n from gift_cards'))[0]?.['n']);
+  const before = await cards();
+  const lock = await service.database.lock();
   const first = shop.ask('POST /gift_card', request);
   await wait(100);
   try {
@@ -320,21 +321,21 @@ test('while a request is in flight its key is in use, whatever the other request
       }),
     );
   } finally {
-    lock[Symbol.dispose]();
+    await lock[Symbol.asyncDispose]();
   }
   const answer = await first;
   issuedGiftCardOf(answer);
   await assertReplay(shop, 'POST /gift_card', request, answer);
-  assert.equal(service.query('select count(*) as n from gift_cards')[0]?.['n'], Number(before) + 1);
+  assert.equal(await cards(), before + 1);
 });
 
 test('another client’s key of the same name is not in use', async () => {
   const key = newKey();
   const request = withKey(key, { json: { initial_value: 7 } });
-  const lock = holdWriteLock(service);
+  const lock = await service.database.lock();
   const answers = Promise.all([shop.ask('POST /gift_card', request), books.ask('POST /gift_card', request)]);
   await wait(50);
-  lock[Symbol.dispose]();
+  await lock[Symbol.asyncDispose]();
   for (const answer of await answers) issuedGiftCardOf(answer);
 });
 
@@ -348,7 +349,8 @@ test('of many equal requests at once one is done', async () => {
   for (const answer of answers) {
     if (answer.status !== 201) problemOf(answer, { code: 'idempotency-key-in-use' });
   }
-  assert.equal(service.query("select count(*) as n from gift_cards where note = 'at once'")[0]?.['n'], 1);
+  const rows = await service.query("select count(*) as n from gift_cards where note = 'at once'");
+  assert.equal(rows[0]?.['n'], 1);
 });
 
 test('a kept answer is sealed: neither code nor token stands in the database or its log', async () => {
@@ -357,16 +359,17 @@ test('a kept answer is sealed: neither code nor token stands in the database or 
   const [chosen] = [
     await shop.issues(withKey(newKey(), { json: { initial_value: 7, code: 'Sealed-Away-12' } })),
   ];
-  const bytes = databaseBytes(service);
+  const bytes = await service.database.bytes();
+  const state = await service.state();
   assert.ok(bytes.includes(key), 'the key itself is to be found, so the bytes are the right ones');
   const codes = [card.code, chosen.card.code, card.code.toUpperCase(), 'Sealed-Away-12'];
   for (const secret of [...codes, shop.token, books.token]) {
     assert.ok(!bytes.includes(secret), 'a secret stands in the file');
     assert.ok(!bytes.includes(Buffer.from(secret).toString('base64').replace(/=+$/, '')));
     assert.ok(!bytes.includes(Buffer.from(secret).toString('hex')));
-    assert.ok(!service.state().includes(secret));
+    assert.ok(!state.includes(secret));
   }
-  const [row] = service.query('select answer from idempotency_records where key = ?', key);
+  const [row] = await service.query('select answer from idempotency_records where key = ?', key);
   assert.ok(!Buffer.from(row?.['answer'] as Uint8Array).includes('gift_card'));
 });
 
@@ -377,5 +380,5 @@ test('readings have no use for a key', async () => {
     const { answer } = await shop.accepts(`GET /gift_card/${id}`, withKey(key, {}));
     assert.equal(answer.headers.get('idempotent-replayed'), null);
   }
-  assert.equal(kept(key), 0);
+  assert.equal(await kept(key), 0);
 });

@@ -331,7 +331,7 @@ test(
         to: 33_000,
       },
     ];
-    const state = service.state();
+    const state = await service.state();
     await Promise.all(
       cases.map(({ name, start, more, from, to }) =>
         t.test(name, async () => {
@@ -346,6 +346,6 @@ test(
         }),
       ),
     );
-    assert.equal(service.state(), state);
+    assert.equal(await service.state(), state);
   },
 );

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
-import { databaseBytes, meddle, revokeNewest, rotateNewest } from '../harness/beside.ts';
+import { revokeNewest, rotateNewest } from '../harness/beside.ts';
 import { proxyPairs, sign, type Pair } from '../harness/proxy.ts';
 import { startService, type TestAnswer, type TestRequest } from '../harness/service.ts';
 import { form, shopOf } from '../harness/shop.ts';
@@ -129,21 +129,21 @@ test('a rich day: cards, refusals, replays, signatures, turned tokens and faults
 
 test('a fault tells its cause in the log, under the answer’s id, and to nobody else', async () => {
   const { token } = shop;
-  meddle(service, 'alter table gift_card_codes rename to lost_codes');
+  await service.database.meddle('alter table gift_card_codes rename to lost_codes');
   const code = 'FAULTY-CODE-2031';
   secrets.add(code).add('faultycode2031');
   const answer = await ask('/gift_card', { method: 'POST', token, json: { initial_value: 5, code } });
-  meddle(service, 'alter table lost_codes rename to gift_card_codes');
+  await service.database.meddle('alter table lost_codes rename to gift_card_codes');
   const { request_id: requestId } = problemOf(answer, { code: 'internal-error' });
-  assert.ok(!/gift_card_codes|sqlite|table/i.test(answer.text));
+  assert.ok(!/gift_card_codes|sqlite|postgres|table|relation/i.test(answer.text));
   const told = logLines().filter((line) => line['request_id'] === requestId && line['err'] !== undefined);
   assert.equal(told.length, 1);
   const [line] = told;
   assert.ok(line);
   assert.equal(line['level'], 50);
   const cause = line['err'] as { readonly message: string; readonly stack: string };
-  assert.match(cause.message, /no such table: .*gift_card_codes/);
-  assert.match(cause.stack, /src\/storage\/sqlite/);
+  assert.match(cause.message, /no such table: .*gift_card_codes|"gift_card_codes" does not exist/);
+  assert.match(cause.stack, /src\/storage\/sqlite|pg-protocol/);
 });
 
 test('each answer has one line of its own: method, route template, status and time, under its id', async () => {
@@ -249,7 +249,7 @@ test('no answer but a creation’s own tells a code, and none a token, signature
   }
 });
 
-test('nor does the database', () => {
-  const bytes = databaseBytes(service);
+test('nor does the database', async () => {
+  const bytes = await service.database.bytes();
   for (const secret of secrets) assert.ok(!bytes.includes(secret), secret);
 });

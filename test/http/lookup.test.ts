@@ -59,9 +59,9 @@ test('the card is found by its full code, in any spelling, bare, wrapped or in a
 
 test('a lookup changes nothing, not even its card', async () => {
   const { code } = await shop.issues();
-  const before = service.state();
+  const before = await service.state();
   await shop.lookUp(code);
-  assert.equal(service.state(), before);
+  assert.equal(await service.state(), before);
 });
 
 test('a code that is none is refused by its field, and is no miss', async (t) => {
@@ -75,9 +75,10 @@ test('a code that is none is refused by its field, and is no miss', async (t) =>
     [{ code: 'straße-und-mehr' }, 'must consist of the letters A to Z and digits'],
   ] as const) {
     await t.test(JSON.stringify(sent), async () => {
-      const misses = service.query('select count(*) as count from misses')[0]?.['count'];
+      const count = async () => (await service.query('select count(*) as count from misses'))[0]?.['count'];
+      const misses = await count();
       await shop.refuses(lookup, { json: sent }, { code: 'invalid-parameter', errors: { code: [message] } });
-      assert.equal(service.query('select count(*) as count from misses')[0]?.['count'], misses);
+      assert.equal(await count(), misses);
     });
   }
   await shop.refuses(
@@ -144,14 +145,16 @@ test('the work for a code that cannot be spent is the same, whatever the reason'
     const code = parseCode(text);
     assert.ok(code.ok);
     const statements: string[] = [];
-    const found = await storage.read(() =>
-      watched(lookUp(ctx, { store, code: code.value, usableOnly: true }), statements),
-    );
+    const found = await storage.read(() => {
+      // An engine may start it anew once it knows that it is more than one statement.
+      statements.length = 0;
+      return watched(lookUp(ctx, { store, code: code.value, usableOnly: true }), statements);
+    });
     assert.equal(found.kind, 'missed');
     work.set(why, statements);
   }
   const expected = work.get('unknown') ?? [];
-  assert.ok(expected.length >= 2);
+  assert.ok(expected.length > 0);
   for (const [why, statements] of work) assert.deepEqual(statements, expected, why);
 });
 
@@ -195,7 +198,7 @@ for (const { name, budget, bySecondToken } of [
     guarded.clock.advance(hourMs / 2 + 1_000);
     await own.lookUp(code);
     await own.does(redeem, { json: { code, amount: 1 } }, { events: ['gift_card.redeemed'] });
-    own.assertNoCodeLeaked();
+    await own.assertNoCodeLeaked();
   }); // prettier-ignore
 }
 
@@ -236,7 +239,7 @@ test('a miss of a token that may not see a disabled card counts like any other',
   await own.refuses(lookup, { json: { code }, token }, { code: 'too-many-misses' });
 });
 
-test('no code stands where it must not', () => {
-  shop.assertNoCodeLeaked();
-  books.assertNoCodeLeaked();
+test('no code stands where it must not', async () => {
+  await shop.assertNoCodeLeaked();
+  await books.assertNoCodeLeaked();
 });

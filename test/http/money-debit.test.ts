@@ -34,7 +34,7 @@ test('a debit answers 201 with its transaction and the card, and fires one event
   assert.ok(Math.abs(Date.parse(at) - service.clock.now()) < 5_000, at);
   assert.deepEqual([card.balance, card.held, card.available, card.initial_value], ['14.50', '0.00', '14.50', '25.00']);
   assert.equal((await shop.card(id)).balance, '14.50');
-  const { gift_card: told, transaction: toldOf } = lastEvent(service, id, 'gift_card.redeemed');
+  const { gift_card: told, transaction: toldOf } = await lastEvent(service, id, 'gift_card.redeemed');
   assert.deepEqual(toldOf, transaction);
   assert.equal((told as { balance: string }).balance, '14.50');
   const { headers } = await shop.ask(`GET /gift_card/${id}`);
@@ -132,7 +132,7 @@ test('a credit adds value, as one event and one transaction', async () => {
   const { kind, amount, balance_after: after10, reference } = made.transaction;
   assert.deepEqual([kind, amount, after10, reference], ['credit', '10.00', '35.00', 'top-up']);
   assert.deepEqual([made.gift_card.available, made.gift_card.initial_value], ['35.00', '25.00']);
-  assert.deepEqual(lastEvent(service, id, 'gift_card.credited')['transaction'], made.transaction);
+  assert.deepEqual((await lastEvent(service, id, 'gift_card.credited'))['transaction'], made.transaction);
   await shop.refuses(
     `POST /gift_card/${id}/credit`,
     { json: { amount: 1, partial: true } },
@@ -158,7 +158,7 @@ test('credits go up to the limit of the store and not beyond', async () => {
     { json: { amount: 500 } },
     { code: 'insufficient-balance' },
   );
-  limited.assertNoCodeLeaked();
+  await limited.assertNoCodeLeaked();
 });
 
 test('without a limit of the store a balance still has at most 12 digits before the point', async () => {
@@ -240,7 +240,7 @@ for (const { domain, amounts } of [
     assert.match(reversed.balance, domain === 'yen.example' ? /^16$/ : /^15\.001$/);
     assert.equal((await local.debits(id, left)).amount, `-${left}`);
     assert.ok((await local.lookUp(code)).balance);
-    local.assertNoCodeLeaked();
+    await local.assertNoCodeLeaked();
   });
 }
 

@@ -64,7 +64,7 @@ for (const [name, prepare] of Object.entries(writes)) {
     const first = await shop.ask(line, keyed(json, `key-${name}`));
     assert.ok(first.status < 300, first.text);
     assert.equal(first.headers.get('idempotent-replayed'), null);
-    const before = stateOf(service);
+    const before = await stateOf(service);
     const wrapper = /void|holds$/.test(line) ? 'hold' : 'transaction';
     const again = [keyed(json, `key-${name}`), keyed(json && { [name === 'undo' ? 'gift_card' : wrapper]: json }, `key-${name}`)];
     for (const ask of again) {
@@ -73,7 +73,7 @@ for (const [name, prepare] of Object.entries(writes)) {
       assert.equal(replay.headers.get('idempotent-replayed'), 'true');
       for (const header of ['etag', 'location', 'content-type']) assert.equal(replay.headers.get(header), first.headers.get(header));
     }
-    assertUnchanged(service, before, `the replay of ${name}`);
+    await assertUnchanged(service, before, `the replay of ${name}`);
   }); // prettier-ignore
 
   test(`${name}: a key that was used for another request is refused`, async () => {

@@ -160,5 +160,5 @@ test('what a parameter may be, it may be in JSON and in a form', async () => {
 test('nothing of all this touched the card', async () => {
   const { balance, held } = await shop.lookUp(code);
   assert.deepEqual([balance, held], ['20.00', '4.00']);
-  shop.assertNoCodeLeaked();
+  await shop.assertNoCodeLeaked();
 });

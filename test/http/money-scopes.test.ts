@@ -179,7 +179,7 @@ test('HEAD answers as GET does, without the body', async () => {
   }
 }); // prettier-ignore
 
-test('no code stands where it must not', () => {
-  shop.assertNoCodeLeaked();
-  books.assertNoCodeLeaked();
+test('no code stands where it must not', async () => {
+  await shop.assertNoCodeLeaked();
+  await books.assertNoCodeLeaked();
 });

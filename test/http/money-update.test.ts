@@ -99,7 +99,7 @@ test('a card with open holds is not disabled unless release_holds comes along', 
         await shop.refuses(`POST /holds/${holdId}/capture`, {}, { code: 'hold-closed' });
       }
       assert.equal((await shop.transactions(id)).length, 1);
-      assert.equal((lastEvent(service, id, released)['hold'] as { status: string }).status, 'voided');
+      assert.equal(((await lastEvent(service, id, released))['hold'] as { status: string }).status, 'voided');
     });
   }
 });

@@ -28,8 +28,8 @@ test('a debit is given back as a whole by default', async () => {
   assert.match(actor, /^api_client:/);
   assert.notEqual(ownId, debit.id);
   assert.deepEqual([card.balance, card.available], ['25.00', '25.00']);
-  assert.deepEqual(lastEvent(service, id, 'gift_card.reversed')['transaction'], transaction);
-  const [row] = service.query('select debit_account, credit_account from transfers where id = ?', ownId);
+  assert.deepEqual((await lastEvent(service, id, 'gift_card.reversed'))['transaction'], transaction);
+  const [row] = await service.query('select debit_account, credit_account from transfers where id = ?', ownId);
   assert.deepEqual([row?.['debit_account'], row?.['credit_account']], ['redemptions', 'card']);
 }); // prettier-ignore
 

@@ -267,11 +267,11 @@ test('only misses count: what is refused for its form, its credential or its que
 
 test('a miss leaves no event, no customer and no address behind', async () => {
   const address = newAddress();
-  const before = countEvents(service);
+  const before = await countEvents(service);
   await flowers.refuses(`GET ${pathOf('none', address)}`, {}, { code: 'not-found' });
-  assert.equal(countEvents(service), before);
-  assert.deepEqual(service.query('select id from customers where email_key = ?', address), []);
-  const misses = service.query('select subject_digest from misses');
+  assert.equal(await countEvents(service), before);
+  assert.deepEqual(await service.query('select id from customers where email_key = ?', address), []);
+  const misses = await service.query('select subject_digest from misses');
   assert.ok(misses.length > 0);
   assert.ok(
     misses.every(({ subject_digest: digest }) => !Buffer.from(digest as Uint8Array).includes(address)),
@@ -280,12 +280,14 @@ test('a miss leaves no event, no customer and no address behind', async () => {
 
 test('the misses of one address in two stores cannot be told to be of one address', async () => {
   const address = newAddress();
-  const digests = service.query('select subject_digest from misses').length;
+  const digests = (await service.query('select subject_digest from misses')).length;
   for (const shop of [flowers, books]) {
     await shop.refuses(`GET ${pathOf('none', address)}`, {}, { code: 'not-found' });
   }
-  const misses = service.query('select subject_digest from misses order by missed_at desc, id desc limit 2');
-  assert.equal(service.query('select subject_digest from misses').length, digests + 2);
+  const misses = await service.query(
+    'select subject_digest from misses order by missed_at desc, id desc limit 2',
+  );
+  assert.equal((await service.query('select subject_digest from misses')).length, digests + 2);
   const [one, other] = misses.map(({ subject_digest: digest }) => Buffer.from(digest as Uint8Array));
   assert.ok(one && other && !one.equals(other));
 });

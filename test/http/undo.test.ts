@@ -49,7 +49,7 @@ test('a disabling shows at once, bars the card, and can be withdrawn within the 
       const { code: _code, ...record } = card;
       assert.deepEqual(undone.gift_card, record);
       assert.notEqual(undone.answer.headers.get('etag'), answer.headers.get('etag'));
-      assert.deepEqual(lastEvent(service, id, 'gift_card.updated'), {
+      assert.deepEqual(await lastEvent(service, id, 'gift_card.updated'), {
         gift_card: record,
         changed: ['disabled_at'],
       });

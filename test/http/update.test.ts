@@ -89,7 +89,7 @@ test('a value that the card has already is no change: no event, no ledger entry,
   const issued = await full();
   const same = { balance: '40', note: 'a note', expires_on: '2999-12-31', disable: false };
   await unchanged(service, () => shop.accepts(put(issued.id), { json: same }));
-  assert.equal(countTransfers(service, issued.id), 1);
+  assert.equal(await countTransfers(service, issued.id), 1);
 });
 
 test('sending back the record as it was read is a 200 without a change', async (t) => {
@@ -234,13 +234,13 @@ test('balance may be 0 and may exceed initial_value, which never changes', async
     );
     assert.deepEqual([card.balance, card.initial_value], [balance, '40.00']);
   }
-  assert.equal(countTransfers(service, issued.id), 6);
+  assert.equal(await countTransfers(service, issued.id), 6);
 });
 
 test('every change of balance is one ledger entry with its amount, accounts and API client', async () => {
   const issued = await full();
   for (const balance of ['15.00', '60.00']) await shop.ask(put(issued.id), { json: { balance } });
-  const rows = service.query(
+  const rows = await service.query(
     'select kind, amount, debit_account, credit_account, balance_after, actor from transfers where card_id = ? order by sequence',
     issued.id,
   );

@@ -5,8 +5,6 @@
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readConfig } from '../../src/config.ts';
@@ -16,6 +14,8 @@ import { createStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
 import { verify } from '../../src/service/verify.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
+import type { Environment } from '../harness/engine-database.ts';
+import { engine } from '../harness/engine.ts';
 import { newCustomer, nothingAcknowledged, type Acknowledged, type Customer } from './customer.ts';
 import { newStore } from './open-books.ts';
 import { openTill, type Till } from './till.ts';
@@ -43,52 +43,46 @@ const sharedCards = 3;
 
 const commandLine = join(import.meta.dirname, '../../src/cli.ts');
 
-type Environment = Readonly<Record<string, string>>;
-
 export async function crash({
   rounds,
   random,
   killAfter = { min: 30, max: 800 },
   imports = [],
 }: CrashPlan): Promise<CrashReport> {
-  const folder = mkdtempSync(join(tmpdir(), 'largesse-money-'));
-  const environment = { DATABASE_URL: `file:${join(folder, 'largesse.db')}`, PORT: '0', RATE_LIMIT: 'off' };
+  await using made = await engine.createDatabase();
+  const environment = { ...made.environment, PORT: '0', RATE_LIMIT: 'off' };
   const complaints: string[] = [];
   const complain = (complaint: string): void => void complaints.push(complaint);
   const acknowledged = nothingAcknowledged();
   let left = 0;
   let done = 0;
-  try {
-    const token = await openStore(environment);
-    let customers: readonly Customer[] = [];
-    for (let round = 0; round <= rounds; round += 1) {
-      const { process: service, url } = await serve(environment, imports);
-      try {
-        const till = openTill(url, token);
-        if (round === 0) {
-          const shared = await issueShared(till, acknowledged);
-          customers = Array.from({ length: customersAtOnce }, (_, place) =>
-            newCustomer(`customer-${place}`, { shared, acknowledged, random, complain }),
-          );
-        }
-        left += customers.filter((customer) => customer.open()).length;
-        const decided = await Promise.all(customers.map((customer) => customer.decide(till)));
-        done += decided.filter(Boolean).length;
-        await compare(environment, acknowledged, { unanswered: 0, complain });
-        if (round === rounds) break;
-
-        const working = Promise.all(customers.map((customer) => customer.work(till)));
-        await wait(killAfter.min + random() * (killAfter.max - killAfter.min));
-        service.kill('SIGKILL');
-        await working;
-      } finally {
-        await end(service);
+  const token = await openStore(environment);
+  let customers: readonly Customer[] = [];
+  for (let round = 0; round <= rounds; round += 1) {
+    const { process: service, url } = await serve(environment, imports);
+    try {
+      const till = openTill(url, token);
+      if (round === 0) {
+        const shared = await issueShared(till, acknowledged);
+        customers = Array.from({ length: customersAtOnce }, (_, place) =>
+          newCustomer(`customer-${place}`, { shared, acknowledged, random, complain }),
+        );
       }
-      const unanswered = customers.filter((customer) => customer.open()).length;
-      await compare(environment, acknowledged, { unanswered, complain });
+      left += customers.filter((customer) => customer.open()).length;
+      const decided = await Promise.all(customers.map((customer) => customer.decide(till)));
+      done += decided.filter(Boolean).length;
+      await compare(environment, acknowledged, { unanswered: 0, complain });
+      if (round === rounds) break;
+
+      const working = Promise.all(customers.map((customer) => customer.work(till)));
+      await wait(killAfter.min + random() * (killAfter.max - killAfter.min));
+      service.kill('SIGKILL');
+      await working;
+    } finally {
+      await end(service);
     }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+    const unanswered = customers.filter((customer) => customer.open()).length;
+    await compare(environment, acknowledged, { unanswered, complain });
   }
   return { complaints, acknowledged: acknowledged.requests, left, done };
 }

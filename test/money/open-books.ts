@@ -1,9 +1,6 @@
 /** A database with one store, for scripts that are called without HTTP, and a clock that only the test moves. */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { readConfig } from '../../src/config.ts';
 import { openDatabase, type Database } from '../../src/database.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
@@ -11,6 +8,7 @@ import type { Store } from '../../src/domain/store.ts';
 import { createStore, type NewStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { engine } from '../harness/engine.ts';
 import type { TestClock } from '../harness/service.ts';
 
 /** A clock that stands still until it is moved. */
@@ -44,9 +42,9 @@ export const hoursAheadOfUtc = 9;
 export type Books = AsyncDisposable & Database & { readonly store: Store; readonly clock: TestClock };
 
 export async function openBooks(): Promise<Books> {
-  const folder = mkdtempSync(join(tmpdir(), 'largesse-money-'));
+  const made = await engine.createDatabase();
   const clock = stoppedClock();
-  const config = readConfig({ DATABASE_URL: `file:${join(folder, 'largesse.db')}` });
+  const config = readConfig(made.environment);
   const database = await openDatabase(config, { prepare: true, clock });
   const { ctx, storage } = database;
   const store = await storage.write(() => createStore(ctx, newStore));
@@ -57,7 +55,7 @@ export async function openBooks(): Promise<Books> {
     clock,
     async [Symbol.asyncDispose]() {
       await database[Symbol.asyncDispose]();
-      rmSync(folder, { recursive: true, force: true });
+      await made[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,24 +1,25 @@
-/** Services that start together on one new folder: one of them makes the database and its keys, the others use them. */
+/** Services that start together on one new database: one of them makes the database and its keys, the others use them. */
 
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { systemChance, systemClock } from '../../src/clock-and-chance.ts';
 import { readDatabaseConfig, type DatabaseConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/database.ts';
-import { makeKeyFile, readKeyFile } from '../../src/key-file.ts';
-import { keysOf } from '../../src/keys.ts';
+import { migrationsOf, openDatabase } from '../../src/database.ts';
+import { readKeyFile } from '../../src/key-file.ts';
+import { ensureDemonstrationStore } from '../../src/service/store.ts';
 import { findDemonstrationStore } from '../../src/storage/store.ts';
 import { assertBooksAgree } from '../harness/books.ts';
-import { emptyFolder, serve } from '../harness/served.ts';
+import type { Environment } from '../harness/engine-database.ts';
+import { interrupted } from '../harness/interleave.ts';
+import { databaseToServe, serve } from '../harness/served.ts';
 
 test('two openings of one new database both succeed with the same keys, wherever the one comes into the other', async () => {
   for (let turns = 0; turns <= 12; turns += 1) {
-    using folder = emptyFolder();
-    const config = readDatabaseConfig(folder.environment);
+    await using made = await databaseToServe({ empty: true });
+    const config = readDatabaseConfig(made.environment);
     const open = async (turnsLater: number): Promise<readonly string[]> => {
       for (let waited = 0; waited < turnsLater; waited += 1) await turn();
       await using database = await openDatabase(config, { prepare: true });
@@ -32,20 +33,20 @@ test('two openings of one new database both succeed with the same keys, wherever
       return assert.fail(`${turns} turns apart: ${String(outcome.reason)}`);
     });
     assert.deepEqual(ids[0], ids[1]);
-    assert.ok(existsSync(join(folder.path, 'largesse.keys.json')));
+    assert.ok(existsSync(made.keysFile));
   }
 });
 
 test('an opening whose keys another one has made since it looked for them uses those', async () => {
-  using folder = emptyFolder();
-  const config = readDatabaseConfig(folder.environment);
+  await using made = await databaseToServe({ empty: true });
+  const config = readDatabaseConfig(made.environment);
   let looks = 0;
   const observed: DatabaseConfig = {
     ...config,
     get keysFile() {
       looks += 1;
       // Right behind the first look, which finds nothing, and before the next statement reaches the database.
-      if (looks === 1) queueMicrotask(() => makeKeysAndNoteThem(config));
+      if (looks === 1) queueMicrotask(() => makeKeysAndNoteThem(made.environment));
       return config.keysFile;
     },
   };
@@ -56,25 +57,27 @@ test('an opening whose keys another one has made since it looked for them uses t
   );
 });
 
-/** What another process does that starts with the same new database. */
-function makeKeysAndNoteThem({ database, keysFile }: DatabaseConfig): void {
-  assert.equal(database.kind, 'file');
-  assert.equal(readKeyFile(keysFile), undefined);
-  makeKeyFile(keysFile, systemChance(systemClock));
-  const masters = readKeyFile(keysFile);
-  assert.ok(masters);
-  const keys = keysOf(masters);
-  const beside = new DatabaseSync(database.file, { timeout: 5_000 });
-  beside
-    .prepare('insert into key_checks (key_id, digest, created_at) values (?, ?, 0)')
-    .run(keys.ids[0] ?? '', keys.digest('key-check', 'largesse'));
-  beside.close();
+/** What another process does that starts with the same new database; meanwhile this one stands still. */
+function makeKeysAndNoteThem(environment: Environment): void {
+  const commandLine = join(import.meta.dirname, '../../src/cli.ts');
+  const env = { PATH: process.env['PATH'], ...environment };
+  const { status, stderr } = spawnSync(process.execPath, [commandLine, 'migrate'], { env, encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
 }
 
-test('services that are started together on one new folder all serve one demonstration store', async () => {
-  using folder = emptyFolder();
-  const { environment } = folder;
-  const starts = await Promise.allSettled(Array.from({ length: 3 }, () => serve(environment)));
+test('a demonstration store that another one makes between the look and the making is as good', async () => {
+  await using made = await databaseToServe();
+  await using database = await openDatabase(readDatabaseConfig(made.environment), { prepare: true });
+  const { ctx, storage } = database;
+  const by = () => ensureDemonstrationStore(ctx);
+  await storage.write(() => interrupted(by(), { after: 2, by }));
+  assert.equal((await made.query('select id from stores where demonstration = 1')).length, 1);
+});
+
+test('ten services that are started together on one new database make its schema, its keys and its store once', async () => {
+  await using made = await databaseToServe({ empty: true });
+  const { environment } = made;
+  const starts = await Promise.allSettled(Array.from({ length: 10 }, () => serve(environment)));
   await using services = new AsyncDisposableStack();
   const urls = starts.map((start) => {
     if (start.status === 'rejected') return assert.fail(String(start.reason));
@@ -93,6 +96,15 @@ test('services that are started together on one new folder all serve one demonst
   );
   for (const url of urls)
     for (const id of cards) assert.equal((await fetch(`${url}/gift_card/${id}`)).status, 200);
+  const applied = await made.query('select version from schema_migrations order by version');
+  assert.deepEqual(
+    applied.map(({ version }) => version),
+    migrationsOf(readDatabaseConfig(environment)).map(({ version }) => version),
+  );
+  assert.equal((await made.query('select key_id from key_checks')).length, 1);
+  assert.equal((await made.query('select id from stores')).length, 1);
+  const keyFiles = readdirSync(made.folder).filter((name) => name.includes('keys'));
+  assert.deepEqual(keyFiles, ['largesse.keys.json'], 'nothing is left of keys that came too late');
   await using database = await openDatabase(readDatabaseConfig(environment), { prepare: false });
   const demonstration = await database.storage.read(findDemonstrationStore);
   assert.ok(demonstration);

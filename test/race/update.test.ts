@@ -1,27 +1,28 @@
 /** Updates of one card that race. */
 
 import assert from 'node:assert/strict';
-import test from 'node:test';
 import { giftCardOf, problemOf } from '../harness/answers.ts';
 import { assertBooksAgree } from '../harness/books.ts';
+import { race, type Processes } from '../harness/race.ts';
 import { startService, type TestAnswer, type TestService } from '../harness/service.ts';
 import { shopOf } from '../harness/shop.ts';
 
 const domain = 'flowers.example';
 
-async function openShop() {
-  const service = await startService({ stores: [{ domain }] });
+async function openShop(processes: Processes) {
+  const service = await startService({ stores: [{ domain }], processes });
   const shop = await shopOf(service, domain);
   const card = await shop.issue({ initial_value: '15.00' });
   return { service, shop, card, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
 
-function versionOf(service: TestService, id: number): number {
-  return Number(service.query('select version from gift_cards where id = ?', id)[0]?.['version']);
+async function versionOf(service: TestService, id: number): Promise<number> {
+  const [row] = await service.query('select version from gift_cards where id = ?', id);
+  return Number(row?.['version']);
 }
 
-function adjustmentsOf(service: TestService, id: number): number {
-  const rows = service.query(
+async function adjustmentsOf(service: TestService, id: number): Promise<number> {
+  const rows = await service.query(
     "select count(*) as n from transfers where card_id = ? and kind = 'adjustment'",
     id,
   );
@@ -32,8 +33,8 @@ function statuses(answers: readonly TestAnswer[]): readonly number[] {
   return answers.map(({ status }) => status).toSorted((left, right) => left - right);
 }
 
-test('of two updates of the same version one is done and one is refused, every time', async () => {
-  await using opened = await openShop();
+race('of two updates of the same version one is done and one is refused, every time', async (processes) => {
+  await using opened = await openShop(processes);
   const { service, shop, card } = opened;
   for (let round = 0; round < 25; round += 1) {
     const { headers } = await shop.ask(`GET /gift_card/${card.id}`);
@@ -53,30 +54,33 @@ test('of two updates of the same version one is done and one is refused, every t
     assert.ok(winner);
     assert.deepEqual(await shop.read(card.id), giftCardOf(winner));
   }
-  assert.equal(versionOf(service, card.id), 26);
-  assert.equal(adjustmentsOf(service, card.id), 25);
+  assert.equal(await versionOf(service, card.id), 26);
+  assert.equal(await adjustmentsOf(service, card.id), 25);
 });
 
-test('100 updates of one balance at once are each done, one after another, and the ledger agrees', async () => {
-  await using opened = await openShop();
-  const { service, shop, card } = opened;
-  const answers = await Promise.all(
-    Array.from({ length: 100 }, (_, index) =>
-      shop.ask(`PUT /gift_card/${card.id}`, { json: { balance: `${index + 100}.00` } }),
-    ),
-  );
-  for (const answer of answers) assert.equal(giftCardOf(answer).id, card.id);
-  assert.equal(new Set(answers.map(({ headers }) => headers.get('etag'))).size, 100, 'each made a version');
-  const version = versionOf(service, card.id);
-  assert.equal(version, 101);
-  assert.equal(adjustmentsOf(service, card.id), version - 1);
-  const { outstanding } = await assertBooksAgree(service.environment, domain);
-  const { balance } = await shop.read(card.id);
-  assert.equal(outstanding, BigInt(balance.replace('.', '')));
-});
+race(
+  '100 updates of one balance at once are each done, one after another, and the ledger agrees',
+  async (processes) => {
+    await using opened = await openShop(processes);
+    const { service, shop, card } = opened;
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, index) =>
+        shop.ask(`PUT /gift_card/${card.id}`, { json: { balance: `${index + 100}.00` } }),
+      ),
+    );
+    for (const answer of answers) assert.equal(giftCardOf(answer).id, card.id);
+    assert.equal(new Set(answers.map(({ headers }) => headers.get('etag'))).size, 100, 'each made a version');
+    const version = await versionOf(service, card.id);
+    assert.equal(version, 101);
+    assert.equal(await adjustmentsOf(service, card.id), version - 1);
+    const { outstanding } = await assertBooksAgree(service.environment, domain);
+    const { balance } = await shop.read(card.id);
+    assert.equal(outstanding, BigInt(balance.replace('.', '')));
+  },
+);
 
-test('one key of 100 callers changes a balance once', async () => {
-  await using opened = await openShop();
+race('one key of 100 callers changes a balance once', async (processes) => {
+  await using opened = await openShop(processes);
   const { service, shop, card } = opened;
   const answers = await Promise.all(
     Array.from({ length: 100 }, () =>
@@ -95,12 +99,12 @@ test('one key of 100 callers changes a balance once', async () => {
     ),
     new Set(),
   );
-  assert.equal(versionOf(service, card.id), 2);
-  assert.equal(adjustmentsOf(service, card.id), 1);
+  assert.equal(await versionOf(service, card.id), 2);
+  assert.equal(await adjustmentsOf(service, card.id), 1);
 });
 
-test('a reader of a card that is being changed sees one version whole', async () => {
-  await using opened = await openShop();
+race('a reader of a card that is being changed sees one version whole', async (processes) => {
+  await using opened = await openShop(processes);
   const { shop, card } = opened;
   await shop.ask(`PUT /gift_card/${card.id}`, { json: { balance: '1.00', note: '1.00' } });
   let isDone = false;
@@ -125,33 +129,36 @@ test('a reader of a card that is being changed sees one version whole', async ()
   assert.ok(seen.size > 5, `readers saw ${seen.size} versions`);
 });
 
-test('a card that is disabled while its balance is being changed keeps the balance it was disabled with', async () => {
-  await using opened = await openShop();
-  const { service, shop, card } = opened;
-  const answers = await Promise.all(
-    Array.from({ length: 80 }, (_, index) => {
-      const json = index % 8 === 4 ? { disable: true } : { balance: `${index + 100}.00` };
-      return shop.ask(`PUT /gift_card/${card.id}`, { json });
-    }),
-  );
-  for (const answer of answers) {
-    if (answer.status !== 200) {
-      problemOf(answer, {
-        code: 'invalid-parameter',
-        errors: { balance: ['cannot change: the card is disabled'] },
-      });
+race(
+  'a card that is disabled while its balance is being changed keeps the balance it was disabled with',
+  async (processes) => {
+    await using opened = await openShop(processes);
+    const { service, shop, card } = opened;
+    const answers = await Promise.all(
+      Array.from({ length: 80 }, (_, index) => {
+        const json = index % 8 === 4 ? { disable: true } : { balance: `${index + 100}.00` };
+        return shop.ask(`PUT /gift_card/${card.id}`, { json });
+      }),
+    );
+    for (const answer of answers) {
+      if (answer.status !== 200) {
+        problemOf(answer, {
+          code: 'invalid-parameter',
+          errors: { balance: ['cannot change: the card is disabled'] },
+        });
+      }
     }
-  }
-  const disablings = answers.filter((_, index) => index % 8 === 4);
-  assert.equal(new Set(disablings.map((answer) => giftCardOf(answer).disabled_at)).size, 1);
-  assert.equal(new Set(disablings.map((answer) => giftCardOf(answer).balance)).size, 1);
-  const changes = answers.filter((answer, index) => index % 8 !== 4 && answer.status === 200);
-  assert.ok(changes.length < 70, 'some came too late');
-  assert.equal(adjustmentsOf(service, card.id), changes.length);
-  assert.equal(versionOf(service, card.id), changes.length + 2);
-  const { balance } = await shop.read(card.id);
-  const [disabled] = disablings;
-  assert.ok(disabled);
-  assert.equal(balance, giftCardOf(disabled).balance);
-  await assertBooksAgree(service.environment, domain);
-});
+    const disablings = answers.filter((_, index) => index % 8 === 4);
+    assert.equal(new Set(disablings.map((answer) => giftCardOf(answer).disabled_at)).size, 1);
+    assert.equal(new Set(disablings.map((answer) => giftCardOf(answer).balance)).size, 1);
+    const changes = answers.filter((answer, index) => index % 8 !== 4 && answer.status === 200);
+    assert.ok(changes.length < 70, 'some came too late');
+    assert.equal(await adjustmentsOf(service, card.id), changes.length);
+    assert.equal(await versionOf(service, card.id), changes.length + 2);
+    const { balance } = await shop.read(card.id);
+    const [disabled] = disablings;
+    assert.ok(disabled);
+    assert.equal(balance, giftCardOf(disabled).balance);
+    await assertBooksAgree(service.environment, domain);
+  },
+);

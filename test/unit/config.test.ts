@@ -36,8 +36,11 @@ function fileOf(t: TestContext, content: string): string {
 
 test('with nothing set, the service listens to this machine only, on port 3000', () => {
   assert.deepEqual(readConfig({}), {
-    databaseFile: resolve('data/largesse.db'),
+    database: { kind: 'file', file: resolve('data/largesse.db') },
     keysFile: resolve('data/largesse.keys.json'),
+    connectionsMax: 16,
+    partitions: null,
+    asynchronousStandbyAllowed: false,
     port: 3000,
     host: '127.0.0.1',
     isLoopback: true,
@@ -54,8 +57,8 @@ test('with nothing set, the service listens to this machine only, on port 3000',
 
 test('an empty variable counts as absent', () => {
   const names = [
-    'PORT', 'HOST', 'BASE_PATH', 'LOG_LEVEL', 'RATE_LIMIT', 'TRUSTED_PROXIES', 'METRICS_TOKEN', 'METRICS_TOKEN_FILE', 'DATABASE_URL',
-    'KEYS_FILE', 'NODE_ENV', 'LOOKUP_MISSES',
+    'PORT', 'HOST', 'BASE_PATH', 'LOG_LEVEL', 'RATE_LIMIT', 'TRUSTED_PROXIES', 'METRICS_TOKEN', 'METRICS_TOKEN_FILE', 'DATABASE_URL', 'DATABASE_URL_FILE',
+    'DATABASE_CONNECTIONS', 'PARTITIONS', 'ASYNCHRONOUS_STANDBY', 'KEYS_FILE', 'NODE_ENV', 'LOOKUP_MISSES',
   ]; // prettier-ignore
   assert.deepEqual(readConfig(Object.fromEntries(names.map((name) => [name, '']))), readConfig({}));
 });
@@ -76,6 +79,9 @@ test('everything that could grow has a maximum', () => {
 test('all problems are told together, each with its variable and what that takes', () => {
   const problems = problemsOf({
     DATABASE_URL: 'sqlite:x',
+    DATABASE_CONNECTIONS: '0',
+    PARTITIONS: 'many',
+    ASYNCHRONOUS_STANDBY: 'yes',
     PORT: 'http',
     HOST: 'a b',
     BASE_PATH: 'apps',
@@ -86,7 +92,11 @@ test('all problems are told together, each with its variable and what that takes
     METRICS_TOKEN: 'short',
   });
   const takes = {
-    DATABASE_URL: 'the file of the embedded database, such as file:./data/largesse.db',
+    DATABASE_URL:
+      'the file of the embedded database, such as file:./data/largesse.db, or a server, such as postgres://user:password@host:5432/largesse',
+    DATABASE_CONNECTIONS: 'a number from 1 to 500',
+    PARTITIONS: 'a number from 1 to 1024',
+    ASYNCHRONOUS_STANDBY: 'allow or refuse',
     PORT: 'a port from 0 (any free one) to 65535',
     HOST: 'an address or host name, such as 127.0.0.1 or 0.0.0.0',
     BASE_PATH: 'a path such as /apps/gcf/api, of letters, digits and -._~',
@@ -173,6 +183,33 @@ judge('LOOKUP_MISSES', (environment) => readConfig(environment).lookupMisses, {
   refused: ['100', '100/', '/30', '0/30', '100/0', '-1/30', '100/-1', '1.5/30', '1e2/30', '1000000/30', '100/1000000', '100/30/30', '100:30', '100, 30', '100 /30', ' 100/30', '0100/30', 'off', '100/30\n'],
 }); // prettier-ignore
 
+test('of a server, everything but the password is shown, and each host is an address of its own', () => {
+  const { database } = readDatabaseConfig({
+    DATABASE_URL: 'postgres://u:hush@one:1,two:2/d?sslmode=verify-full',
+  });
+  assert.ok(database.kind === 'server');
+  assert.ok(!JSON.stringify(database).includes('hush'));
+  assert.deepEqual(
+    database.urls.map((url) => url.reveal()),
+    ['postgres://u:hush@one:1/d?sslmode=verify-full', 'postgres://u:hush@two:2/d?sslmode=verify-full'],
+  );
+});
+
+judge('DATABASE_CONNECTIONS', (environment) => readDatabaseConfig(environment).connectionsMax, {
+  accepted: [['1', 1], ['500', 500]],
+  refused: ['0', '501', '-1', '1.5', '1e2', 'all'],
+}); // prettier-ignore
+
+judge('PARTITIONS', (environment) => readDatabaseConfig(environment).partitions, {
+  accepted: [['1', 1], ['1024', 1_024]],
+  refused: ['0', '1025', '-1', '1.5', '1e2', 'some'],
+}); // prettier-ignore
+
+judge('ASYNCHRONOUS_STANDBY', (environment) => readDatabaseConfig(environment).asynchronousStandbyAllowed, {
+  accepted: [['allow', true], ['refuse', false]],
+  refused: ['true', '1', 'yes', 'Allow'],
+}); // prettier-ignore
+
 judge('TRUSTED_PROXIES', (environment) => readConfig(environment).trustedProxies, {
   accepted: [
     ['10.0.0.1', ['10.0.0.1']], ['10.0.0.0/8, ::1 ,fd00::/8', ['10.0.0.0/8', '::1', 'fd00::/8']], ['0.0.0.0/0', ['0.0.0.0/0']],
@@ -243,12 +280,12 @@ test('a secret that is too short, twice there, or in a file that cannot be read 
 
 test('a database address with a password in it is refused without showing the password', async (t) => {
   const addresses = [
-    'postgres://largesse:hush-hush@db.example/gifts',
+    'postgres://largesse:hush-hush@db.example',
     'mysql://largesse:p@hush-hush@db.example/gifts',
     'postgres://:hush-hush@db.example',
     // A slash in a password should be encoded, and often is not.
     'postgres://largesse:pass/hush-hush@db.example/gifts',
-    'postgres://db.example/gifts?user=largesse&password=hush-hush',
+    'postgres://db.example?user=largesse&password=hush-hush',
   ];
   for (const address of addresses) {
     await t.test(address, () => {

@@ -27,7 +27,7 @@ type Shop = AsyncDisposable & {
   ask(line: string, request?: Omit<TestRequest, 'method'>): ReturnType<TestService['request']>;
   issue(parameters?: object): Promise<Card>;
   deliveries(id: number): Promise<readonly Delivery[]>;
-  events(): readonly { readonly type: string; readonly data: string }[];
+  events(): Promise<readonly { readonly type: string; readonly data: string }[]>;
 };
 
 async function open(server: MailServer | null, timeZone = 'UTC'): Promise<Shop> {
@@ -53,25 +53,28 @@ async function open(server: MailServer | null, timeZone = 'UTC'): Promise<Shop> 
       assert.equal(answer.status, 200, answer.text);
       return (answer.json as { readonly deliveries: readonly Delivery[] }).deliveries;
     },
-    events: () =>
-      service
-        .query('select type, data from events order by id')
-        .map(({ type, data }) => ({ type: String(type), data: String(data) })),
+    events: async () =>
+      (await service.query('select type, data from events order by id')).map(({ type, data }) => ({
+        type: String(type),
+        data: String(data),
+      })),
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };
 }
 
 /** Every file beside the database as bytes, and the log: no code stands in any of them. */
-function assertNowhere(service: TestService, codes: readonly string[]): void {
+async function assertNowhere(service: TestService, codes: readonly string[]): Promise<void> {
   assert.ok(codes.length > 0);
-  const files = readdirSync(service.folder, { recursive: true, withFileTypes: true }).filter((entry) =>
-    entry.isFile(),
+  const files = readdirSync(service.database.folder, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile(),
   );
-  assert.ok(files.some(({ name }) => name.endsWith('.db')));
+  const stored = await service.database.bytes();
+  assert.ok(stored.length > 0);
   for (const code of codes) {
     for (const spelling of [code, code.toUpperCase(), code.toUpperCase().replaceAll(/(.{4})(?=.)/g, '$1 ')]) {
       for (const { parentPath, name } of files)
         assert.ok(!readFileSync(join(parentPath, name)).includes(spelling), `a code in ${name}`);
+      assert.ok(!stored.includes(spelling), 'a code in the database');
       assert.ok(!service.log().includes(spelling), 'a code in the log');
     }
   }
@@ -97,8 +100,8 @@ test('a card that is created with a recipient arrives, with a code that works', 
   assert.deepEqual(deliveries.map(({ kind, attempts }) => [kind, attempts]), [['receipt', 1], ['gift_card', 1]]); // prettier-ignore
   assert.equal(deliveries[1]?.message_id, gift.messageId);
   assert.match(deliveries[1]?.answer ?? '', /^250/);
-  assertNowhere(shop.service, [card.code]);
-  assert.deepEqual(shop.service.query('select 1 from mail_deliveries where code is not null'), []);
+  await assertNowhere(shop.service, [card.code]);
+  assert.deepEqual(await shop.service.query('select 1 from mail_deliveries where code is not null'), []);
   const ready = await shop.ask('GET /readyz');
   assert.deepEqual(ready.json, { status: 'ready', details: { mail: 'smtp' } });
 });
@@ -127,14 +130,14 @@ test('a temporary refusal is tried again, with the same Message-ID; a permanent 
   const bounced = await shop.issue(grace);
   await until(async () => (await shop.deliveries(bounced.id))[0]?.state === 'bounced');
   assert.match((await shop.deliveries(bounced.id))[0]?.answer ?? '', /^550 5\.1\.1/);
-  const failures = shop.events().filter(({ type }) => type === 'gift_card.delivery_failed');
+  const failures = (await shop.events()).filter(({ type }) => type === 'gift_card.delivery_failed');
   assert.equal(failures.length, 1);
   assert.equal((JSON.parse(failures[0]?.data ?? '') as { delivery: Delivery }).delivery.state, 'bounced');
   refusal = null;
   shop.service.clock.advance(2 * 60_000);
   await until(async () => (await shop.deliveries(deferred.id))[0]?.state === 'sent');
   assert.equal(receivedMails(server)[0]?.messageId, (await shop.deliveries(deferred.id))[0]?.message_id);
-  assertNowhere(shop.service, [deferred.code, bounced.code]);
+  await assertNowhere(shop.service, [deferred.code, bounced.code]);
 });
 
 test('a server that dies after the data may have taken it: the mail is sent again, and counted', async () => {
@@ -192,9 +195,9 @@ test('mailed again, a card has a new code and the old one is answered like an un
   assert.ok(!first.text.includes(fresh));
   assert.match(receivedMails(server)[1]?.text ?? '', /\$20\.00/);
 
-  const before = shop.events().length;
+  const before = (await shop.events()).length;
   const unknown = await shop.ask('POST /gift_card/lookup', { json: { code: 'zzzzzzzzzzzzzzzz' } });
-  assert.equal(shop.events().length, before);
+  assert.equal((await shop.events()).length, before);
   const dead = await shop.ask('POST /gift_card/lookup', { json: { code: card.code } });
   const spent = await shop.ask('POST /gift_card/redeem', { json: { code: card.code, amount: 1 } });
   const withoutId = (text: string): string => text.replace(/"request_id":"[^"]*"/, '');
@@ -202,7 +205,7 @@ test('mailed again, a card has a new code and the old one is answered like an un
     assert.equal(answer.status, 404);
     assert.equal(withoutId(answer.text), withoutId(unknown.text));
   }
-  const told = shop.events().slice(before);
+  const told = (await shop.events()).slice(before);
   assert.deepEqual(told.map(({ type }) => type), Array(2).fill('gift_card.retired_code_used')); // prettier-ignore
   const updated = await shop.ask(`PUT /gift_card/${card.id}`, { json: { code: card.code } });
   assert.equal(updated.status, 422);
@@ -213,7 +216,7 @@ test('mailed again, a card has a new code and the old one is answered like an un
   assert.equal(redeemed.status, 201, redeemed.text);
   const history = await shop.ask(`GET /gift_card/${card.id}/transactions`);
   assert.equal((history.json as { transactions: readonly unknown[] }).transactions.length, 3);
-  assertNowhere(shop.service, [card.code, fresh]);
+  await assertNowhere(shop.service, [card.code, fresh]);
 });
 
 test('a rotated code is answered once, and again only under its idempotency key; it is kept from who may not write', async () => {
@@ -237,7 +240,7 @@ test('a rotated code is answered once, and again only under its idempotency key;
   assert.equal((await shop.ask(`POST /gift_card/${card.id}/notify`, { json: { more: 1 } })).status, 422);
   assert.equal((await shop.ask('POST /gift_card/7/rotate_code')).status, 404);
   assert.equal(server.received.length, 0);
-  assertNowhere(shop.service, [card.code, code]);
+  await assertNowhere(shop.service, [card.code, code]);
 });
 
 test('a time for the mail is refused where it cannot be kept, together with everything else', async () => {

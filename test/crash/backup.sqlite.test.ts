@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { reading } from '../harness/engine-sqlite.ts';
 import { seeded } from '../harness/seeded.ts';
-import { command, emptyFolder, openShop, serve } from '../harness/served.ts';
+import { command, databaseToServe, openShop, serve } from '../harness/served.ts';
 import { assertHolds, storedCards } from '../harness/stored.ts';
 import { openTills, untilMoreAcknowledged, type KnownCard } from '../harness/till.ts';
 
@@ -13,27 +14,28 @@ const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
 test('a backup under load is whole, verifies with the same keys, and holds everything acknowledged before it', async (t) => {
   t.diagnostic(`seed ${seed} (CRASH_SEED)`);
-  using folder = emptyFolder();
-  const { environment, databaseFile, path } = folder;
+  await using database = await databaseToServe();
+  const { environment, folder, keysFile } = database;
   const token = await openShop(environment, 'flowers.example');
   const tills = openTills(32, token, seeded(seed));
   await using service = await serve(environment);
   let isOver = false;
   const working = Promise.all(tills.map((till) => till.work(service.url, () => isOver)));
-  const keys = join(path, 'largesse.keys.json');
 
   for (const name of ['first.db', 'second.db']) {
     await untilMoreAcknowledged(tills, 300);
     const acknowledged = new Map<number, KnownCard>(tills.flatMap(({ cards }) => [...cards]));
-    const target = join(path, name);
+    const target = join(folder, name);
     const taken = await command(environment, 'backup', target, '--json');
     assert.equal(taken.code, 0, `${taken.output}\n${taken.errors}`);
-    const copy = { ...environment, DATABASE_URL: `file:${target}`, KEYS_FILE: keys };
+    const copy = { ...environment, DATABASE_URL: `file:${target}`, KEYS_FILE: keysFile };
     const verified = await command(copy, 'verify', '--json');
     assert.equal(verified.code, 0, `${verified.output}\n${verified.errors}`);
     assert.equal((JSON.parse(verified.output) as { readonly ok: boolean }).ok, true);
 
-    const cards = storedCards(target);
+    const cards = await storedCards({
+      query: async (text) => reading(target, (copied) => copied.prepare(text).all()),
+    });
     assert.ok(acknowledged.size > 0);
     for (const card of acknowledged.values()) {
       const held = cards.get(card.id);
@@ -53,24 +55,28 @@ test('a backup under load is whole, verifies with the same keys, and holds every
     [],
     'a backup refused nobody',
   );
-  assertHolds(databaseFile, tills);
+  await assertHolds(database, tills);
   for (const till of tills) till.close();
 });
 
 test('a backup without its keys cannot be opened, and says what is missing', async () => {
-  using folder = emptyFolder();
-  const { environment, path } = folder;
+  await using database = await databaseToServe();
+  const { environment, folder } = database;
   await openShop(environment, 'flowers.example');
-  const target = join(path, 'elsewhere', 'copy.db');
+  const target = join(folder, 'elsewhere', 'copy.db');
   const early = await command(environment, 'backup', target);
   assert.equal(early.code, 1, 'a folder that is not there is not made');
-  const copy = join(path, 'copy.db');
+  const copy = join(folder, 'copy.db');
   assert.equal((await command(environment, 'backup', copy)).code, 0);
-  const without = { DATABASE_URL: `file:${copy}`, KEYS_FILE: join(path, 'other.keys.json') };
+  const without = { DATABASE_URL: `file:${copy}`, KEYS_FILE: join(folder, 'other.keys.json') };
   for (const name of ['verify', 'migrate', 'serve']) {
     const { code, errors } = await command({ ...without, PORT: '0' }, name);
     assert.equal(code, 1, name);
     assert.match(errors, /key file .*other\.keys\.json is missing/);
   }
-  assert.equal(existsSync(join(path, 'other.keys.json')), false, 'no new keys are made for an old database');
+  assert.equal(
+    existsSync(join(folder, 'other.keys.json')),
+    false,
+    'no new keys are made for an old database',
+  );
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { seeded } from '../harness/seeded.ts';
-import { command, emptyFolder, openShop, serve } from '../harness/served.ts';
+import { command, databaseToServe, openShop, serve } from '../harness/served.ts';
 import { assertHolds } from '../harness/stored.ts';
 import { countAcknowledged, openTills } from '../harness/till.ts';
 
@@ -11,8 +11,8 @@ const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
 test('after an I/O error the service ends with code 1, and the next one holds everything acknowledged', async (t) => {
   t.diagnostic(`seed ${seed} (CRASH_SEED)`);
-  using folder = emptyFolder();
-  const { environment, databaseFile } = folder;
+  await using database = await databaseToServe();
+  const { environment } = database;
   const token = await openShop(environment, 'flowers.example');
   const tills = openTills(32, token, seeded(seed));
   {
@@ -27,7 +27,7 @@ test('after an I/O error the service ends with code 1, and the next one holds ev
   const acknowledged = countAcknowledged(tills);
   assert.ok(acknowledged > 0);
   await using service = await serve(environment);
-  const done = assertHolds(databaseFile, tills);
+  const done = await assertHolds(database, tills);
   await Promise.all(
     tills.map(async (till) => {
       const { open } = till;
@@ -36,7 +36,7 @@ test('after an I/O error the service ends with code 1, and the next one holds ev
       assert.equal(replayed, done.has(open));
     }),
   );
-  assert.equal(assertHolds(databaseFile, tills).size, 0);
+  assert.equal((await assertHolds(database, tills)).size, 0);
   const { code, output } = await command(environment, 'verify', '--json');
   assert.equal(code, 0, output);
   for (const till of tills) till.close();

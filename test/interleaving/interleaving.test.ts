@@ -49,6 +49,7 @@ test(`of ${schedules} contests of two to five callers`, async (t) => {
   t.diagnostic(`seeds from ${firstSeed} (SCHEDULE_SEED); ${reruns} reruns, ${deadlocks} deadlocks`);
   if (schedules >= 1_000) assert.ok(reruns > 0, 'no two callers ever met');
 
+  await t.test('in none do callers wait for each other in a circle', () => assert.equal(deadlocks, 0));
   await t.test('in none does the ledger disagree', () => assertNone('books'));
   await t.test('in none does a caller meet an error that is no refusal', () => assertNone('error'));
   await t.test('every one has the effect of some order, one after another', () => assertNone('effect'));

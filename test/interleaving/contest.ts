@@ -18,8 +18,8 @@ import { all, sql, type Script } from '../../src/storage/sql.ts';
 import type { Action } from '../harness/reference-model.ts';
 import { openStage, type Outcome, type Ran, type Stage } from '../harness/scheduler.ts';
 import type { TestClock } from '../harness/service.ts';
-import { newStore, stoppedClock } from './open-books.ts';
-import { perform, type Desk, type Done } from './service-under-test.ts';
+import { newStore, stoppedClock } from '../money/open-books.ts';
+import { perform, type Desk, type Done } from '../money/service-under-test.ts';
 
 type Ids = { readonly cards: number[]; readonly holds: number[]; readonly transfers: number[] };
 

@@ -1,0 +1,113 @@
+/** `largesse copy`: moves house. */
+
+import type { Command } from 'commander';
+import { readCopyConfig, shownLocation, type DatabaseConfig } from '../config.ts';
+import { openDatabase, openTarget } from '../database.ts';
+import { currencyOf } from '../domain/currency.ts';
+import { formatMoney } from '../domain/money.ts';
+import { copyDatabase, type Outcome } from './copying.ts';
+import { print, printJson, printTable } from './output.ts';
+import { showProgress } from './progress.ts';
+
+const help = `
+An address is file:<path>, postgres://<user>@<host>/<database>, env:<NAME> for a variable that holds
+it, or @<path> for a file that does. Give one with a password in the last two ways: what a command
+is called with is visible to every user of the machine, and stays in the history of the shell.
+
+Stop the service first, all of its processes, and start it on the target only. The source is read
+and stays as it is. If it changes meanwhile, that is found at the end, and the copy is refused.
+
+The target must be empty. It is made and migrated (PARTITIONS applies); until it is complete and
+the same, nothing else opens it. If the command is interrupted, give the same one again: it goes on.
+
+KEYS_FILE, or the key file beside the source, goes with the database: the target needs the same.`;
+
+type Options = { readonly from: string; readonly to: string; readonly json?: boolean };
+
+export function addCopyCommand(root: Command): void {
+  root
+    .command('copy')
+    .description('copy a whole database into an empty one, from a file to a server, say, and compare the two')
+    .requiredOption('--from <address>', 'the database that is copied')
+    .requiredOption('--to <address>', 'the empty database that becomes the copy')
+    .option('--json', 'print JSON')
+    .addHelpText('after', help)
+    .action(async (options: Options) => {
+      const { source: from, target: to, exposed } = readCopyConfig(options);
+      for (const option of exposed)
+        console.error(`largesse: the password in ${option} is in plain sight: see largesse copy --help`);
+      const startedAt = performance.now();
+      await using opened = await openDatabase(from, { prepare: false, unhurried: true });
+      await using target = await openTarget(to);
+      const { ctx, storage: source } = opened;
+      const progress = showProgress(process.stderr, { isSilent: options.json === true });
+      const copying = { ctx, source, target, run: ctx.chance.requestId(), progress };
+      const outcome = await copyDatabase(copying, shownLocation(from.database));
+      const seconds = (performance.now() - startedAt) / 1_000;
+      tell(outcome, { from, to, seconds, asJson: options.json === true });
+    });
+}
+
+function tell(
+  { resumed, copied, source, differences }: Outcome,
+  given: {
+    readonly from: DatabaseConfig;
+    readonly to: DatabaseConfig;
+    readonly seconds: number;
+    readonly asJson: boolean;
+  },
+): void {
+  const { from, to } = given;
+  const ok = differences.length === 0;
+  const stores = source.verification.stores.map(({ store, currency, cards, transfers, outstanding }) => ({
+    store,
+    cards,
+    transfers,
+    outstanding: formatMoney({ minor: outstanding, currency: currencyOf(currency) }),
+    currency,
+  }));
+  if (!ok) process.exitCode = 1;
+  if (given.asJson) {
+    const database = { from: shownLocation(from.database), to: shownLocation(to.database) };
+    const seconds = { copying: round(copied.seconds), all: round(given.seconds) };
+    const { tables: totals } = source;
+    return printJson({
+      ok,
+      ...database,
+      resumed,
+      copied: copied.rows,
+      seconds,
+      tables: totals,
+      stores,
+      differences,
+    });
+  }
+  printTable(
+    source.tables.map(({ table, rows, digest }) => ({ table, rows, sha256: digest.slice(0, 16) })),
+    { none: '' },
+  );
+  print('');
+  printTable(stores, { none: 'There are no stores.' });
+  for (const difference of differences) print(difference);
+  const rate = Math.round(copied.rows / Math.max(copied.seconds, 0.001));
+  print(
+    `\nCopied ${copied.rows} rows in ${round(copied.seconds)} s (${rate} rows/s); ${round(given.seconds)} s with the comparison.`,
+  );
+  print(ok ? success(from, to) : failure);
+}
+
+function success(from: DatabaseConfig, to: DatabaseConfig): string {
+  const elsewhere = from.keysFile === to.keysFile ? '' : `, or with a copy of it at ${to.keysFile}`;
+  return (
+    'Both sides hold the same, and the ledger agrees with every balance on both.\n' +
+    `Serve the target, and only the target, with KEYS_FILE=${from.keysFile}${elsewhere}.`
+  );
+}
+
+const failure =
+  'THE COPY IS NOT GOOD, and nothing will open it. If the source has changed, stop what runs on it; if its ledger\n' +
+  'does not agree, see "largesse verify". Then empty the target (remove the file, or drop the database) and copy again.';
+
+function round(seconds: number): number {
+  return Math.round(seconds * 100) / 100;
+}

@@ -1,0 +1,175 @@
+/**
+ * The walk of `largesse copy`: page after page into the target, then both sides compared.
+ */
+
+import type { Context } from '../context.ts';
+import { Fault } from '../domain/fault.ts';
+import {
+  addRows,
+  beginCopy,
+  bearsMark,
+  concludeCopy,
+  CopyError,
+  countAllRows,
+  differencesOf,
+  findProgress,
+  identify,
+  takeInventory,
+  takeWatermark,
+  withdrawCopy,
+  type Inventory,
+} from '../service/copy.ts';
+import { lastBeat } from '../storage/heartbeat.ts';
+import { listKeyChecks } from '../storage/key-check.ts';
+import type { Script } from '../storage/sql.ts';
+import type { Storage } from '../storage/storage.ts';
+import { readPage, tables, type Table } from '../storage/table.ts';
+import { CommandError } from './failure.ts';
+import type { Progress } from './progress.ts';
+
+/** The two sides of a copy, and this run of it. */
+type Copying = {
+  readonly ctx: Context;
+  readonly source: Storage;
+  readonly target: Storage;
+  readonly run: string;
+  readonly progress: Progress;
+};
+
+export type Outcome = {
+  readonly resumed: boolean;
+  /** Rows that this run has copied, and how long that took. */
+  readonly copied: { readonly rows: number; readonly seconds: number };
+  readonly source: Inventory;
+  readonly differences: readonly string[];
+};
+
+/**
+ * Copies the source into the target, or finishes that, and compares the two.
+ * @param sourceShown where the source is, without a password.
+ * @throws CopyError if the two cannot be copied so; CommandError if one of them cannot be used for now.
+ */
+export async function copyDatabase(copying: Copying, sourceShown: string): Promise<Outcome> {
+  const { ctx, source, target, run } = copying;
+  await refuseOtherSchema(copying);
+  const command = {
+    source: await fromSource(source, identify),
+    sourceShown,
+    run,
+    keyChecks: await fromSource(source, listKeyChecks),
+  };
+  const resumed = await atTarget(target.write(() => beginCopy(ctx, command)));
+  if (await fromSource(source, () => bearsMark(run))) {
+    await target.write(() => withdrawCopy(run));
+    throw new CopyError('the source and the target are the same database');
+  }
+  const beat = await fromSource(source, lastBeat);
+  const copied = await copyTables(copying, beat);
+  return { resumed, copied, ...(await compare(copying, beat)) };
+}
+
+/** Both must have the same tables. The engines have migrations of their own, of the same numbers and names. */
+async function refuseOtherSchema({ source, target }: Copying): Promise<void> {
+  const [ofSource, ofTarget] = await Promise.all([source.applied(), target.applied()]);
+  const list = (applied: typeof ofSource): string =>
+    applied.map(({ version, name }) => `${version} ${name}`).join(', ');
+  if (list(ofSource) !== list(ofTarget))
+    throw new CopyError(`the source has the migrations ${list(ofSource)}; the target has ${list(ofTarget)}`);
+}
+
+async function copyTables(
+  { source, target, run, progress }: Copying,
+  beat: number,
+): Promise<Outcome['copied']> {
+  const startedAt = performance.now();
+  const total = await fromSource(source, countAllRows);
+  const done = await atTarget(target.read(countAllRows));
+  progress.begin('copied', { total, done });
+  let rows = 0;
+  for (const table of tables) {
+    for await (const added of copyTable({ source, target, run, table })) {
+      rows += added;
+      progress.reach(done + rows);
+    }
+    await refuseInUse(source, beat);
+  }
+  progress.end();
+  return { rows, seconds: (performance.now() - startedAt) / 1_000 };
+}
+
+/**
+ * Copies what is missing of a table, and tells of every page how many rows it had. While one page is written, the
+ * next one is read.
+ */
+async function* copyTable({
+  source,
+  target,
+  run,
+  table,
+}: Pick<Copying, 'source' | 'target' | 'run'> & { readonly table: Table }): AsyncGenerator<number> {
+  const after = await atTarget(target.read(() => findProgress(table)));
+  let page = await fromSource(source, () => readPage(table, after));
+  while (page.rows.length > 0) {
+    const { rows, next } = page;
+    const written = atTarget(target.write(() => addRows(run, { table, rows })));
+    const following = next ? fromSource(source, () => readPage(table, next)) : undefined;
+    [page] = await Promise.all([following ?? { rows: [], next: undefined }, written]);
+    yield rows.length;
+  }
+}
+
+/** Compares both sides, each as one transaction sees it, and ends the copy accordingly. */
+async function compare(
+  { ctx, source, target, run, progress }: Copying,
+  beat: number,
+): Promise<Pick<Outcome, 'source' | 'differences'>> {
+  const inventoryOf = async (what: string, read: (script: () => Script<Inventory>) => Promise<Inventory>) => {
+    const total = await fromSource(source, countAllRows);
+    progress.begin(`${what} read`, { total, done: 0 });
+    const inventory = await read(() => takeInventory((rows) => progress.reach(rows)));
+    progress.end();
+    return inventory;
+  };
+  const ofSource = await inventoryOf('source', (script) => fromSource(source, script));
+  const ofTarget = await inventoryOf('target', (script) => atTarget(target.read(script)));
+  await refuseInUse(source, beat);
+  const later = await fromSource(source, takeWatermark);
+  const { rows, versions } = ofSource.watermark;
+  const hasMoved = later.rows !== rows || later.versions !== versions;
+  const differences = [
+    ...differencesOf(ofSource, ofTarget),
+    ...(hasMoved ? ['the source has changed since it was compared'] : []),
+  ];
+  const state = differences.length === 0 ? 'complete' : 'failed';
+  await atTarget(target.write(() => concludeCopy(ctx, { run, state })));
+  return { source: ofSource, differences };
+}
+
+/** A service, or another command, writes its heartbeat when it starts and when it is asked whether it is ready. */
+async function refuseInUse(source: Storage, beat: number): Promise<void> {
+  if ((await fromSource(source, lastBeat)) !== beat)
+    throw new CopyError(
+      'something else has opened the source meanwhile: stop what runs on it, and give the same command again',
+    );
+}
+
+function fromSource<T>(source: Storage, script: () => Script<T>): Promise<T> {
+  return named('source', source.read(script));
+}
+
+function atTarget<T>(work: Promise<T>): Promise<T> {
+  return named('target', work);
+}
+
+/** Says of which of the two databases it is that cannot be used. */
+async function named<T>(side: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const why = error.cause instanceof Error ? error.cause.message : error.code;
+    throw new CommandError(`the ${side} cannot be used (${why}): give the same command again to go on`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,378 @@
+/**
+ * How often each operation waits for rows. Where the database is across a network, every such step is a round trip,
+ * and the commit is one more: `begin` travels with the first step, and what nobody waits for with the next one or the
+ * commit. So a number that grows here is time that every request of its kind takes longer.
+ */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Context } from '../../src/context.ts';
+import { Fault, Refusals } from '../../src/domain/fault.ts';
+import { issue, lookUp, refuseIssue, retrieve, search, undo, update, type LookupCommand, type SearchCommand } from '../../src/service/card.ts'; // prettier-ignore
+import { findOpenDemonstrationStore, identify, noteTokenUses } from '../../src/service/caller.ts';
+import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
+import { capture, expireHolds, placeHold, showHold, voidHold } from '../../src/service/hold.ts';
+import { fingerprintsOf, once, type Answer } from '../../src/service/idempotency.ts';
+import { checkMissBudgets, countMiss } from '../../src/service/miss-budget.ts';
+import type { MoneyCommand } from '../../src/service/money.ts';
+import { credit, debit, reverse } from '../../src/service/spend.ts';
+import { createToken, parseToken, revoke, rotateToken } from '../../src/service/token.ts';
+import { eraseOutdated } from '../../src/service/upkeep.ts';
+import { verifyPage } from '../../src/service/verify.ts';
+import { together, type Script } from '../../src/storage/sql.ts';
+import type { StorageFactory } from '../harness/database.ts';
+import { code, email, issueCommand, money, updateCommand } from '../harness/fixtures.ts';
+import { openStore } from '../harness/open-store.ts';
+
+const ann = email('ann@example.com');
+const bea = email('bea@example.com');
+const scopes = ['read_gift_cards', 'write_gift_cards', 'redeem_gift_cards'] as const;
+const page = { limit: 1, before: null, after: null };
+
+/** Runs a script and counts the steps that it waits for. */
+function* counted<T>(script: Script<T>, tally: { awaited: number }): Script<T> {
+  let step = script.next([]);
+  while (step.done !== true) {
+    if (step.value.isAwaited) tally.awaited += 1;
+    step = script.next(yield step.value);
+  }
+  return step.value;
+}
+
+/** A store with a token and with a card of Ann's, of which 2 are spent, 3 are sold on top and 4 are held. */
+async function openShop(factory: StorageFactory) {
+  const opened = await openStore(factory, { undoWindowMinutes: 15 });
+  const { storage, ctx, store } = opened;
+  const { card, code: drawn } = await opened.issue({ customer: ann, recipient: bea });
+  const till: MoneyCommand = {
+    store, cardId: card.id, actor: 'test', reference: null, note: null, orderId: null, versions: null,
+  }; // prettier-ignore
+  const spent = await storage.write(() => debit(ctx, { ...till, amount: money('2'), partial: false }));
+  const sold = await storage.write(() => credit(ctx, { ...till, amount: money('3') }));
+  const placed = await storage.write(() => placeHold(ctx, { ...till, amount: money('4'), seconds: 600 }));
+  const { secret, token } = await storage.write(() => createToken(ctx, { store, name: 'till', scopes }));
+  const presented = parseToken(secret.reveal());
+  assert.ok(presented);
+  return { ...opened, card: placed.card, drawn, till, spent, sold, placed, presented, token };
+}
+
+type Shop = Awaited<ReturnType<typeof openShop>>;
+
+const anyVersion = (): null => null;
+const currentVersion = ({ card }: Shop) => [card.version];
+const budgets = ['token', 'client'].map((subject) => ({ subject, missesMax: 10 }));
+
+type Operation = {
+  readonly name: string;
+  /** The steps that it waits for: without an idempotency key, and with one, where it may have one. */
+  readonly awaited: readonly [plain: number, withKey?: number];
+  /** What happens to the shop before. */
+  readonly prepare?: (shop: Shop) => Promise<unknown>;
+  readonly script: (shop: Shop) => Script<unknown>;
+};
+
+const disabling = ({ storage, ctx, store, card }: Shop, releaseHolds: boolean) =>
+  storage.write(() => update(ctx, updateCommand(store, card.id, { disable: true }, { releaseHolds })));
+const amount = money('1');
+
+const operations: readonly Operation[] = [
+  {
+    name: 'identify a token',
+    awaited: [1],
+    script: ({ presented }) => identify({ token: presented, shop: null }),
+  },
+  {
+    name: 'identify a token and a signed shop',
+    awaited: [1],
+    script: ({ presented, store }) => identify({ token: presented, shop: store.domain }),
+  },
+  { name: 'find the demonstration store', awaited: [1], script: findOpenDemonstrationStore },
+
+  { name: 'retrieve', awaited: [1], script: ({ store, card }) => retrieve(store.id, card.id) },
+  {
+    name: 'search',
+    awaited: [1],
+    script: ({ ctx, store, card }) =>
+      searched({ ctx, store, address: bea, lastCharacters: card.lastCharacters, onlyCustomerId: null }),
+  },
+  {
+    name: 'search that finds nothing',
+    awaited: [1],
+    script: ({ ctx, store }) =>
+      searched({ ctx, store, address: email('cyd@example.com'), lastCharacters: '0000', onlyCustomerId: 7 }),
+  },
+  {
+    name: 'look up by code',
+    awaited: [1],
+    script: ({ ctx, store, drawn }) => lookedUp({ ctx, store, code: drawn }),
+  },
+  {
+    name: 'look up an unknown code',
+    awaited: [1],
+    script: ({ ctx, store }) => lookedUp({ ctx, store, code: code('unknown0code1234') }),
+  },
+  { name: 'count a miss', awaited: [1], script: ({ ctx, store }) => countMiss(ctx, store.id, budgets) },
+
+  { name: 'issue to nobody', awaited: [0, 1], script: ({ ctx, store }) => issue(ctx, issueCommand(store)) },
+  {
+    name: 'issue to a new customer and a known recipient',
+    awaited: [1, 1],
+    script: ({ ctx, store }) =>
+      issue(ctx, issueCommand(store, { customer: email('new@example.com'), recipient: ann })),
+  },
+  {
+    name: 'issue with a chosen code',
+    awaited: [1, 1],
+    script: ({ ctx, store }) => issue(ctx, issueCommand(store, { code: code('owncode1234') })),
+  },
+  {
+    name: 'issue with a chosen code to a customer',
+    awaited: [2, 2],
+    script: ({ ctx, store }) => issue(ctx, issueCommand(store, { code: code('owncode1234'), customer: ann })),
+  },
+  {
+    name: 'refuse an issue with a chosen code',
+    awaited: [1, 1],
+    script: ({ ctx, store }) => {
+      const refusals = new Refusals();
+      refusals.add('note', 'is too long');
+      return refused(refuseIssue(ctx, { store, code: code('owncode1234'), refusals }));
+    },
+  },
+  {
+    name: 'update the balance',
+    awaited: [2, 2],
+    script: ({ ctx, store, card }) => update(ctx, updateCommand(store, card.id, { balance: money('20') })),
+  },
+  {
+    name: 'update the note, of one version, with the code sent along',
+    awaited: [2, 2],
+    script: (shop) =>
+      update(
+        shop.ctx,
+        updateCommand(
+          shop.store,
+          shop.card.id,
+          { note: 'new' },
+          { claimedCode: shop.drawn, versions: currentVersion(shop) },
+        ),
+      ),
+  },
+  {
+    name: 'update nothing',
+    awaited: [1, 1],
+    script: ({ ctx, store, card }) => update(ctx, updateCommand(store, card.id, {})),
+  },
+  {
+    name: 'update a card with a hold that has run out',
+    awaited: [3, 3],
+    prepare: async ({ ctx }) => ctx.clock.advance(600_000),
+    script: ({ ctx, store, card }) => update(ctx, updateCommand(store, card.id, { balance: money('1') })),
+  },
+  {
+    name: 'disable and release the holds',
+    awaited: [3, 3],
+    prepare: ({ storage, ctx, till }) =>
+      storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 })),
+    script: ({ ctx, store, card }) =>
+      update(ctx, updateCommand(store, card.id, { disable: true }, { releaseHolds: true })),
+  },
+  {
+    name: 'undo a disabling',
+    awaited: [2, 2],
+    prepare: (shop) => disabling(shop, true),
+    script: ({ ctx, store, card }) => undo(ctx, { store, cardId: card.id, versions: null }),
+  },
+
+  { name: 'debit', awaited: [1, 1], script: ({ ctx, till }) => debit(ctx, { ...till, amount, partial: false }) },
+  {
+    name: 'debit of one version',
+    awaited: [2, 2],
+    script: (shop) =>
+      debit(shop.ctx, { ...shop.till, versions: currentVersion(shop), amount, partial: false }),
+  },
+  {
+    name: 'debit of what is left',
+    awaited: [2, 2],
+    script: ({ ctx, till }) => debit(ctx, { ...till, amount: money('100'), partial: true }),
+  },
+  {
+    name: 'debit of too much',
+    awaited: [1, 1],
+    script: ({ ctx, till }) => refused(debit(ctx, { ...till, amount: money('100'), partial: false })),
+  },
+  {
+    name: 'debit of what two holds that have run out reserve',
+    awaited: [3, 3],
+    prepare: async ({ storage, ctx, till }) => {
+      await storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 }));
+      ctx.clock.advance(600_000);
+    },
+    script: ({ ctx, till }) => debit(ctx, { ...till, amount: money('16'), partial: false }),
+  },
+  { name: 'credit', awaited: [1, 1], script: ({ ctx, till }) => credit(ctx, { ...till, amount }) },
+  {
+    name: 'redeem by code',
+    awaited: [2, 2],
+    *script({ ctx, store, till, drawn }) {
+      const found = yield* lookUp(ctx, { store, code: drawn, usableOnly: true });
+      assert.ok(found.kind === 'found');
+      const { card, codeLookup } = found;
+      yield* debit(ctx, { ...till, cardId: card.id, amount, partial: false, codeLookup });
+    },
+  },
+  {
+    name: 'hold',
+    awaited: [1, 1],
+    script: ({ ctx, till }) => placeHold(ctx, { ...till, amount, seconds: 600 }),
+  },
+  { name: 'show a hold', awaited: [2], script: ({ ctx, store, placed }) => showHold(ctx, store.id, placed.hold.id) },
+  {
+    name: 'capture a part of a hold',
+    awaited: [2, 2],
+    script: ({ ctx, store, placed }) =>
+      capture(ctx, { store, holdId: placed.hold.id, versionsOf: anyVersion, amount, actor: 'test', note: null }),
+  },
+  {
+    name: 'capture, of one version',
+    awaited: [2, 2],
+    script: (shop) =>
+      capture(shop.ctx, {
+        store: shop.store,
+        holdId: shop.placed.hold.id,
+        versionsOf: () => currentVersion(shop),
+        amount: null,
+        actor: 'test',
+        note: null,
+      }),
+  },
+  {
+    name: 'void a hold',
+    awaited: [2, 2],
+    script: ({ ctx, store, placed }) =>
+      voidHold(ctx, { store, holdId: placed.hold.id, versionsOf: anyVersion }),
+  },
+  {
+    name: 'reverse a debit',
+    awaited: [2, 2],
+    script: ({ ctx, store, spent }) =>
+      reverse(ctx, {
+        store,
+        transferId: spent.transfer.id,
+        amount,
+        actor: 'test',
+        note: null,
+        scopes,
+        versionsOf: anyVersion,
+      }),
+  },
+  {
+    name: 'reverse a credit, of one version',
+    awaited: [2, 2],
+    script: (shop) =>
+      reverse(shop.ctx, {
+        store: shop.store,
+        transferId: shop.sold.transfer.id,
+        amount: null,
+        actor: 'test',
+        note: null,
+        scopes,
+        versionsOf: () => currentVersion(shop),
+      }),
+  },
+  {
+    name: 'first page of transactions',
+    awaited: [1],
+    script: ({ store, card }) => listCardTransfers({ storeId: store.id, cardId: card.id }, page),
+  },
+  {
+    name: 'next page of transactions',
+    awaited: [2],
+    script: ({ store, card, sold }) =>
+      listCardTransfers({ storeId: store.id, cardId: card.id }, { ...page, before: sold.transfer.id }),
+  },
+  {
+    name: 'previous page of holds',
+    awaited: [1],
+    script: ({ store, card, placed }) =>
+      listCardHolds({ storeId: store.id, cardId: card.id }, { ...page, after: placed.hold.id }),
+  },
+  { name: 'show a transaction', awaited: [1], script: ({ store, spent }) => showTransfer(store.id, spent.transfer.id) },
+
+  { name: 'make a token', awaited: [0], script: ({ ctx, store }) => createToken(ctx, { store, name: 'b', scopes }) },
+  { name: 'rotate a token', awaited: [1], script: ({ ctx, store, token }) => rotateToken(ctx, store, token.id) },
+  { name: 'revoke a token', awaited: [1], script: ({ ctx, store, token }) => revoke(ctx, store, token.id) },
+  {
+    name: 'note the uses of tokens',
+    awaited: [0],
+    script: ({ store, token }) => noteTokenUses([{ storeId: store.id, id: token.id, usedAt: 1 }]),
+  },
+  {
+    name: 'release two holds that have run out',
+    awaited: [2],
+    prepare: async ({ storage, ctx, till }) => {
+      await storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 }));
+      ctx.clock.advance(600_000);
+    },
+    script: ({ ctx }) => expireHolds(ctx, 10),
+  },
+  { name: 'erase what has run out', awaited: [1], script: ({ ctx }) => eraseOutdated(ctx, 10) },
+  { name: 'verify a page of cards', awaited: [2], script: ({ store }) => verifyPage(store.id, 0) },
+]; // prettier-ignore
+
+function* searched({ ctx, ...command }: SearchCommand & { readonly ctx: Context }): Script<unknown> {
+  return yield* together(checkMissBudgets(ctx, command.store.id, budgets), search(ctx, command));
+}
+
+function* lookedUp({ ctx, ...command }: Omit<LookupCommand, 'usableOnly'> & { readonly ctx: Context }): Script<unknown> {
+  const { id } = command.store;
+  return yield* together(checkMissBudgets(ctx, id, budgets), lookUp(ctx, { ...command, usableOnly: false }));
+} // prettier-ignore
+
+/** Counts what a script does that is to be refused. */
+function* refused(script: Script<unknown>): Script<void> {
+  try {
+    yield* script;
+  } catch (error) {
+    assert.ok(error instanceof Fault, String(error));
+    return;
+  }
+  assert.fail('it was not refused');
+}
+
+function* underKey({ ctx, store }: Shop, script: Script<unknown>): Script<unknown> {
+  const use = {
+    owner: { storeId: store.id, apiClientId: 1, key: 'key' },
+    fingerprints: fingerprintsOf(ctx, ['a request']),
+  };
+  return yield* once(ctx, use, function* (): Script<Answer> {
+    yield* script;
+    return { status: 200, headers: {}, body: '' };
+  });
+}
+
+export function testRoundTrips(factory: StorageFactory): void {
+  test('operations wait for rows no more often than they have to', async () => {
+    const count = async ({ prepare, script }: Operation, withKey: boolean): Promise<number> => {
+      await using shop = await openShop(factory);
+      await prepare?.(shop);
+      const tally = { awaited: 0 };
+      await shop.storage.write(() => {
+        tally.awaited = 0;
+        const started = script(shop);
+        return counted(withKey ? underKey(shop, started) : started, tally);
+      });
+      return tally.awaited;
+    };
+    const found: string[] = [];
+    for (const operation of operations) {
+      const plain = await count(operation, false);
+      const awaited = operation.awaited.length === 1 ? [plain] : [plain, await count(operation, true)];
+      found.push(`${operation.name}: ${awaited.join(', ')}`);
+    }
+    assert.deepEqual(
+      found,
+      operations.map(({ name, awaited }) => `${name}: ${awaited.join(', ')}`),
+    );
+  });
+}

@@ -1,0 +1,193 @@
+/** Databases to be copied: one with many cards, for what takes a while, and one with content of every kind. */
+
+import assert from 'node:assert/strict';
+import { readDatabaseConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database.ts';
+import { scopes } from '../../src/domain/store.ts';
+import { issue } from '../../src/service/card.ts';
+import { debit } from '../../src/service/spend.ts';
+import { createStore, requireStore } from '../../src/service/store.ts';
+import { createToken } from '../../src/service/token.ts';
+import { expireHolds, placeHold } from '../../src/service/hold.ts';
+import { email, issueCommand, manualClock, money, newStore } from '../harness/fixtures.ts';
+import { sqliteEngine } from '../harness/engine-sqlite.ts';
+import { ask, makeHome, type GiftCard, type Home, type Served } from './largesse.ts';
+
+const domain = 'flowers.example';
+const atOnce = 200;
+
+/**
+ * Makes a store of so many cards, half of them with a customer of their own and a message, a fifth of them spent in
+ * part. Answers a token.
+ */
+export async function fillHouse(
+  environment: Readonly<Record<string, string>>,
+  { cards }: { readonly cards: number },
+): Promise<string> {
+  await using database = await openDatabase(readDatabaseConfig(environment), { prepare: true });
+  const { ctx, storage } = database;
+  const store = await storage.write(() => createStore(ctx, newStore({ domain })));
+  const fill = async (place: number): Promise<void> => {
+    const person =
+      place % 2 === 0 ? { recipient: email(`guest-${place}@example.com`), message: 'Für Élise 🎁' } : {};
+    const { card } = await storage.write(() => issue(ctx, issueCommand(store, person)));
+    if (place % 5 !== 0) return;
+    const spent = { store, cardId: card.id, actor: 'test', reference: `r-${place}`, note: null, orderId: place, versions: null }; // prettier-ignore
+    await storage.write(() => debit(ctx, { ...spent, amount: money('4.50'), partial: false }));
+  };
+  for (let from = 0; from < cards; from += atOnce)
+    await Promise.all(
+      Array.from({ length: Math.min(atOnce, cards - from) }, (_, place) => fill(from + place)),
+    );
+  const { secret } = await storage.write(() => createToken(ctx, { store, name: 'shop', scopes }));
+  return secret.reveal();
+}
+
+/** What `furnishHouse` made, for `readHouse` to look for. */
+type House = {
+  readonly token: string;
+  readonly revoked: string;
+  readonly other: string;
+  readonly cards: readonly number[];
+  readonly holds: readonly number[];
+  readonly codes: readonly string[];
+  /** A creation with an idempotency key, as it was asked and answered. */
+  readonly creation: { readonly json: unknown; readonly answer: unknown };
+};
+
+const idempotent = { 'idempotency-key': 'order-1017 ✓' };
+
+/** Makes two stores with content of every kind there is, by the service and, for what takes days, by its scripts. */
+export async function furnishHouse(home: Home): Promise<House> {
+  const secret = ['--proxy-secret', 'hush-hush-hush', '--undo-window', '15', '--issue-limit', '500'];
+  await home.json('store', 'create', domain, '--currency', 'EUR', '--name', 'Blüten & Co. 🌷', ...secret, '--customer-search');
+  await home.json('store', 'create', 'tea.example', '--currency', 'JPY', '--time-zone', 'Asia/Tokyo');
+  const tokenFor = (store: string) => home.json<{ id: number; token: string }>('token', 'create', '--store', store);
+  const [{ token }, old, { token: other }] = [await tokenFor(domain), await tokenFor(domain), await tokenFor('tea.example')];
+  await home.json('token', 'revoke', '--store', domain, String(old.id));
+  const service = await home.serve();
+  const send = async (line: string, json?: unknown, headers: Readonly<Record<string, string>> = {}, as = token) => {
+    const [method = '', path = ''] = line.split(' ');
+    const answer = await exchange(service, { method, path, json, headers, token: as });
+    assert.ok(answer.status < 300, `${line}: ${JSON.stringify(answer)}`);
+    return answer.json as {
+      readonly gift_card: GiftCard & { readonly code: string };
+      readonly transaction: { readonly id: number };
+      readonly hold: { readonly id: number };
+    };
+  };
+  const json = {
+    initial_value: '125.50', email: 'Käthe@exämple.com', recipient_email: 'grace@example.com', expires_on: '2099-12-31',
+    note: 'Zeile eins\n\tZeile „zwei“ – \u0065\u0301 ≠ é', message: 'Alles Gute 🎂 עם אהבה', code: 'Herbst-2026-ABCD',
+  };
+  const creation = await send('POST /gift_card', json, idempotent);
+  const { gift_card: { id } } = creation;
+  const { gift_card: bare } = await send('POST /gift_card', { initial_value: 500 });
+  const { gift_card: disabled } = await send('POST /gift_card', { initial_value: 20, recipient_email: 'grace@example.com' });
+  const { gift_card: yen } = await send('POST /gift_card', { initial_value: 5_000 }, {}, other);
+  await send(`PUT /gift_card/${disabled.id}`, { disable: true });
+  await send(`PUT /gift_card/${bare.id}`, { balance: '450.00', note: 'Korrektur' });
+  const { transaction } = await send(`POST /gift_card/${id}/debit`, { amount: '12.25', reference: 'Bon № 1', note: 'bar' });
+  await send(`POST /transactions/${transaction.id}/reverse`, { amount: '2.25', note: 'zurück' });
+  await send(`POST /gift_card/${bare.id}/credit`, { amount: '7.01' });
+  const hold = async (amount: string) => (await send(`POST /gift_card/${id}/holds`, { amount, expires_in: 86_400 })).hold.id;
+  const holds = [await hold('10'), await hold('20'), await hold('30')];
+  await send(`POST /holds/${holds[1]}/capture`, { amount: '15.00' });
+  await send(`POST /holds/${holds[2]}/void`);
+  const missed = await ask(`${service.url}/gift_card?last_characters=zzzz&email=nobody@example.com`, { token });
+  assert.equal(missed.status, 404);
+  await service.stop();
+  const [expired, hold4] = await expireThings(home);
+  return {
+    token, other, revoked: old.token,
+    cards: [id, bare.id, disabled.id, expired], holds: [...holds, hold4],
+    codes: [creation.gift_card.code, bare.code, disabled.code, yen.code],
+    creation: { json, answer: creation },
+  };
+} // prettier-ignore
+
+/** A card of long ago that has expired, with a hold that ran out. */
+async function expireThings(home: Home): Promise<readonly [card: number, hold: number]> {
+  const clock = manualClock(Date.UTC(2026, 0, 1));
+  const config = readDatabaseConfig({ DATABASE_URL: `file:${fileOf(home)}` });
+  await using database = await openDatabase(config, { prepare: false, clock });
+  const { ctx, storage } = database;
+  const { store } = await storage.read(() => requireStore(domain));
+  const value = money('33', 'EUR');
+  const { card } = await storage.write(() =>
+    issue(ctx, issueCommand(store, { value, expiresOn: '2026-02-01' })),
+  );
+  const held = {
+    store,
+    cardId: card.id,
+    actor: 'test',
+    reference: 'alt',
+    note: null,
+    orderId: 7,
+    versions: null,
+  };
+  const amount = money('3', 'EUR');
+  const { hold } = await storage.write(() => placeHold(ctx, { ...held, amount, seconds: 60 }));
+  clock.advance(120_000);
+  await storage.write(() => expireHolds(ctx, 10));
+  return [card.id, hold.id];
+}
+
+/** Everything that the service answers about a house. The creation is asked for again, with the same key. */
+export async function readHouse(service: Served, house: House): Promise<unknown> {
+  const { token, revoked, other, cards, holds, codes, creation } = house;
+  const get = (path: string, as = token) => exchange(service, { method: 'GET', path, token: as });
+  const answers = [
+    ...(await Promise.all(cards.map((id) => get(`/gift_card/${id}`)))),
+    ...(await Promise.all(cards.map((id) => get(`/gift_card/${id}/transactions?limit=250`)))),
+    ...(await Promise.all(cards.map((id) => get(`/gift_card/${id}/holds`)))),
+    ...(await Promise.all(holds.map((id) => get(`/holds/${id}`)))),
+    await get('/gift_card?last_characters=abcd&email=GRACE@example.com'),
+  ];
+  for (const { status } of answers) assert.equal(status, 200);
+  const [, , , ...foreign] = await Promise.all(
+    [token, token, token, other].map((as, place) =>
+      exchange(service, { method: 'POST', path: '/gift_card/lookup', json: { code: codes[place] }, token: as }),
+    ),
+  );
+  assert.equal(foreign[0]?.status, 200);
+  const again = await exchange(service, { method: 'POST', path: '/gift_card', json: creation.json, headers: idempotent, token });
+  assert.deepEqual(again.json, creation.answer);
+  assert.equal((await get(`/gift_card/${cards[0]}`, revoked)).status, 401);
+  return [...answers, ...foreign, again];
+} // prettier-ignore
+
+/** One request, and of its answer all that must not depend on the database. */
+async function exchange(
+  { url }: Served,
+  given: {
+    readonly method: string;
+    readonly path: string;
+    readonly token: string;
+    readonly json?: unknown;
+    readonly headers?: Readonly<Record<string, string>>;
+  },
+) {
+  const response = await fetch(`${url}${given.path}`, {
+    method: given.method,
+    headers: {
+      'x-access-token': given.token,
+      ...(given.json !== undefined && { 'content-type': 'application/json' }),
+      ...Object.fromEntries(
+        Object.entries(given.headers ?? {}).map(([name, value]) => [name, encodeURIComponent(value)]),
+      ),
+    },
+    ...(given.json !== undefined && { body: JSON.stringify(given.json) }),
+  });
+  return { status: response.status, etag: response.headers.get('etag'), json: await response.json() };
+}
+
+/** A home whose database is a file. */
+export function makeFileHome(): Promise<Home> {
+  return makeHome(sqliteEngine);
+}
+
+/** The file of its database. */
+export function fileOf({ database }: Home): string {
+  return (database.environment['DATABASE_URL'] ?? '').slice('file:'.length);
+}

@@ -1,0 +1,111 @@
+/** The synchronous standby is gone: no commit is called a success that it does not have. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { startProxy } from '../harness/postgres-proxy.ts';
+import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
+import {
+  assertUnavailable,
+  assertVerifies,
+  clientOf,
+  environmentOn,
+  readinessOf,
+  startOn,
+  untilReadiness,
+  emptyFolder,
+} from '../harness/postgres-service.ts';
+import { startStandby } from '../harness/postgres-standby.ts';
+import { openShop } from '../harness/served.ts';
+
+/** The processes of the server whose commits wait for a standby. */
+async function waitingCommits(server: PostgresServer): Promise<readonly number[]> {
+  const rows = await server.query(`select pid from pg_stat_activity where wait_event = 'SyncRep'`);
+  return rows.map(({ pid }) => Number(pid));
+}
+
+/** Runs a request, and ends the wait of its commit. */
+async function interrupted<T>(
+  server: PostgresServer,
+  how: 'pg_cancel_backend' | 'pg_terminate_backend',
+  request: () => Promise<T>,
+): Promise<T> {
+  // Commits that were given up wait on: the server does not know that nobody waits for them.
+  const others = new Set(await waitingCommits(server));
+  const answer = request();
+  const deadline = performance.now() + 10_000;
+  for (;;) {
+    const pid = (await waitingCommits(server)).find((waiting) => !others.has(waiting));
+    if (pid !== undefined) {
+      await server.query(`select ${how}($1)`, [pid]);
+      return answer;
+    }
+    assert.ok(performance.now() < deadline, 'no commit waits');
+    await wait(10);
+  }
+}
+
+test('without its synchronous standby a commit is never a success: not in time, not when it is cancelled, not when it is asked for again', async (t) => {
+  await using primary = await startPostgres({ durable: true });
+  await using standby = await startStandby(primary, { name: 'second', synchronous: true });
+  await using proxy = await startProxy(primary);
+  using folder = emptyFolder();
+  const environment = environmentOn(folder, [proxy]);
+  const token = await openShop(environment, 'flowers.example');
+  await using service = await startOn(environment, { scriptMaxMs: 3_000, lockWaitMaxMs: 500 });
+  const ask = clientOf(service.url, token);
+  // A card each, because a commit that waits has its card's row.
+  const cards: number[] = [];
+  for (const key of ['late', 'cancelled', 'terminated', 'abroad']) {
+    const { card } = await ask('POST /gift_card', { initial_value: '10.00' }, `issue-${key}`);
+    assert.ok(card);
+    cards.push(card.id);
+  }
+  const [late = 0, cancelled = 0, terminated = 0, abroad = 0] = cards;
+  const debit = (card: number, key: string) => ask(`POST /gift_card/${card}/debit`, { amount: '1.00' }, key);
+  const balanceOf = async (card: number) => (await ask(`GET /gift_card/${card}`)).card?.balance;
+
+  await standby.server.stop();
+
+  const inTime = await debit(late, 'late');
+  assertUnavailable(inTime, 'unavailable');
+  assert.ok(inTime.tookMs < 9_000, `${inTime.tookMs} ms`);
+  assert.equal(await balanceOf(late), '10.00', 'others do not see it yet');
+
+  const cancel = await interrupted(primary, 'pg_cancel_backend', () => debit(cancelled, 'cancelled'));
+  assertUnavailable(cancel, 'unavailable');
+  assert.equal(await balanceOf(cancelled), '9.00', 'it is on the primary now, and there alone');
+
+  const end = await interrupted(primary, 'pg_terminate_backend', () => debit(terminated, 'terminated'));
+  assertUnavailable(end, 'unavailable');
+
+  // A server that speaks another language warns in it.
+  proxy.alter = (bytes) =>
+    Buffer.from(bytes.toString('latin1').replaceAll('SWARNING\0', 'SWARNUNG\0'), 'latin1');
+  const foreign = await interrupted(primary, 'pg_cancel_backend', () => debit(abroad, 'abroad'));
+  assertUnavailable(foreign, 'unavailable');
+  proxy.alter = undefined;
+
+  const again = ['late', 'cancelled', 'terminated', 'abroad'].map((key, place) =>
+    debit(cards[place] ?? 0, key),
+  );
+  for (const told of await Promise.all(again)) assertUnavailable(told);
+  const { status, tookMs } = await readinessOf(service.url);
+  assert.equal(status, 503);
+  assert.ok(tookMs < 9_000);
+
+  await standby.server.start();
+  await standby.streams();
+  await untilReadiness(service.url, 200);
+  for (const [place, key] of ['late', 'cancelled', 'terminated', 'abroad'].entries()) {
+    const card = cards[place] ?? 0;
+    const told = await debit(card, key);
+    assert.equal(told.status, 201, JSON.stringify(told));
+    assert.equal(told.isReplayed, true, key);
+    assert.equal(await balanceOf(card), '9.00');
+  }
+  await assertVerifies(environment);
+  t.diagnostic(
+    `a commit was given up after ${Math.round(inTime.tookMs)} ms, readiness answered in ${Math.round(tookMs)} ms`,
+  );
+});

@@ -1,0 +1,60 @@
+/** The primary's disk is full: requests are refused, nothing is done by half, and all is well once there is space. */
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fillDisk, freeDisk, type FullDisk } from '../harness/postgres-disk.ts';
+import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
+import { assertVerifies, environmentOn, untilReadiness, emptyFolder } from '../harness/postgres-service.ts';
+import { seeded } from '../harness/seeded.ts';
+import { openShop, serve } from '../harness/served.ts';
+import { assertTold, countSuccesses, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
+
+const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
+
+const cases: readonly { readonly full: FullDisk; readonly isOver: (server: PostgresServer) => boolean }[] = [
+  { full: 'tables', isOver: (server) => /could not extend file/.test(server.log()) },
+  { full: 'log', isOver: (server) => !server.isRunning },
+];
+for (const { full, isOver: isFull } of cases) {
+  test(`on a disk that has no space for the ${full} requests are refused, and nothing is lost or done by half`, async (t) => {
+    t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
+    await using server = await startPostgres({ durable: true, settings: { max_wal_size: '64MB' } });
+    using folder = emptyFolder();
+    const environment = environmentOn(folder, [server]);
+    const token = await openShop(environment, 'flowers.example');
+    await using service = await serve(environment);
+    // Notes that cannot be compressed: the tables grow fast.
+    const note = (): string => randomBytes(3_000).toString('base64');
+    const tellers = newTellers(8, { token, random: seeded(seed), note });
+    let isOver = false;
+    const working = Promise.all(tellers.map((teller) => teller.work([service.url], () => isOver)));
+    await untilEachSucceeds(tellers, 3);
+
+    fillDisk(server, full);
+    const deadline = performance.now() + 60_000;
+    while (!isFull(server)) {
+      assert.ok(performance.now() < deadline, 'the disk does not fill');
+      await wait(20);
+    }
+    // Somebody was told of it by now, or is about to be.
+    while (tellers.every(({ refusals }) => refusals.length === 0)) {
+      assert.ok(performance.now() < deadline, 'nobody was refused');
+      await wait(20);
+    }
+    const before = countSuccesses(tellers);
+    if (server.isRunning) freeDisk(server);
+    else await server.start();
+    await untilReadiness(service.url, 200);
+    await untilEachSucceeds(tellers, 3);
+    isOver = true;
+    await working;
+    t.diagnostic(
+      `${before} acknowledged before there was space again; ${JSON.stringify(refusalsOf(tellers))}`,
+    );
+    await assertTold(tellers, (text) => server.query(text));
+    await assertVerifies(environment);
+    assert.equal(service.errors(), '');
+  });
+}

@@ -1,0 +1,134 @@
+/** The server is away for a while, or all connections to it are busy: nobody waits for ever, and it ends by itself. */
+
+import assert from 'node:assert/strict';
+import test, { after, before } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Client } from 'pg';
+import { signal } from '../harness/postgres-process.ts';
+import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
+import {
+  assertUnavailable,
+  assertVerifies,
+  clientOf,
+  environmentOn,
+  readinessOf,
+  startOn,
+  untilReadiness,
+  emptyFolder,
+} from '../harness/postgres-service.ts';
+import { seeded } from '../harness/seeded.ts';
+import { openShop, serve } from '../harness/served.ts';
+import { assertTold, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
+
+const awayMs = Number(process.env['OUTAGE_MS'] ?? 3_000);
+const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
+/** Of a request, its waiting included: what the service allows and much time to spare, but less than a client's patience. */
+const answeredWithinMs = 20_000;
+
+let server: PostgresServer;
+before(async () => {
+  server = await startPostgres({ durable: true });
+});
+after(() => server[Symbol.asyncDispose]());
+
+test('a server that is stopped and started again takes nothing with it, and the service goes on by itself', async (t) => {
+  t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
+  await using own = await startPostgres({ durable: true });
+  using folder = emptyFolder();
+  const environment = environmentOn(folder, [own]);
+  const token = await openShop(environment, 'flowers.example');
+  await using service = await serve(environment);
+  const tellers = newTellers(16, { token, random: seeded(seed) });
+  let isOver = false;
+  const working = Promise.all(tellers.map((teller) => teller.work([service.url], () => isOver)));
+  await untilEachSucceeds(tellers, 3);
+  assert.equal((await readinessOf(service.url)).status, 200);
+
+  await own.stop('fast');
+  await untilReadiness(service.url, 503);
+  await wait(awayMs);
+  assert.equal((await readinessOf(service.url)).status, 503);
+  await own.start();
+  await untilReadiness(service.url, 200);
+  await untilEachSucceeds(tellers, 3);
+  isOver = true;
+  await working;
+  const slowest = Math.max(...tellers.map(({ slowestMs }) => slowestMs));
+  t.diagnostic(`${JSON.stringify(refusalsOf(tellers))}, the slowest answer took ${Math.round(slowest)} ms`);
+  assert.ok(slowest < answeredWithinMs);
+  await assertTold(tellers, (text) => own.query(text));
+  await assertVerifies(environment);
+  assert.equal(service.errors(), '');
+});
+
+test('while a server hangs, requests are refused in time, as many as may wait, and then all is as before', async (t) => {
+  const database = 'hanging';
+  await server.query(`create database ${database}`);
+  using folder = emptyFolder();
+  const environment = environmentOn(folder, [{ url: () => server.url(database) }]);
+  const token = await openShop(environment, 'flowers.example');
+  const scriptsQueuedMax = 40;
+  await using service = await startOn(environment, {
+    scriptMaxMs: 1_000,
+    connectTimeoutMs: 500,
+    connectionWaitMaxMs: 700,
+    scriptsQueuedMax,
+  });
+  const ask = clientOf(service.url, token);
+  const issue = (key: string) => ask('POST /gift_card', { initial_value: '5.00' }, key);
+  assert.equal((await issue('before')).status, 201);
+
+  const stopped = server.processes;
+  for (const pid of stopped) signal(pid, 'SIGSTOP');
+  try {
+    const refused = await Promise.all(Array.from({ length: 200 }, (_, place) => issue(`during-${place}`)));
+    for (const told of refused) assertUnavailable(told);
+    const overloaded = refused.filter(({ code }) => code === 'overloaded');
+    assert.ok(overloaded.length > 0, 'no more wait than may');
+    assertUnavailable(await issue('during'));
+    const slowest = Math.max(...refused.map(({ tookMs }) => tookMs));
+    t.diagnostic(
+      `${overloaded.length} of 200 were told that too many wait; the slowest answer took ${Math.round(slowest)} ms`,
+    );
+    assert.ok(slowest < 10_000);
+    const { status, tookMs } = await readinessOf(service.url);
+    assert.equal(status, 503);
+    assert.ok(tookMs < 10_000);
+  } finally {
+    for (const pid of stopped) signal(pid, 'SIGCONT');
+  }
+  await untilReadiness(service.url, 200);
+  for (let place = 0; place < 200; place += 20) assert.equal((await issue(`during-${place}`)).status, 201);
+  await assertVerifies(environment);
+});
+
+test('when all connections wait for a lock, others are told so in time, and then all is as before', async () => {
+  const database = 'locked';
+  await server.query(`create database ${database}`);
+  using folder = emptyFolder();
+  const environment = environmentOn(folder, [{ url: () => server.url(database) }], {
+    DATABASE_CONNECTIONS: '3',
+  });
+  const token = await openShop(environment, 'flowers.example');
+  await using service = await startOn(environment, { connectionWaitMaxMs: 500, lockWaitMaxMs: 1_500 });
+  const ask = clientOf(service.url, token);
+  const issue = (key: string) => ask('POST /gift_card', { initial_value: '5.00' }, key);
+  assert.equal((await issue('before')).status, 201);
+
+  const locker = new Client({ connectionString: server.url(database) });
+  await locker.connect();
+  await locker.query('begin; lock table gift_cards in access exclusive mode');
+  const told = await Promise.all(Array.from({ length: 20 }, (_, place) => issue(`during-${place}`)));
+  await locker.query('rollback');
+  await locker.end();
+  for (const answer of told) {
+    assertUnavailable(answer, 'overloaded');
+    assert.ok(answer.tookMs < 10_000);
+  }
+  const later = await Promise.all(Array.from({ length: 20 }, (_, place) => issue(`during-${place}`)));
+  assert.deepEqual(
+    new Set(later.map(({ status, isReplayed }) => `${status} ${isReplayed}`)),
+    new Set(['201 false']),
+  );
+  await assertVerifies(environment);
+});

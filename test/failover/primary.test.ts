@@ -1,0 +1,114 @@
+/**
+ * The primary dies under load and its synchronous standby takes its place. Nothing that was acknowledged is lost, what
+ * was not answered is done once when it is sent again, and the service goes on without being started anew.
+ *
+ * `FAILOVER_ROUNDS` sets the number of rounds, `FAILOVER_SEED` the seed.
+ */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { signal } from '../harness/postgres-process.ts';
+import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
+import { assertVerifies, environmentOn, emptyFolder } from '../harness/postgres-service.ts';
+import { startStandby, type Standby } from '../harness/postgres-standby.ts';
+import { seeded } from '../harness/seeded.ts';
+import { openShop, serve, type Served } from '../harness/served.ts';
+import { assertTold, countSuccesses, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
+
+const rounds = Number(process.env['FAILOVER_ROUNDS'] ?? 5);
+const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
+const random = seeded(seed);
+const backWithinMs = 10_000;
+
+type Cluster = AsyncDisposable & { readonly primary: PostgresServer; readonly standby: Standby };
+
+async function startCluster(): Promise<Cluster> {
+  await using servers = new AsyncDisposableStack();
+  const primary = servers.use(await startPostgres({ durable: true }));
+  const standby = servers.use(await startStandby(primary, { name: 'second', synchronous: true }));
+  const moved = servers.move();
+  return { primary, standby, [Symbol.asyncDispose]: () => moved.disposeAsync() };
+}
+
+function assertServed(services: readonly Served[]): void {
+  for (const service of services) {
+    assert.doesNotMatch(service.output(), /"level":"fatal"|can no longer be trusted/);
+    assert.equal(service.errors(), '');
+  }
+}
+
+/** Lets tellers work at two services while a standby takes its primary's place, and holds them to what they were told. */
+async function failOver(
+  standby: Standby,
+  takeOver: () => Promise<void>,
+): Promise<{ readonly before: number; readonly after: number; readonly first: number; readonly back: number; readonly told: string }> {
+  const { primary, server } = standby;
+  using folder = emptyFolder();
+  const environment = environmentOn(folder, [primary, server]);
+  const token = await openShop(environment, 'flowers.example');
+  await using one = await serve(environment);
+  await using other = await serve(environment);
+  const services = [one, other];
+  const tellers = newTellers(16, { token, random });
+  let isOver = false;
+  const urls = services.map(({ url }) => url);
+  const working = Promise.all(tellers.map((teller) => teller.work(urls, () => isOver)));
+  await untilEachSucceeds(tellers, 10);
+  await wait(random.between(0, 200));
+
+  await takeOver();
+  const promotedAt = performance.now();
+  const before = countSuccesses(tellers);
+  await untilEachSucceeds(tellers, 4);
+  isOver = true;
+  await working;
+  const firsts = tellers.map(({ successes }) => successes.find((at) => at > promotedAt) ?? Number.POSITIVE_INFINITY);
+  const [first, back] = [Math.min(...firsts) - promotedAt, Math.max(...firsts) - promotedAt];
+  assert.ok(back < backWithinMs, `writes were back ${Math.round(back)} ms after the promotion`);
+
+  await assertTold(tellers, (text) => server.query(text));
+  await assertVerifies(environment);
+  assertServed(services);
+  const told = `${JSON.stringify(refusalsOf(tellers))}, ${tellers.reduce((sum, { replays }) => sum + replays, 0)} replays`;
+  return { before, after: countSuccesses(tellers) - before, first, back, told };
+} // prettier-ignore
+
+test(`of ${rounds} primaries killed under load none takes an acknowledged write with it`, async (t) => {
+  t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
+  let next = startCluster();
+  for (let round = 1; round <= rounds; round += 1) {
+    await using cluster = await next;
+    // The servers of the next round start beside this one.
+    if (round < rounds) next = startCluster();
+    const { primary, standby } = cluster;
+    const { before, after, first, back, told } = await failOver(standby, async () => {
+      await primary.killHard();
+      await wait(random.between(0, 800));
+      await standby.promote();
+    });
+    t.diagnostic(
+      `round ${round}: ${before} acknowledged before, ${after} after; after the promotion the first write took ` +
+        `${Math.round(first)} ms, the last teller's ${Math.round(back)} ms; ${told}`,
+    );
+  }
+});
+
+test('a primary that falls silent, without a goodbye, is left for the one that takes its place', async (t) => {
+  t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
+  await using cluster = await startCluster();
+  const { primary, standby } = cluster;
+  try {
+    const { before, after, first, back, told } = await failOver(standby, async () => {
+      // As if its machine had lost its power: connections stay, and nobody answers on them.
+      for (const pid of primary.processes) signal(pid, 'SIGSTOP');
+      const [row] = await standby.server.query('select pg_promote(true, 30) as done');
+      assert.equal(row?.['done'], true);
+    });
+    t.diagnostic(
+      `${before} acknowledged before, ${after} after; first write ${Math.round(first)} ms, the last teller's ${Math.round(back)} ms; ${told}`,
+    );
+  } finally {
+    await primary.fence();
+  }
+});

@@ -1,0 +1,230 @@
+/** Which servers the service takes: what it refuses at its start, what it warns of, and where it writes. */
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { after, before } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Client } from 'pg';
+import { Fault } from '../../src/domain/fault.ts';
+import { loadMigrations } from '../../src/storage/migrate.ts';
+import { Secret } from '../../src/domain/secret.ts';
+import { findReplication } from '../../src/storage/replication.ts';
+import { queryOnce } from '../harness/postgres-client.ts';
+import { openPostgresEngine } from '../harness/postgres.ts';
+import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
+import { environmentOn, emptyFolder } from '../harness/postgres-service.ts';
+import { startStandby, type Standby } from '../harness/postgres-standby.ts';
+import { command, openShop, serve, startServing } from '../harness/served.ts';
+import type { Environment } from '../harness/engine-database.ts';
+import { counterOf, addTo, insertRow } from '../harness/tally.ts';
+
+let primary: PostgresServer;
+let standby: Standby;
+
+before(async () => {
+  primary = await startPostgres({ durable: true, settings: { wal_level: 'logical' } });
+  standby = await startStandby(primary, { name: 'second', synchronous: false });
+});
+after(async () => {
+  await standby[Symbol.asyncDispose]();
+  await primary[Symbol.asyncDispose]();
+});
+
+/** Starts the service, which must refuse to; answers what it says on standard error. */
+async function refusalOf(environment: Environment): Promise<string> {
+  await using program = startServing(environment);
+  const { code } = await program.ended();
+  assert.equal(code, 1, program.output());
+  return program.errors();
+}
+
+/** Starts the service and stops it; answers its log. */
+async function logOf(environment: Environment): Promise<string> {
+  await using service = await serve(environment);
+  service.kill('SIGTERM');
+  assert.deepEqual(await service.ended(), { code: 0, signal: null });
+  return service.output();
+}
+
+/** Waits until the primary waits for its standby, or no longer does. */
+async function isSynchronous(expected: boolean): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  for (;;) {
+    const [row] = await primary.query(`select sync_state = 'sync' as is from pg_stat_replication`);
+    if ((row?.['is'] === true) === expected) return;
+    assert.ok(performance.now() < deadline, 'the standby does not change');
+    await wait(20);
+  }
+}
+
+test('an asynchronous standby is refused with what to do about it, unless it is allowed; a synchronous one is taken', async () => {
+  using folder = emptyFolder();
+  const environment = environmentOn(folder, [primary, standby.server]);
+  await openShop(environment, 'flowers.example');
+
+  const refusal = await refusalOf(environment);
+  assert.match(refusal, /^largesse: the standby is asynchronous: .*acknowledged changes are lost/);
+  assert.match(refusal, /synchronous_standby_names/);
+  assert.match(refusal, /ASYNCHRONOUS_STANDBY=allow/);
+  assert.doesNotMatch(refusal, /\n\s+at /, 'no stack');
+  // The command line may look at such a database.
+  assert.equal((await command(environment, 'verify')).code, 0);
+
+  assert.match(
+    await logOf({ ...environment, ASYNCHRONOUS_STANDBY: 'allow' }),
+    /"level":"warn".*the standby is asynchronous/,
+  );
+
+  primary.configure({ synchronous_standby_names: 'second' });
+  await isSynchronous(true);
+  assert.doesNotMatch(await logOf(environment), /"level":"(?:warn|error)"/);
+  primary.configure({ synchronous_standby_names: '' });
+  await isSynchronous(false);
+});
+
+test('a role that may not see what standbys do is told of them nevertheless', async () => {
+  await primary.query(`create role shop login password 'sesame'`);
+  await primary.query('create database shop owner shop');
+  const url = new URL(primary.url('shop'));
+  [url.username, url.password] = ['shop', 'sesame'];
+  using folder = emptyFolder();
+  const environment = { ...environmentOn(folder, [primary]), DATABASE_URL: url.href };
+  await openShop(environment, 'flowers.example');
+  const [seen] = await queryOnce(
+    url.href,
+    'select count(*)::int as standbys, count(sync_state)::int as told from pg_stat_replication',
+  );
+  assert.deepEqual(seen, { standbys: 1, told: 0 });
+  assert.match(await refusalOf(environment), /the standby is asynchronous/);
+
+  primary.configure({ synchronous_standby_names: 'second' });
+  await isSynchronous(true);
+  await logOf(environment);
+  primary.configure({ synchronous_standby_names: '' });
+  await isSynchronous(false);
+});
+
+test('who copies the log, and a logical subscriber, is no standby', async () => {
+  await primary.query('create publication everything for all tables');
+  await primary.query(`select pg_create_logical_replication_slot('subscriber', 'pgoutput')`);
+  const [row] = await primary.query('select pg_current_wal_lsn()::text as lsn');
+  const follow = async (query: string, statement: string): Promise<Client> => {
+    const client = new Client({ connectionString: `${primary.url()}?${query}` });
+    client.on('error', () => {});
+    await client.connect();
+    // It is answered for as long as the connection lasts.
+    client.query(statement).catch(() => {});
+    return client;
+  };
+  const followers = [
+    await follow(
+      'replication=database&application_name=subscriber',
+      `START_REPLICATION SLOT subscriber LOGICAL 0/0 (proto_version '1', publication_names 'everything')`,
+    ),
+    await follow(
+      'replication=true&application_name=pg_receivewal',
+      `START_REPLICATION ${String(row?.['lsn'])}`,
+    ),
+  ];
+  try {
+    const streaming = `select application_name as name from pg_stat_replication where state = 'streaming' order by 1`;
+    const deadline = performance.now() + 10_000;
+    while ((await primary.query(streaming)).length < 3) {
+      assert.ok(
+        performance.now() < deadline,
+        JSON.stringify(await primary.query('table pg_stat_replication')),
+      );
+      await wait(20);
+    }
+    await using storage = openPostgresEngine(primary.url());
+    assert.equal((await storage.read(findReplication)).standbys, 1);
+  } finally {
+    for (const client of followers) client.connection.stream.destroy();
+  }
+});
+
+test('fsync=off is refused in production and warned of elsewhere, as are half written pages and a missing standby', async () => {
+  await using hasty = await startPostgres();
+  using folder = emptyFolder();
+  const environment = environmentOn(folder, [hasty, standby.server]);
+  const token = await openShop(environment, 'flowers.example');
+  assert.ok(token);
+  assert.match(await refusalOf({ ...environment, NODE_ENV: 'production' }), /fsync=off.*Set fsync=on/);
+  const log = await logOf(environment);
+  assert.match(log, /"level":"warn".*fsync=off/);
+  assert.match(log, /"level":"warn".*full_page_writes=off/);
+  assert.match(log, /"level":"warn".*several hosts, but no standby/);
+});
+
+test('where the standby is named first, the primary is written to', async () => {
+  await using database = await freshDatabase();
+  const urls = [standby.server.url(database.name), primary.url(database.name)].map((url) => new Secret(url));
+  await using storage = openPostgresEngine('', { urls });
+  await storage.migrate(loadMigrations('postgres'));
+  await storage.write(() => insertRow(1, 'first'));
+  assert.equal(await storage.write(() => addTo('first', 5)), 5);
+  assert.equal(await storage.read(() => counterOf('first')), 5);
+});
+
+test('a URL with only a standby, or with nobody at it, is told of at the start, without the password', async () => {
+  using folder = emptyFolder();
+  const only = environmentOn(folder, [standby.server]);
+  const refusal = await refusalOf(only);
+  assert.match(
+    refusal,
+    /^largesse: the database cannot be used: no server takes writes: 127\.0\.0\.1:\d+: the server is a standby\n$/,
+  );
+  const gone = only['DATABASE_URL']?.replace(/@.*\//, '@127.0.0.1:1,localhost:2/') ?? '';
+  const unreachable = await refusalOf({ ...only, DATABASE_URL: gone });
+  assert.match(unreachable, /127\.0\.0\.1:1: connect ECONNREFUSED.*; localhost:2: .*ECONNREFUSED/);
+  const wrong = primary.url().replace(/:[^:@]*@/, ':wr0ng%21pass@');
+  const stranger = await refusalOf({ ...only, DATABASE_URL: wrong });
+  assert.match(stranger, /password authentication failed/);
+  for (const text of [refusal, unreachable, stranger])
+    assert.doesNotMatch(text, new RegExp(`wr0ng|${new URL(primary.url()).password}`));
+});
+
+test('a primary that comes back as a standby is left for the new one', async () => {
+  await using one = await startPostgres({ durable: true });
+  await using second = await startStandby(one, { name: 'second', synchronous: true });
+  const urls = [one, second.server].map((server) => new Secret(server.url()));
+  await using storage = openPostgresEngine('', { urls });
+  await storage.migrate(loadMigrations('postgres'));
+  await storage.write(() => insertRow(1, 'first'));
+  await Promise.all(Array.from({ length: 8 }, () => storage.write(() => addTo('first', 1))));
+
+  // An orderly change of roles: the standby has all when the primary has stopped.
+  await one.stop();
+  const [promoted] = await second.server.query('select pg_promote(true, 30) as done');
+  assert.equal(promoted?.['done'], true);
+  writeFileSync(join(one.data, 'standby.signal'), '');
+  one.configure({
+    primary_conninfo:
+      second.server.parts.settings['primary_conninfo']?.replace(/port=\d+/, `port=${second.server.port}`) ??
+      '',
+    synchronous_standby_names: '',
+  });
+  await one.start();
+  assert.equal((await one.query('select pg_is_in_recovery() as is'))[0]?.['is'], true);
+  assert.equal(await storage.write(() => addTo('first', 1)), 9);
+  await assert.rejects(
+    openPostgresEngine(one.url(), { waitMaxMs: 500 }).write(() => addTo('first', 1)),
+    (error) =>
+      error instanceof Fault && error.code === 'unavailable' && /is a standby/.test(String(error.cause)),
+  );
+});
+
+let databases = 0;
+
+async function freshDatabase(): Promise<AsyncDisposable & { readonly name: string }> {
+  databases += 1;
+  const name = `shop_${databases}`;
+  await primary.query(`create database ${name}`);
+  return {
+    name,
+    async [Symbol.asyncDispose]() {
+      await primary.query(`drop database ${name} with (force)`);
+    },
+  };
+}

@@ -1,0 +1,135 @@
+/** PostgreSQL under the tests of a whole service: a database of the test's own, copied from one that has the schema. */
+
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CustomTypesConfig } from 'pg';
+import { loadMigrations } from '../../src/storage/migrate.ts';
+import {
+  describeState,
+  type DatabaseWish,
+  type Engine,
+  type EngineDatabase,
+  type QueryRow,
+} from './engine-database.ts';
+import { openPostgresEngine } from './postgres.ts';
+import { openPool } from './postgres-client.ts';
+import { createPostgresDatabase, sharedPostgres, templateDatabase } from './postgres-database.ts';
+
+export const postgresEngine: Engine = {
+  id: 'postgres',
+  createDatabase,
+  waitedTooLong: 'overloaded',
+  notMade: /the database is older than this version: run "largesse migrate"$/m,
+};
+
+/** Into how many parts the tables are divided by their store; null: they are whole. */
+const partitions = process.env['TEST_PARTITIONS'] ? Number(process.env['TEST_PARTITIONS']) : null;
+
+let template: Promise<string> | undefined;
+
+async function makeTemplate(): Promise<string> {
+  const migrations = loadMigrations('postgres');
+  const key = [`partitions ${partitions}`, ...migrations.map(({ checksum }) => checksum)].join('\n');
+  return templateDatabase(await sharedPostgres(), key, async (url) => {
+    await using storage = openPostgresEngine(url, { partitions });
+    await storage.migrate(migrations);
+  });
+}
+
+/** Integers, of which `count` and `sum` make wider ones, as numbers; bytes as SQLite answers them. */
+const readers: Readonly<Record<number, (text: string) => unknown>> = {
+  20: toInteger,
+  21: toInteger,
+  23: toInteger,
+  1700: toInteger,
+  17: (text) => new Uint8Array(Buffer.from(text.slice(2), 'hex')),
+};
+const asText = (text: string): unknown => text;
+const types: CustomTypesConfig = { getTypeParser: (oid: number) => readers[oid] ?? asText };
+
+function toInteger(text: string): number | bigint {
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : BigInt(text);
+}
+
+async function createDatabase({ empty = false }: DatabaseWish = {}): Promise<EngineDatabase> {
+  template ??= makeTemplate();
+  const wish = empty ? {} : { template: await template };
+  const database = await createPostgresDatabase(await sharedPostgres(), wish);
+  const folder = mkdtempSync(join(tmpdir(), 'largesse-test-'));
+  const keysFile = join(folder, 'largesse.keys.json');
+  const pool = openPool(database.url, types);
+  const query = async (text: string, ...values: readonly unknown[]): Promise<readonly QueryRow[]> => {
+    let place = 0;
+    const numbered = text.replaceAll('?', () => `$${(place += 1)}`);
+    return (await pool.query<QueryRow>(numbered, [...values])).rows.map((row) => ({ ...row }));
+  };
+  const tables = async (): Promise<readonly string[]> => (await query(selectTables)).map(({ name }) => String(name));
+
+  return {
+    folder,
+    keysFile,
+    environment: {
+      DATABASE_URL: database.url,
+      KEYS_FILE: keysFile,
+      ...(partitions !== null && { PARTITIONS: String(partitions) }),
+    },
+    filesLeft: ['largesse.keys.json'],
+    query,
+    async state() {
+      const names = await tables();
+      const rows = await query(
+        names
+          .map((name) => `select '${name}' as name, (to_jsonb(t) - 'last_used_at')::text as row from ${name} t`)
+          .join(' union all '),
+      );
+      const byTable = Map.groupBy(rows, ({ name }) => String(name));
+      return describeState(
+        new Map(names.map((name) => [name, (byTable.get(name) ?? []).map(({ row }) => String(row))])),
+      );
+    },
+    async bytes() {
+      const parts: Uint8Array[] = [];
+      for (const name of await tables()) {
+        for (const row of await query(`select * from ${name}`))
+          for (const value of Object.values(row))
+            parts.push(value instanceof Uint8Array ? value : Buffer.from(`\n${String(value)}\n`));
+      }
+      return Buffer.concat(parts);
+    },
+    async meddle(statement) {
+      await pool.query(statement);
+    },
+    async lock() {
+      const client = await pool.connect();
+      await client.query(`begin; lock table ${(await tables()).join(', ')} in exclusive mode`);
+      let isHeld = true;
+      return {
+        async [Symbol.asyncDispose]() {
+          if (!isHeld) return;
+          isHeld = false;
+          await client.query('rollback');
+          client.release();
+        },
+      };
+    },
+    async isTouched() {
+      const connected = await query(
+        `select 1 from pg_stat_activity where datname = current_database() and application_name = 'largesse'`,
+      );
+      return connected.length > 0 || readdirSync(folder).length > 0;
+    },
+    traces: async () => [...readdirSync(folder).toSorted(), ...(await tables())],
+    async [Symbol.asyncDispose]() {
+      await pool.end();
+      await database.drop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+} // prettier-ignore
+
+const selectTables = `
+  select relname as name from pg_class
+  where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
+  order by relname collate "C"`;

@@ -1,0 +1,18 @@
+/**
+ * The engine that this process's tests run on: the only place that asks which it is. `npm test` runs a
+ * file once for each engine, and names it in `TEST_ENGINE`.
+ */
+
+import type { Engine, EngineId } from './engine-database.ts';
+import { postgresEngine } from './engine-postgres.ts';
+import { sqliteEngine } from './engine-sqlite.ts';
+
+const engines: Readonly<Record<EngineId, Engine>> = { sqlite: sqliteEngine, postgres: postgresEngine };
+
+function chosen(name: string): Engine {
+  const found = Object.values(engines).find(({ id }) => id === name);
+  if (!found) throw new Error(`TEST_ENGINE=${name}: takes ${Object.keys(engines).join(' or ')}`);
+  return found;
+}
+
+export const engine: Engine = chosen(process.env['TEST_ENGINE'] || 'sqlite');

@@ -1,0 +1,144 @@
+/** Processes of the service on PostgreSQL servers. */
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
+import { pino } from 'pino';
+import { systemClock } from '../../src/clock-and-chance.ts';
+import { readConfig, type Limits } from '../../src/config.ts';
+import { start } from '../../src/main.ts';
+import type { Environment } from './engine-database.ts';
+import { command } from './served.ts';
+import type { PostgresServer } from './postgres-server.ts';
+
+type Folder = Disposable & { readonly path: string };
+
+/** A folder for the keys of services on a server. */
+export function emptyFolder(): Folder {
+  const path = mkdtempSync(join(tmpdir(), 'largesse-failover-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+type Host = Pick<PostgresServer, 'url'>;
+
+/** The URL of a database that any of the servers may be the primary of. They share their passwords, as standbys do. */
+export function urlOfAll(servers: readonly Host[]): string {
+  const urls = servers.map((server) => new URL(server.url()));
+  const [first] = urls;
+  assert.ok(first);
+  return `postgres://${first.username}:${first.password}@${urls.map(({ host }) => host).join(',')}${first.pathname}`;
+}
+
+/** The environment of a service on servers, with its keys in a folder. */
+export function environmentOn(folder: Folder, servers: readonly Host[], more: Environment = {}): Environment {
+  return {
+    PORT: '0',
+    RATE_LIMIT: 'off',
+    LOG_LEVEL: 'info',
+    DATABASE_URL: urlOfAll(servers),
+    KEYS_FILE: join(folder.path, 'largesse.keys.json'),
+    ...more,
+  };
+}
+
+export async function assertVerifies(environment: Environment): Promise<void> {
+  const { code, output, errors } = await command(environment, 'verify', '--json');
+  assert.equal(code, 0, `${output}\n${errors}`);
+}
+
+/** The status of `/readyz`, and what its answer took in ms. */
+export async function readinessOf(
+  url: string,
+): Promise<{ readonly status: number; readonly tookMs: number }> {
+  const startedAt = performance.now();
+  const response = await fetch(`${url}/readyz`);
+  await response.text();
+  return { status: response.status, tookMs: performance.now() - startedAt };
+}
+
+/** Waits until `/readyz` answers with a status. */
+export async function untilReadiness(url: string, status: number, timeoutMs = 30_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while ((await readinessOf(url)).status !== status) {
+    assert.ok(performance.now() < deadline, `/readyz does not become ${status}`);
+    await wait(50);
+  }
+}
+
+export type StartedService = AsyncDisposable & {
+  readonly url: string;
+  /** All that was logged so far. */
+  readonly log: () => string;
+};
+
+/** Starts the service in this process, with limits of the test's own. */
+export async function startOn(
+  environment: Environment,
+  given: Partial<Record<keyof Limits, number>> = {},
+): Promise<StartedService> {
+  const lines: string[] = [];
+  const sink = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(chunk.toString());
+      done();
+    },
+  });
+  const config = readConfig(environment);
+  const log = { logger: pino({ level: 'info', messageKey: 'message' }, sink), flush: () => undefined };
+  const service = await start(
+    // Their types are their usual values.
+    { ...config, limits: { ...config.limits, ...given } as Limits },
+    { clock: systemClock, log },
+  );
+  return {
+    url: service.url,
+    log: () => lines.join(''),
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+  };
+}
+
+export type Told = {
+  readonly status: number;
+  /** The code of a refusal; undefined where there is none. */
+  readonly code: string | undefined;
+  readonly retryAfter: string | null;
+  readonly isReplayed: boolean;
+  readonly card: { readonly id: number; readonly balance: string } | undefined;
+  readonly tookMs: number;
+};
+
+/** Asks a service as a client with a token does. */
+export function clientOf(url: string, token: string) {
+  return async (line: string, json?: object, key?: string): Promise<Told> => {
+    const [method = '', path = ''] = line.split(' ');
+    const startedAt = performance.now();
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(json && { 'content-type': 'application/json' }),
+        ...(key !== undefined && { 'idempotency-key': key }),
+      },
+      ...(json && { body: JSON.stringify(json) }),
+    });
+    const body = (await response.json()) as { readonly type?: string; readonly gift_card?: Told['card'] };
+    return {
+      status: response.status,
+      code: body.type?.split('/').at(-1),
+      retryAfter: response.headers.get('retry-after'),
+      isReplayed: response.headers.get('idempotent-replayed') === 'true',
+      card: body.gift_card,
+      tookMs: performance.now() - startedAt,
+    };
+  };
+}
+
+/** Asserts a refusal that may be tried again. */
+export function assertUnavailable(told: Told, code?: 'unavailable' | 'overloaded'): void {
+  assert.equal(told.status, 503, JSON.stringify(told));
+  assert.ok(Number(told.retryAfter) >= 1);
+  if (code) assert.equal(told.code, code);
+}

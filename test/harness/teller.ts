@@ -1,0 +1,205 @@
+/**
+ * Tellers: clients that never give up. Each issues cards, credits and debits them, one request after another, and
+ * sends a request that was refused for the moment, or not answered, again with its key until it is done: at any of the
+ * service's processes.
+ *
+ * What a teller was told is all that may be in its cards' books, and each of it once.
+ */
+
+import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Row } from './postgres-client.ts';
+import type { Seeded } from './seeded.ts';
+
+const pauseMs = 25;
+const answerTimeoutMs = 40_000;
+
+type Ledger = { balance: bigint; readonly transfers: Set<number> };
+
+type Request = { readonly path: string; readonly json: Readonly<Record<string, unknown>> };
+
+type Answer = {
+  readonly gift_card: { readonly id: number; readonly balance: string };
+  readonly transaction?: { readonly id: number; readonly amount: string };
+};
+
+export type Teller = {
+  /** Its cards, as it was told: minor units, and the transfers but for the one that issued the card. */
+  readonly cards: ReadonlyMap<number, Ledger>;
+  /** When each success came (`performance.now`). */
+  readonly successes: readonly number[];
+  /** Answers other than a success: `503 unavailable`, `no answer`. */
+  readonly refusals: readonly string[];
+  /** Requests that had been done although nobody had said so. */
+  readonly replays: number;
+  /** The longest that an answer took, of whatever kind, in ms. */
+  readonly slowestMs: number;
+  /** Works until it is told to stop and nothing is open. */
+  work(urls: readonly string[], isOver: () => boolean): Promise<void>;
+};
+
+export type TellerOptions = {
+  readonly token: string;
+  readonly random: Seeded;
+  /** What is noted on the cards that it issues. */
+  readonly note?: () => string;
+};
+
+/** A teller by its name, which its keys start with. */
+export function newTeller(name: string, { token, random, note = () => name }: TellerOptions): Teller {
+  const cards = new Map<number, Ledger>();
+  const successes: number[] = [];
+  const refusals: string[] = [];
+  const told = { replays: 0, slowestMs: 0 };
+  let requests = 0;
+
+  const choose = (): Request => {
+    const ids = [...cards.keys()];
+    const id = ids[random.between(0, ids.length - 1)];
+    if (id === undefined || random() < 0.3)
+      return { path: '/gift_card', json: { initial_value: '100.00', note: note() } };
+    const amount = decimal(random.between(1, 300));
+    return { path: `/gift_card/${id}/${random() < 0.5 ? 'credit' : 'debit'}`, json: { amount } };
+  };
+
+  /** Sends a request once; undefined if it is to be sent again. */
+  const send = async (url: string, { path, json }: Request, key: string): Promise<Answer | undefined> => {
+    const startedAt = performance.now();
+    try {
+      const response = await fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          'idempotency-key': key,
+        },
+        body: JSON.stringify(json),
+        signal: AbortSignal.timeout(answerTimeoutMs),
+      });
+      const text = await response.text();
+      const isReplayed = response.headers.get('idempotent-replayed') === 'true';
+      if (isReplayed) told.replays += 1;
+      if (response.status === 201) return JSON.parse(text) as Answer;
+      assert.ok([409, 503].includes(response.status), `${path}: ${response.status} ${text}`);
+      assert.ok(Number(response.headers.get('retry-after')) >= 1, `${response.status} without Retry-After`);
+      refusals.push(`${response.status} ${/problems\/([a-z-]+)/.exec(text)?.[1]}`);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      refusals.push('no answer');
+    } finally {
+      told.slowestMs = Math.max(told.slowestMs, performance.now() - startedAt);
+    }
+    return undefined;
+  };
+
+  const learn = ({ gift_card: card, transaction }: Answer): void => {
+    const ledger = cards.get(card.id) ?? { balance: 10_000n, transfers: new Set() };
+    cards.set(card.id, ledger);
+    if (transaction) {
+      assert.ok(!ledger.transfers.has(transaction.id), `the transaction ${transaction.id} was told twice`);
+      ledger.transfers.add(transaction.id);
+      ledger.balance += minor(transaction.amount);
+    }
+    assert.equal(
+      minor(card.balance),
+      ledger.balance,
+      `the card ${card.id} was changed by more than its teller`,
+    );
+    successes.push(performance.now());
+  };
+
+  return {
+    cards,
+    successes,
+    refusals,
+    get replays() {
+      return told.replays;
+    },
+    get slowestMs() {
+      return told.slowestMs;
+    },
+    async work(urls, isOver) {
+      while (!isOver()) {
+        requests += 1;
+        const key = `${name}-${requests}`;
+        const request = choose();
+        for (let attempt = random.between(0, urls.length - 1); ; attempt += 1) {
+          const answer = await send(urls[attempt % urls.length] ?? '', request, key);
+          if (answer) {
+            learn(answer);
+            break;
+          }
+          await wait(pauseMs);
+        }
+      }
+    },
+  };
+}
+
+export function newTellers(count: number, given: TellerOptions): readonly Teller[] {
+  return Array.from({ length: count }, (_, place) => newTeller(`teller-${place}`, given));
+}
+
+/** How many requests the tellers were told to be done. */
+export function countSuccesses(tellers: readonly Teller[]): number {
+  return tellers.reduce((sum, { successes }) => sum + successes.length, 0);
+}
+
+/** Waits until each teller was told of so many more successes. */
+export async function untilEachSucceeds(tellers: readonly Teller[], more: number): Promise<void> {
+  const before = tellers.map(({ successes }) => successes.length);
+  const deadline = performance.now() + 60_000;
+  while (tellers.some(({ successes }, place) => successes.length < (before[place] ?? 0) + more)) {
+    assert.ok(performance.now() < deadline, `only ${countSuccesses(tellers)} requests were done`);
+    await wait(5);
+  }
+}
+
+/** How often each answer other than a success was given. */
+export function refusalsOf(tellers: readonly Teller[]): Readonly<Record<string, number>> {
+  const counts = new Map<string, number>();
+  for (const refusal of tellers.flatMap(({ refusals }) => refusals))
+    counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
+  return Object.fromEntries(counts);
+}
+
+/**
+ * Asserts that a database holds what the tellers were told and nothing else: no success is lost, nothing was done
+ * twice.
+ */
+export async function assertTold(
+  tellers: readonly Teller[],
+  query: (text: string) => Promise<readonly Row[]>,
+): Promise<void> {
+  const told = new Map(tellers.flatMap(({ cards }) => [...cards]));
+  const cards = await query('select id::text as id, balance::text as balance from gift_cards');
+  const transfers = await query(
+    `select id::text as id, card_id::text as card from transfers where kind <> 'issue'`,
+  );
+  const held = Map.groupBy(transfers, ({ card }) => Number(card));
+  assert.deepEqual(
+    cards.map(({ id }) => Number(id)).toSorted(byValue),
+    [...told.keys()].toSorted(byValue),
+    'the cards',
+  );
+  for (const { id, balance } of cards) {
+    const ledger = told.get(Number(id));
+    assert.equal(balance, String(ledger?.balance), `the balance of the card ${String(id)}`);
+    const ids = (held.get(Number(id)) ?? []).map((row) => Number(row['id']));
+    assert.deepEqual(
+      ids.toSorted(byValue),
+      [...(ledger?.transfers ?? [])].toSorted(byValue),
+      `the transfers of ${String(id)}`,
+    );
+  }
+}
+
+const byValue = (one: number, other: number): number => one - other;
+
+function minor(text: string): bigint {
+  return BigInt(text.replace('.', ''));
+}
+
+function decimal(cents: number): string {
+  return `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
+}

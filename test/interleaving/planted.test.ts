@@ -1,0 +1,43 @@
+/**
+ * The scheduler is checked: it finds the bugs that were planted for it, and finds nothing in the real thing.
+ *
+ * No load makes the debit that reads and then writes go wrong on the embedded engine, which runs every script to its
+ * end before the next one; here it is found out.
+ */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { readThenWriteDebit, unguardedDebit } from '../harness/planted-debit.ts';
+import { seeded } from '../harness/seeded.ts';
+import { planted, real, type Debit } from '../money/debits.ts';
+import { contend, openArena, type Contender, type Violation } from './contest.ts';
+
+/** What goes wrong when debits of a card that can afford only some of them meet, by kind, in so many orders. */
+function contendWith(debit: Debit, orders = 300): ReadonlyMap<Violation['kind'], number> {
+  using arena = openArena();
+  const found = new Map<Violation['kind'], number>();
+  const amounts = [1_000n, 2_000n, 1_000n, 500n];
+  const contenders = amounts.map(
+    (amount): Contender =>
+      (desk) =>
+        debit(desk, amount),
+  );
+  const preparation = [{ kind: 'issue', amount: 3_000n, expiresOn: null }] as const;
+  for (let seed = 1; seed <= orders; seed += 1) {
+    const { violation } = contend(arena, { preparation, contenders }, seeded(seed));
+    if (violation) found.set(violation.kind, (found.get(violation.kind) ?? 0) + 1);
+  }
+  return found;
+}
+
+test('interleaved, the real debit is fair', () => {
+  assert.deepEqual(contendWith(real), new Map());
+});
+
+test('interleaved, a debit that reads and then writes is found out: the ledger disagrees', () => {
+  assert.ok((contendWith(planted(readThenWriteDebit)).get('books') ?? 0) > 100);
+});
+
+test('interleaved, a debit without the guard is found out: callers meet errors', () => {
+  assert.ok((contendWith(planted(unguardedDebit)).get('error') ?? 0) > 100);
+});

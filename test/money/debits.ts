@@ -1,0 +1,19 @@
+/** The debit as it is, and debits that are wrong on purpose, in one form. */
+
+import type { readThenWriteDebit } from '../harness/planted-debit.ts';
+import type { Script } from '../../src/storage/sql.ts';
+import { perform, type Desk, type Done } from './service-under-test.ts';
+
+export type Debit = (desk: Desk, amount: bigint) => Script<Done>;
+
+export const real: Debit = (desk, amount) =>
+  perform(desk, { kind: 'debit', amount, partial: false, card: 0, isCurrent: null });
+
+export const planted =
+  (debit: typeof readThenWriteDebit): Debit =>
+  ({ ctx, store, places: { cards } }, amount) =>
+    debit(ctx, {
+      storeId: store.id,
+      cardId: cards[0] ?? 0,
+      amount: { minor: amount, currency: store.currency },
+    });

@@ -1,0 +1,44 @@
+/** What docs/deployment.md and compose.yaml say, where the program can contradict them. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+
+const page = readFileSync('docs/deployment.md', 'utf8');
+const compose = readFileSync('compose.yaml', 'utf8');
+const config = readFileSync('src/config.ts', 'utf8');
+
+/** The first group of every match. */
+function found(text: string, pattern: RegExp): readonly string[] {
+  return Array.from(text.matchAll(pattern), ([, name = '']) => name);
+}
+
+test('the page tells of every setting of the database, and of no other', () => {
+  const [reading = ''] = /^function readDatabase\([\s\S]*?^}/m.exec(config) ?? [];
+  const variables = found(reading, /'([A-Z_]+)',/g);
+  assert.ok(variables.length > 3);
+  const [, table = ''] = /^## Settings of the database\n([\s\S]*?)^## /m.exec(page) ?? [];
+  const told = found(table, /^\| `([A-Z_]+)`/gm);
+  assert.deepEqual(new Set(told), new Set([...variables, 'DATABASE_URL_FILE']));
+});
+
+test('the list for Citus distributes every table of what belongs to a store, and drops what it refuses', () => {
+  const schema = readFileSync('src/storage/migrations/0001_foundation.postgres.sql', 'utf8');
+  const divided = found(schema, /^create table (\w+) \((?:(?!\n\);)[\s\S])*\n\); -- by store$/gm);
+  assert.ok(divided.length > 5);
+  assert.deepEqual(found(page, /create_distributed_table\('(\w+)'/g), divided);
+  const ofStatements = found(schema, /^create trigger (\w+) before truncate/gm);
+  assert.deepEqual(found(page, /^drop trigger (\w+) on/gm).toSorted(), ofStatements.toSorted());
+});
+
+test('compose.yaml publishes to this machine only, sets what the service reads, and holds no password', () => {
+  const ports = found(compose, /^ +- (\S+:3000)$/gm);
+  assert.deepEqual(ports, ['127.0.0.1:${PORT:-3000}:3000']);
+  const [, environment = ''] = /^ {2}environment:\n([\s\S]*?)^ {2}\w/m.exec(compose) ?? [];
+  const names = found(environment, /^ {4}([A-Z_]+):/gm);
+  assert.ok(names.includes('DATABASE_URL_FILE') && names.includes('KEYS_FILE'));
+  for (const name of names)
+    assert.ok(name === 'DATABASE_URL_FILE' || config.includes(`'${name}'`), `the service reads no ${name}`);
+  assert.doesNotMatch(compose, /PASSWORD:|postgres:\/\//);
+  assert.match(compose, /^ +image: postgres:\d+$/m);
+});
