@@ -6,10 +6,13 @@ import type { Database } from './database.ts';
 import type { Metrics } from './http/metrics.ts';
 import type { TokenUses } from './http/token-uses.ts';
 import { noteTokenUses } from './service/caller.ts';
+import type { Store } from './domain/store.ts';
 import { hasExpiryToTell, tellExpired, tellExpiringSoon } from './service/expiry.ts';
 import { expireHolds } from './service/hold.ts';
+import { bookReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
 import { eraseDeliveriesOf, eraseOutdated } from './service/upkeep.ts';
 import { verifyPage } from './service/verify.ts';
+import { listRemindingStores } from './storage/mail.ts';
 import { listStores } from './storage/store.ts';
 import { listWebhookPlaces, type WebhookPlace } from './storage/webhook.ts';
 
@@ -23,6 +26,8 @@ export function startBackground(given: {
   readonly limits: Limits;
   readonly metrics: Metrics;
   readonly tokenUses: TokenUses;
+  /** Whether the service can send a store's mails. */
+  readonly canSend: (store: Store) => boolean;
   readonly logger: FastifyBaseLogger;
 }): Background {
   const { database, limits, logger } = given;
@@ -54,6 +59,7 @@ export function startBackground(given: {
     while (await storage.write(() => expireHolds(ctx, limits.upkeepRowsMax)));
   };
   const audit = auditor(given);
+  const remind = reminding(given);
 
   const timers = [
     repeat(noteUses, limits.tokenUsesPeriodMs, logger),
@@ -61,6 +67,7 @@ export function startBackground(given: {
     repeat(expire, limits.holdExpiryPeriodMs, logger),
     repeat(tellExpiries, limits.expiryPeriodMs, logger),
     repeat(audit, limits.auditPeriodMs, logger),
+    repeat(remind, limits.reminderPeriodMs, logger),
   ];
   return {
     async stop() {
@@ -112,5 +119,34 @@ function auditor({ database, metrics, logger }: Parameters<typeof startBackgroun
     metrics.setMismatches(Math.max(found, foundLast));
     after = page.next ?? 0;
     if (page.next === undefined) stores.shift();
+  };
+}
+
+/**
+ * Books the reminders that have fallen due: each day of a store is gone through once, a page of cards a transaction,
+ * and once more when the store's schedule or the process is new. What is booked already is not booked again.
+ */
+function reminding({
+  database,
+  limits,
+  canSend,
+}: Parameters<typeof startBackground>[0]): () => Promise<void> {
+  const { ctx, storage } = database;
+  const done = new Map<number, string>();
+  return async () => {
+    for (const storeId of await storage.read(listRemindingStores)) {
+      const plan = await storage.read(() => planReminders(ctx, storeId));
+      if (!plan || !canSend(plan.store) || done.get(storeId) === plan.name) continue;
+      for (const task of plan.tasks) {
+        let place: ReminderPlace | undefined = firstPlace;
+        while (place) {
+          const from: ReminderPlace = place;
+          place = await storage.write(() =>
+            bookReminders(ctx, { store: plan.store, task, from, limit: limits.upkeepRowsMax }),
+          );
+        }
+      }
+      done.set(storeId, plan.name);
+    }
   };
 }

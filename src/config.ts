@@ -4,7 +4,12 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseSenderAddress } from './domain/email.ts';
 import { Secret } from './domain/secret.ts';
+import { isLoopback } from './loopback.ts';
+import { parseSmtpUrl } from './smtp-url.ts';
+
+export { isLoopback };
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -50,7 +55,18 @@ export function shownLocation(location: DatabaseLocation): string {
   return location.kind === 'file' ? location.file : location.shown;
 }
 
+/** The mail server that mails are handed to. */
+export type MailConfig = {
+  readonly url: Secret;
+  /** The sender of the envelope, and of stores that have no address of their own. */
+  readonly from: string;
+};
+
 export type Config = DatabaseConfig & {
+  /** Null: no mail is sent. */
+  readonly mail: MailConfig | null;
+  /** Absolute path of the folder in which development mode keeps mails. */
+  readonly mailFolder: string;
   readonly port: number;
   readonly host: string;
   /** Whether only programs on this machine can reach `host`. */
@@ -106,6 +122,7 @@ export const limits = Object.freeze({
   /** One page of cards is verified in the background every so often. */
   auditPeriodMs: 5_000,
   readinessPeriodMs: 1_000,
+  reminderPeriodMs: 5 * 60_000,
   readinessWaitMaxMs: 2_000,
 });
 
@@ -154,6 +171,10 @@ class Reader {
     if (value !== undefined) return value;
     this.problems.push(`${name}=${withoutPassword(text)}: takes ${takes}`);
     return absent;
+  }
+
+  isGiven(name: string): boolean {
+    return Boolean(this.#environment[name]);
   }
 
   /** An address as an option gives it: itself, `env:NAME` or `@path`. */
@@ -215,8 +236,11 @@ class Reader {
 export function readConfig(environment: Environment = process.env): Config {
   const reader = new Reader(environment);
   const { host, isProduction } = readPlace(reader, environment);
+  const database = readDatabase(reader);
   return reader.finish({
-    ...readDatabase(reader),
+    ...database,
+    mail: readMail(reader),
+    mailFolder: join(dirname(database.keysFile), 'mails'),
     port: reader.read('PORT', 3000, 'a port from 0 (any free one) to 65535', parsePort),
     host,
     isLoopback: isLoopback(host),
@@ -346,6 +370,31 @@ function readDatabase(reader: Reader, given?: DatabaseLocation): DatabaseConfig 
   };
 }
 
+/** What the commands need that send mails. @throws ConfigError. */
+export function readMailConfig(environment: Environment = process.env): MailConfig | null {
+  const reader = new Reader(environment);
+  return reader.finish({ mail: readMail(reader) }).mail;
+}
+
+function readMail(reader: Reader): MailConfig | null {
+  const url = reader.readSecret('SMTP_URL', { lengthMin: 1 });
+  const from = reader.read<string | null>(
+    'MAIL_FROM',
+    null,
+    'the address that mails are sent from, such as gift-cards@flowers.example',
+    (text) => {
+      const address = parseSenderAddress(text);
+      return address.ok ? address.value : undefined;
+    },
+  );
+  if (!url) return null;
+  const server = parseSmtpUrl(url);
+  if (!server.ok) reader.problems.push(`SMTP_URL: ${server.refusal}`);
+  if (from === null && !reader.isGiven('MAIL_FROM'))
+    reader.problems.push('MAIL_FROM: is needed with SMTP_URL; takes the address that mails are sent from');
+  return from === null ? null : { url, from };
+}
+
 function parseFileUrl(text: string): DatabaseLocation | undefined {
   if (!text.startsWith('file:') || text.includes('?') || text.includes('#')) return undefined;
   try {
@@ -411,10 +460,4 @@ function isNetwork(text: string): boolean {
   const version = isIP(address);
   if (version === 0 || rest.length > 0) return false;
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
-}
-
-/** Whether a host name or address can only be reached from this machine. */
-export function isLoopback(host: string): boolean {
-  const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1');
-  return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
 }

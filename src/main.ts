@@ -5,10 +5,16 @@ import type { FastifyInstance } from 'fastify';
 import { startBackground } from './background.ts';
 import { systemClock, type Clock } from './clock-and-chance.ts';
 import { shownLocation, type Config } from './config.ts';
+import { mailFolder } from './delivery/mail/folder.ts';
+import { mailQueue, mailWorkerLimits } from './delivery/mail/queue.ts';
+import { folderTransport, smtpTransport, type MailTransport } from './delivery/mail/transport.ts';
+import { startWorker, type Worker } from './delivery/worker.ts';
 import { migrationsOf, openDatabase, type Database } from './database.ts';
 import { endpointsOf, startDeliveries } from './delivery/deliveries.ts';
-import { createMetrics } from './http/metrics.ts';
+import type { Store } from './domain/store.ts';
+import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
+import type { MailServices } from './http/mails.ts';
 import { tokenUses } from './http/token-uses.ts';
 import { isExposed } from './key-file.ts';
 import { createLog, type Log } from './log.ts';
@@ -64,6 +70,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     const developmentMode = await chooseMode(config, database);
     const uses = tokenUses();
     const allowLoopback = mayDevelop(config);
+    const way = wayOfMails(config, developmentMode);
     const app = createServer({
       config,
       ctx: database.ctx,
@@ -79,10 +86,20 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       },
       isClosing: () => isClosing,
       isReady: readiness(config, database, () => !isClosing && !hasFailed),
+      mail: way,
     });
     await app.listen({ host: config.host, port: config.port });
     const url = urlOf(app, config);
-    const background = startBackground({ database, limits: config.limits, metrics, tokenUses: uses, logger });
+    const background = startBackground({
+      database,
+      limits: config.limits,
+      metrics,
+      tokenUses: uses,
+      canSend: way.canSend,
+      logger,
+    });
+    const mails = startMails(way.transport, { database, metrics, logger });
+    if (mails) commitListeners.add(() => mails.wake());
     const deliveries = startDeliveries({
       ...database,
       outbound: { allowLoopback },
@@ -109,7 +126,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         logger.info('stopping: requests in flight finish');
         // A connection that was busy when the server closed is idle once its answer is out.
         const idle = setInterval(() => app.server.closeIdleConnections(), 50);
-        const delivered = deliveries.stop();
+        const delivered = Promise.all([deliveries.stop(), mails?.stop()]);
         const late = setTimeout(() => app.server.closeAllConnections(), config.limits.stopTimeoutMs);
         await app.close();
         clearTimeout(late);
@@ -149,6 +166,50 @@ async function chooseMode(config: Config, { ctx, storage }: Database): Promise<b
   if (!mayDevelop(config) || hasStores) return false;
   await storage.write(() => ensureDemonstrationStore(ctx));
   return true;
+}
+
+/**
+ * How mails are sent: to a mail server, or into a folder in development mode. There only those of the demonstration
+ * store: the mails of a store that is made meanwhile are for people, and for nobody else to read.
+ */
+function wayOfMails(
+  config: Config,
+  developmentMode: boolean,
+): MailServices & { readonly transport: MailTransport | null } {
+  if (config.mail)
+    return { way: 'smtp', canSend: () => true, kept: null, transport: smtpTransport(config.mail) };
+  if (!developmentMode) return { way: 'none', canSend: () => false, kept: null, transport: null };
+  const kept = mailFolder(config.mailFolder);
+  return { way: 'folder', canSend: isDemonstration, kept, transport: folderTransport(kept) };
+}
+
+function isDemonstration({ demonstration }: Store): boolean {
+  return demonstration;
+}
+
+type Mails = Pick<Worker, 'wake' | 'stop'>;
+
+/** Sends what waits to be mailed. Without a way to send it, it waits for a process that has one. */
+function startMails(
+  transport: MailTransport | null,
+  { database, metrics, logger }: { database: Database; metrics: Metrics; logger: Log['logger'] },
+): Mails | undefined {
+  if (!transport) return undefined;
+  const observer = {
+    attempted: metrics.mailAttempted,
+    takenOver: metrics.mailTakenOver,
+    operatorNeeded: (answer: string) =>
+      logger.error({ answer }, 'the mail server refuses this service: see SMTP_URL and MAIL_FROM'),
+  };
+  const queue = mailQueue({ ...database, transport, observer });
+  const worker = startWorker(queue, logger, mailWorkerLimits(transport));
+  return {
+    wake: () => worker.wake(),
+    async stop() {
+      await worker.stop();
+      await transport[Symbol.asyncDispose]();
+    },
+  };
 }
 
 /**
@@ -238,6 +299,7 @@ function announce(
       url: `${url}${config.basePath}`,
       docs: `${url}${config.basePath}/docs`,
       database: shownLocation(config.database),
+      ...(developmentMode && !config.mail && { mails: `${url}${config.basePath}/dev/mails` }),
     },
     'largesse serves',
   );

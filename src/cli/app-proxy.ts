@@ -24,7 +24,7 @@ import { requireStore } from '../service/store.ts';
 import { openProxySecret } from '../storage/store.ts';
 import { CommandError } from './failure.ts';
 import { print } from './output.ts';
-import { readDomain } from './store.ts';
+import { readDomain } from './read.ts';
 
 type Options = {
   readonly store: string;

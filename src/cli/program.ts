@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { addAppProxyCommand } from './app-proxy.ts';
 import { addCopyCommand } from './copy.ts';
 import { addDatabaseCommands } from './database.ts';
+import { addMailCommands } from './mail.ts';
 import { addServeCommand } from './serve.ts';
 import { addStoreCommands } from './store.ts';
 import { addTokenCommands } from './token.ts';
@@ -20,6 +21,8 @@ Environment:
   RATE_LIMIT        requests per second and burst of a token, or off (500/1000)
   LOOKUP_MISSES     lookups that may find nothing in an hour, of a token and a client address (100/30)
   TRUSTED_PROXIES   addresses and networks whose X-Forwarded-For is believed (none)
+  SMTP_URL          mail server, smtp://user:password@host:587 or smtps://…; or SMTP_URL_FILE (none: no mail is sent)
+  MAIL_FROM         address that mails are sent from
   METRICS_TOKEN     what a scraper from elsewhere presents for /metrics (none; or METRICS_TOKEN_FILE)
 
 Exit codes: 0 done; 1 refused, failed, or the ledger does not agree; 2 wrong usage or configuration.`;
@@ -37,6 +40,7 @@ export function program(): Command {
   addStoreCommands(root);
   addTokenCommands(root);
   addWebhookCommands(root);
+  addMailCommands(root);
   addAppProxyCommand(root);
   return root;
 }

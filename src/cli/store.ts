@@ -5,15 +5,20 @@ import { readDatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import { findCurrency, type Currency } from '../domain/currency.ts';
 import { isTimeZone } from '../domain/day.ts';
+import type { MailSettings } from '../domain/mail.ts';
 import { formatMoney, parseAmount, type Money } from '../domain/money.ts';
 import { Secret } from '../domain/secret.ts';
-import { parseDomain } from '../domain/store.ts';
+import { changeMailSettings } from '../service/mail.ts';
 import { changeStore, createStore, requireStore, type StoreChanges } from '../service/store.ts';
+import { findMailSettings } from '../storage/mail.ts';
+import type { Script } from '../storage/sql.ts';
 import { listStores, type StoreRecord } from '../storage/store.ts';
 import { CommandError } from './failure.ts';
+import { addMailSettings, mailChangesOf, mailRowOf, type MailOptions } from './mail-settings.ts';
 import { printFields, printJson, printTable, type Row } from './output.ts';
+import { readDomain, readName } from './read.ts';
 
-type Options = {
+type Options = MailOptions & {
   readonly currency?: Currency;
   readonly name?: string;
   readonly timeZone?: string;
@@ -27,19 +32,6 @@ type Options = {
 };
 
 const secretLengthMin = 4;
-
-export function readDomain(text: string): string {
-  const domain = parseDomain(text);
-  if (!domain.ok) throw new InvalidArgumentError(`A domain ${domain.refusal}.`);
-  return domain.value;
-}
-
-/** A name that is shown in lists. */
-export function readName(text: string): string {
-  if (!/^[^\p{Cc}]{1,200}$/u.test(text))
-    throw new InvalidArgumentError('It takes 1 to 200 characters on one line.');
-  return text;
-}
 
 function readCurrency(text: string): Currency {
   const currency = findCurrency(text.toUpperCase());
@@ -79,7 +71,7 @@ function readLimit(text: string, currency: Currency): Money | null {
 }
 
 function addSettings(command: Command): Command {
-  return command
+  return addMailSettings(command)
     .addOption(new Option('--name <name>', 'what the store is called').argParser(readName))
     .addOption(new Option('--time-zone <zone>', 'in which its days are counted').argParser(readTimeZone))
     .option('--issue-limit <amount>', 'the most that a card may be worth, or none')
@@ -128,21 +120,23 @@ export function addStoreCommands(root: Command): void {
     if (requireSignature && !proxySecret) throw new CommandError('--require-signature needs --proxy-secret');
     await using database = await openDatabase(readDatabaseConfig(), { prepare: true });
     const { ctx, storage } = database;
-    await storage.write(() =>
-      createStore(ctx, {
+    const issueLimit = options.issueLimit === undefined ? null : readLimit(options.issueLimit, currency);
+    await storage.write(function* () {
+      const made = yield* createStore(ctx, {
         domain,
         name: options.name ?? domain,
         currency,
         timeZone: options.timeZone ?? 'UTC',
-        issueLimit: options.issueLimit === undefined ? null : readLimit(options.issueLimit, currency),
+        issueLimit,
         proxySecret,
         requireSignature,
         customerSearch: options.customerSearch ?? false,
         undoWindowMinutes: options.undoWindow ?? 0,
         expiringSoonDays: options.expiringSoon ?? 0,
-      }),
-    );
-    show(await storage.read(() => requireStore(domain)), options);
+      });
+      yield* changeMailSettings(ctx, made.id, mailChangesOf(options));
+    });
+    show(await storage.read(() => findShown(domain)), options);
   });
 
   addSettings(
@@ -168,7 +162,11 @@ export function addStoreCommands(root: Command): void {
       ...(undoWindow !== undefined && { undoWindowMinutes: undoWindow }),
       ...(expiringSoon !== undefined && { expiringSoonDays: expiringSoon }),
     };
-    show(await storage.write(() => changeStore(ctx, domain, changes)), options);
+    await storage.write(function* () {
+      const { store: changed } = yield* changeStore(ctx, domain, changes);
+      yield* changeMailSettings(ctx, changed.id, mailChangesOf(options));
+    });
+    show(await storage.read(() => findShown(domain)), options);
   });
 
   store
@@ -178,7 +176,7 @@ export function addStoreCommands(root: Command): void {
     .option('--json', 'print JSON')
     .action(async (domain: string, options: Options) => {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-      show(await database.storage.read(() => requireStore(domain)), options);
+      show(await database.storage.read(() => findShown(domain)), options);
     });
 
   store
@@ -193,9 +191,17 @@ export function addStoreCommands(root: Command): void {
     });
 }
 
-function show(record: StoreRecord, { json }: Options): void {
-  if (json) printJson(rowOf(record));
-  else printFields(rowOf(record));
+type Shown = StoreRecord & { readonly mail: MailSettings };
+
+function* findShown(domain: string): Script<Shown> {
+  const record = yield* requireStore(domain);
+  return { ...record, mail: yield* findMailSettings(record.store.id) };
+}
+
+function show({ mail, ...record }: Shown, { json }: Options): void {
+  const row = { ...rowOf(record), ...mailRowOf(mail) };
+  if (json) printJson(row);
+  else printFields(row);
 }
 
 function rowOf({ store, sealedSecret }: StoreRecord): Row {

@@ -9,7 +9,7 @@ import { requireStore } from '../service/store.ts';
 import { createToken, revoke, rotateToken, type NewToken } from '../service/token.ts';
 import { listTokens, type Token } from '../storage/token.ts';
 import { print, printFields, printJson, printTable, type Row } from './output.ts';
-import { readDomain, readName } from './store.ts';
+import { readDomain, readName } from './read.ts';
 
 type Options = {
   readonly store: string;

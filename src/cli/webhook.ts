@@ -29,7 +29,7 @@ import {
 } from '../service/webhook.ts';
 import { CommandError } from './failure.ts';
 import { print, printFields, printJson, printTable, type Row } from './output.ts';
-import { readDomain } from './store.ts';
+import { readDomain } from './read.ts';
 
 type Options = {
   readonly store: string;

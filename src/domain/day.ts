@@ -48,7 +48,12 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** The day so many days later. */
+/** The day so many days after (negative: before) another. */
 export function addDays(day: string, days: number): string {
   return Temporal.PlainDate.from(day).add({ days }).toString();
+}
+
+/** The instant at which a day begins in a time zone. */
+export function startOfDay(day: string, timeZone: string): number {
+  return Temporal.PlainDate.from(day).toZonedDateTime(timeZone).epochMilliseconds;
 }

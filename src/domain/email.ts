@@ -35,3 +35,15 @@ export function parseEmail(value: unknown): Parsed<EmailAddress> {
 function emailKey(address: string): string {
   return address.normalize('NFC').toLowerCase();
 }
+
+/**
+ * Reads an address that a store sends from or takes replies at. Its local part has to be ASCII: only the
+ * recipient's own address may ask for SMTPUTF8, or mails to everybody else would need it too.
+ */
+export function parseSenderAddress(value: unknown): Parsed<string> {
+  const parsed = parseEmail(value);
+  if (!parsed.ok) return parsed;
+  const { address } = parsed.value;
+  if (/[^\x20-\x7e].*@/.test(address)) return refused('must have only ASCII characters before the @');
+  return accepted(address);
+}

@@ -12,6 +12,7 @@
 
 import type { Card, CardChanges, Customer } from './card.ts';
 import { formatInstant } from './day.ts';
+import type { MailDeliveryRecord } from './mail.ts';
 import { recordOf, type HoldRecord, type TransactionRecord } from './record.ts';
 import { webhookRecordOf, type Webhook } from './webhook.ts';
 
@@ -27,6 +28,7 @@ export const eventTypes = [
   'gift_card.expired',
   'gift_card.expiring_soon',
   'gift_card.code_rotated',
+  'gift_card.retired_code_used',
   'gift_card.delivery_failed',
   'customer.created',
   // About a webhook itself: the store asked for a test, or nothing could be delivered to it for days.
@@ -86,6 +88,21 @@ export function cardEnabled(card: Card): Event {
   return cardEvent('gift_card.updated', card, { gift_card: recordOf(card), changed: ['disabled_at'] });
 }
 
+/** The card has another code; neither is told. */
+export function codeRotated(card: Card): Event {
+  return cardEvent('gift_card.code_rotated', card, { gift_card: recordOf(card) });
+}
+
+/** Somebody presented a code that the card had before. Nothing of the card has changed. */
+export function retiredCodeUsed(card: Card): Event {
+  return cardEvent('gift_card.retired_code_used', card, { gift_card: recordOf(card) });
+}
+
+/** A mail about the card will not arrive. */
+export function deliveryFailed(card: Card, delivery: MailDeliveryRecord): Event {
+  return cardEvent('gift_card.delivery_failed', card, { gift_card: recordOf(card), delivery });
+}
+
 export function customerCreated(storeId: number, customer: Customer): Event {
   return { type: 'customer.created', storeId, subjectId: customer.id, subjectVersion: 0, data: { customer } };
 }
@@ -134,4 +151,7 @@ const changedBy: Readonly<Partial<Record<EventType, readonly string[]>>> = {
   'gift_card.hold_released': [],
   'gift_card.expired': [],
   'gift_card.expiring_soon': [],
+  'gift_card.code_rotated': ['last_characters'],
+  'gift_card.retired_code_used': [],
+  'gift_card.delivery_failed': [],
 };

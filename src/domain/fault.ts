@@ -38,6 +38,8 @@ export type FaultCode =
   | 'not-reversible'
   | 'reversal-exceeds-transaction'
   | 'undo-window-closed'
+  | 'no-address'
+  | 'no-mail'
   | 'webhook-paused'
   | 'too-many-webhooks'
   | 'idempotency-key-in-use'

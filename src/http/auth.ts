@@ -176,8 +176,9 @@ function verifySignature(
  * Development mode lets a program on this machine in without a credential. It is closed to pages of
  * other sites (a browser would send their requests here), to names that were rebound to this
  * address, to what a proxy hands on, and as soon as the database holds a real store.
+ * @throws Fault `cross-site-request`, `unauthenticated`.
  */
-async function enterDevelopment(storage: Storage, { headers }: FastifyRequest): Promise<Caller> {
+export async function enterDevelopment(storage: Storage, { headers }: FastifyRequest): Promise<Caller> {
   const host = headers.host ?? '';
   if (!isLoopback(hostName(host)) || isForwarded(headers)) throw new Fault('cross-site-request');
   const site = headers['sec-fetch-site'];

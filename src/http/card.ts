@@ -2,8 +2,10 @@
 
 import { limits } from '../config.ts';
 import type { Card } from '../domain/card.ts';
+import type { EmailAddress } from '../domain/email.ts';
 import { Fault, Refusals } from '../domain/fault.ts';
 import { claimableFields, recordOf, type ClaimableField } from '../domain/record.ts';
+import type { SendOn } from '../domain/send-on.ts';
 import { issue, refuseIssue, retrieve, search, update } from '../service/card.ts';
 import type { Answer } from '../service/idempotency.ts';
 import { checkMissBudgets, countMiss } from '../service/miss-budget.ts';
@@ -29,7 +31,13 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
   const note = read('note', parameters.note) ?? null;
   const message = read('message', parameters.message) ?? null;
   const code = read('code', parameters.code) ?? null;
+  const sendOn = read('send_on', parameters.sendOn) ?? null;
+  const isMailed = (read('notify', parameters.notify) ?? true) && exchange.canSend(store);
   read('currency', parameters.currency);
+  if (sendOn) {
+    const refusal = refuseSendOn(sendOn, { isMailed, holder: recipient ?? customer, expiresOn });
+    if (refusal !== null) refusals.add('send_on', refusal);
+  }
   refuseOthers(body, refusals, {
     known: creationParameters,
     // A field of the record that a creation cannot set may be sent along as null.
@@ -42,10 +50,29 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
     const { apiClientId, actor } = caller;
     const issued = yield* issue(ctx, {
       store, apiClientId, actor, value, expiresOn, customer, recipient, note, message, code,
+      ...(isMailed && { mails: { sendAt: sendOn?.at ?? null } }),
     }); // prettier-ignore
     const headers = { etag: etagOf(issued.card), location: `${basePath}/gift_card/${issued.card.id}` };
     return answer(201, { ...recordOf(issued.card), code: issued.code.reveal() }, headers);
   });
+}
+
+/** Why a time for the mail cannot be kept beside the rest of the creation; null if it can. */
+function refuseSendOn(
+  { day }: SendOn,
+  {
+    isMailed,
+    holder,
+    expiresOn,
+  }: {
+    readonly isMailed: boolean;
+    readonly holder: EmailAddress | null;
+    readonly expiresOn: string | null;
+  },
+): string | null {
+  if (!isMailed) return 'cannot be kept: no mail is sent';
+  if (!holder) return 'needs a recipient_email or an email';
+  return expiresOn !== null && day > expiresOn ? 'must not be after expires_on' : null;
 }
 
 /** `GET /gift_card/{gift_card_id}` */
@@ -127,6 +154,7 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
 const recordFields: ReadonlySet<string> = new Set(['balance', ...claimableFields]);
 const creationParameters: ReadonlySet<string> = new Set(Object.keys({
   initial_value: 0, expires_on: 0, email: 0, recipient_email: 0, note: 0, message: 0, code: 0, currency: 0,
+  send_on: 0, notify: 0,
 })); // prettier-ignore
 const updateParameters: ReadonlySet<string> = new Set([
   'disable',

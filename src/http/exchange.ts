@@ -7,6 +7,7 @@ import type { Context } from '../context.ts';
 import type { QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, type FaultCode, type Refusals } from '../domain/fault.ts';
 import { InexactNumber } from '../domain/money.ts';
+import type { Store } from '../domain/store.ts';
 import {
   Answered,
   confirmAnswered,
@@ -32,6 +33,8 @@ export type Exchange = {
   readonly query: readonly QueryParameter[];
   readonly basePath: string;
   readonly lookupMisses: LookupMisses;
+  /** Whether the service can send the store's mails. */
+  readonly canSend: (store: Store) => boolean;
   readonly endpoints: Endpoints;
   readonly streams: EventStreams;
   /** Whether the answer is wanted without its effect. */

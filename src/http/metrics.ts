@@ -16,6 +16,9 @@ export type Metrics = {
   readonly audited: (cards: number) => void;
   readonly setMismatches: (count: number) => void;
   readonly clientError: () => void;
+  /** An attempt to send a mail, by what came of it. */
+  readonly mailAttempted: (outcome: string, seconds: number) => void;
+  readonly mailTakenOver: () => void;
   readonly deliveryAttempted: (outcome: 'delivered' | 'retrying' | 'dead', seconds: number) => void;
   readonly webhookPaused: () => void;
 };
@@ -80,6 +83,19 @@ export function createMetrics({ queueDepth }: { readonly queueDepth: () => numbe
     registers,
   });
 
+  const mails = new Histogram({
+    name: 'largesse_mail_attempt_duration_seconds',
+    help: 'Duration of attempts to send a mail, by what came of them. unknown: the mail server had all of it and did not answer, so that it may be sent twice.',
+    labelNames: ['outcome'],
+    buckets: [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 120],
+    registers,
+  });
+  const mailsTakenOver = new Counter({
+    name: 'largesse_mails_taken_over_total',
+    help: 'Mails that a process had claimed and did not settle in time, because it died: at most so many may have been sent twice.',
+    registers,
+  });
+
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),
@@ -100,6 +116,8 @@ export function createMetrics({ queueDepth }: { readonly queueDepth: () => numbe
     audited: (cards) => audited.inc(cards),
     setMismatches: (count) => mismatches.set(count),
     clientError: () => failures.inc(),
+    mailAttempted: (outcome, seconds) => mails.observe({ outcome }, seconds),
+    mailTakenOver: () => mailsTakenOver.inc(),
     deliveryAttempted: (outcome, seconds) => attempts.observe({ outcome }, seconds),
     webhookPaused: () => pauses.inc(),
   };

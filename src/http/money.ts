@@ -8,7 +8,7 @@ import { holdRecordOf, recordOf, spendableRecordOf, transactionOf } from '../dom
 import { lookUp, undo } from '../service/card.ts';
 import { capture, placeHold, showHold, voidHold } from '../service/hold.ts';
 import type { Answer } from '../service/idempotency.ts';
-import { checkMissBudgets, countMiss, type MissBudget } from '../service/miss-budget.ts';
+import { checkMissBudgets, noteMiss, type MissBudget } from '../service/miss-budget.ts';
 import type { MoneyCommand } from '../service/money.ts';
 import { credit, debit, reverse } from '../service/spend.ts';
 import { together } from '../storage/sql.ts';
@@ -25,16 +25,16 @@ export async function postLookup(exchange: Exchange): Promise<Answer> {
   const { values } = readBody(exchange, 'gift_card', { code: parameters.requiredCode });
   const { code } = values();
   const budgets = lookupBudgets(exchange);
-  const card = await storage.read(function* () {
+  const found = await storage.read(function* () {
     const lookingUp = lookUp(ctx, { store: caller.store, code, usableOnly: !mayRead(exchange) });
-    const [, found] = yield* together(checkMissBudgets(ctx, caller.store.id, budgets), lookingUp);
-    return found;
+    const [, result] = yield* together(checkMissBudgets(ctx, caller.store.id, budgets), lookingUp);
+    return result;
   });
-  if (!card) {
-    await storage.write(() => countMiss(ctx, caller.store.id, budgets));
+  if (found.kind === 'missed') {
+    await storage.write(() => noteMiss(ctx, caller.store.id, { budgets, hadBy: found.hadBy }));
     throw new Fault('not-found');
   }
-  return answer(200, { gift_card: spendableRecordOf(card) }, card);
+  return answer(200, { gift_card: spendableRecordOf(found.card) }, found.card);
 }
 
 /** `POST /gift_card/redeem`: look up and debit in one step. */
@@ -47,18 +47,21 @@ export async function postRedeem(exchange: Exchange): Promise<Answer> {
   });
   const budgets = lookupBudgets(exchange);
   await storage.read(() => checkMissBudgets(ctx, caller.store.id, budgets));
-  let hasMissed = false;
+  let missed: { readonly hadBy: number | null } | undefined;
   try {
     return await exchange.write(body, function* () {
       const { code, amount, partial = false, ...beside } = values();
-      const card = yield* lookUp(ctx, { store: caller.store, code, usableOnly: !mayRead(exchange) });
-      hasMissed = !card;
-      if (!card) throw new Fault('not-found');
-      return moved(201, yield* debit(ctx, { ...moneyCommand(exchange, card.id, beside), amount, partial }));
+      const found = yield* lookUp(ctx, { store: caller.store, code, usableOnly: !mayRead(exchange) });
+      missed = found.kind === 'missed' ? found : undefined;
+      if (found.kind === 'missed') throw new Fault('not-found');
+      const { card, codeLookup } = found;
+      const command = { ...moneyCommand(exchange, card.id, beside), amount, partial, codeLookup };
+      return moved(201, yield* debit(ctx, command));
     });
   } finally {
     // A miss that is answered again under its idempotency key is no new one: then the script did not run.
-    if (hasMissed) await storage.write(() => countMiss(ctx, caller.store.id, budgets));
+    const { hadBy } = missed ?? {};
+    if (hadBy !== undefined) await storage.write(() => noteMiss(ctx, caller.store.id, { budgets, hadBy }));
   }
 }
 
@@ -251,7 +254,7 @@ function refuseCurrency(asked: unknown, { caller }: Exchange): void {
 }
 
 /** Reads `If-Match` once the card is known. */
-function versionsOf({ request }: Exchange): (cardId: number) => readonly number[] | null {
+export function versionsOf({ request }: Exchange): (cardId: number) => readonly number[] | null {
   return (cardId) => matchedVersions(request.headers['if-match'], cardId);
 }
 

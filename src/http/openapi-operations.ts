@@ -86,6 +86,8 @@ export const bodySchemas = {
     recipient_email: parameters.recipientEmail,
     note: parameters.note,
     message: parameters.message,
+    send_on: parameters.sendOn,
+    notify: parameters.notify,
     code: parameters.code,
     currency: parameters.currency,
   }),
@@ -154,7 +156,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     tag: 'Gift cards',
     summary: 'Create a gift card',
     description:
-      'Issues a card. An address that is no customer of the store yet becomes one in the same transaction. The answer is the only one that holds the code; a replay of it under its `Idempotency-Key` does too.',
+      'Issues a card. An address that is no customer of the store yet becomes one in the same transaction. The answer is the only one that holds the code; a replay of it under its `Idempotency-Key` does too. Where the store sends mails, the card is mailed to its recipient, or else to its customer, and a customer who gave it to somebody else gets a receipt without the code: `send_on` says when, `notify: false` that nothing is sent.',
     parameters: [],
     body: { schema: 'CreateGiftCard', wrapper: 'gift_card', example: examples.creation, isRequired: true },
     success: {
@@ -507,6 +509,56 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
       body: '{"amount": "4.00"}',
       key: 'return-55',
     }),
+  },
+  listGiftCardDeliveries: {
+    tag: 'Mails',
+    summary: 'List the mails of a gift card',
+    description:
+      'What was mailed about the card, or waits to be, newest first. A mail is `scheduled`, `queued` or `deferred` (it is tried again) until it ends as `sent` (a mail server took it), `bounced` (a mail server never will), `dead` (72 hours of attempts are over) or `cancelled` (it has nothing true to say any more: the card has another code, is disabled, has expired).',
+    parameters: [limit, before, after],
+    success: {
+      status: 200,
+      description: 'A page of mails.',
+      schema: answerOf({ deliveries: { type: 'array', items: reference('MailDelivery') } }),
+      example: { deliveries: [examples.mail] },
+      headers: ['Link'],
+    },
+    faults: ['not-found'],
+    sample: texts.curl('GET', `/gift_card/${texts.ids.gift_card_id}/deliveries`),
+  },
+  notifyGiftCardHolder: {
+    tag: 'Mails',
+    summary: 'Mail a gift card again, with a new code',
+    description:
+      'No code is kept in clear, so the card gets a new one, which is mailed to its recipient, or else to its customer. The old code dies at once: it is answered like an unknown one, and its use is told as the event `gift_card.retired_code_used`. Id, balance, holds and history stay.',
+    parameters: [ifMatch],
+    body: { schema: 'Nothing', wrapper: 'gift_card', example: {}, isRequired: false },
+    success: {
+      status: 201,
+      description: 'The card has a new code, and its mail waits to be sent.',
+      schema: answerOf({ delivery: reference('MailDelivery'), ...card }),
+      example: { delivery: examples.mail, gift_card: examples.card },
+      headers: etag,
+    },
+    faults: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'no-address', 'no-mail'],
+    sample: texts.curl('POST', `/gift_card/${texts.ids.gift_card_id}/notify`, { key: 'notify-1' }),
+  },
+  rotateGiftCardCode: {
+    tag: 'Mails',
+    summary: 'Give a gift card a new code',
+    description:
+      'As mailing it again, but nothing is sent: the answer holds the new code, this once. What waited to be mailed with the old one is cancelled.',
+    parameters: [ifMatch],
+    body: { schema: 'Nothing', wrapper: 'gift_card', example: {}, isRequired: false },
+    success: {
+      status: 200,
+      description: 'The card has a new code. Only this answer holds it.',
+      schema: answerOf({ gift_card: reference('IssuedGiftCard') }),
+      example: { gift_card: { ...examples.card, code: examples.code } },
+      headers: etag,
+    },
+    faults: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired'],
+    sample: texts.curl('POST', `/gift_card/${texts.ids.gift_card_id}/rotate_code`, { key: 'rotate-1' }),
   },
   ...eventDescriptions,
 };

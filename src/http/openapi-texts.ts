@@ -35,6 +35,7 @@ export const tags = [
   },
   { name: 'Holds', description: 'Amounts that a checkout has reserved.' },
   { name: 'History', description: 'The ledger of a card.' },
+  { name: 'Mails', description: 'What is mailed about a card, and what became of it.' },
   {
     name: 'Events',
     description:
@@ -170,6 +171,21 @@ export const examples = {
     created_at: '2026-08-15T12:40:00Z',
     expires_at: '2026-08-15T12:55:00Z',
     closed_at: null,
+  },
+  mail: {
+    id: 244212362007,
+    gift_card_id: card.id,
+    kind: 'gift_card',
+    recipient: 'grace@example.com',
+    state: 'sent',
+    message_id: `<${card.id}.244212362007@flowers.example>`,
+    send_at: '2026-08-15T12:37:38Z',
+    attempts: 1,
+    last_attempt_at: '2026-08-15T12:37:39Z',
+    next_attempt_at: null,
+    answer: '250 2.0.0 Ok: queued as 4XyZ1',
+    created_at: '2026-08-15T12:37:38Z',
+    ended_at: '2026-08-15T12:37:39Z',
   },
   creation: {
     initial_value: '25.00',
@@ -356,7 +372,8 @@ export const pages: Readonly<Record<'health' | 'readiness' | 'metrics' | 'openap
   },
   readiness: {
     summary: 'Readiness',
-    description: 'Whether the database takes writes and its schema is current.',
+    description:
+      'Whether the database takes writes and its schema is current. `details.mail` tells how mails are sent: `smtp`, `folder` (development mode keeps them), or `none: …` and why; a service that sends none is ready all the same.',
     success: 'Both.',
     type: 'application/json',
     faults: ['unavailable'],

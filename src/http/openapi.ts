@@ -63,6 +63,7 @@ export function openApiDocument(basePath: string): OpenApiDocument {
         SpendableGiftCard: schemas.spendableGiftCardSchema,
         Transaction: schemas.transactionSchema,
         Hold: schemas.holdSchema,
+        MailDelivery: schemas.deliverySchema,
         Event: webhookSchemas.eventSchema,
         Webhook: webhookSchemas.webhookSchema,
         WebhookWithSecret: webhookSchemas.webhookWithSecretSchema,

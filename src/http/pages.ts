@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isLoopback } from '../config.ts';
 import { Fault } from '../domain/fault.ts';
 import { sameBytes } from '../keys.ts';
+import { addDevelopmentMails } from './dev-mails.ts';
 import { isForwarded } from './forwarded.ts';
 import { openApiDocument } from './openapi.ts';
 import { renderReference } from './reference/reference.ts';
@@ -13,8 +14,11 @@ import type { Services } from './server.ts';
 const contentSecurityPolicy =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/** Told to whoever looks at the readiness: the service is ready without, but somebody may have forgotten it. */
+const noMail = 'none: SMTP_URL is not set, so no mail is sent';
+
 export function addPages(app: FastifyInstance, services: Services, prefix: string): void {
-  const { config, metrics } = services;
+  const { config, metrics, storage, mail } = services;
   const documentation = documentationOf(config.basePath);
   const at = (name: keyof typeof pagePaths): string => `${prefix}${pagePaths[name]}`;
 
@@ -26,7 +30,7 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
     reply.header('cache-control', 'no-store');
     if (!(await services.isReady()))
       throw new Fault('unavailable', { detail: 'The database does not take writes.', retryAfterSeconds: 1 });
-    return { status: 'ready' };
+    return { status: 'ready', details: { mail: mail.way === 'none' ? noMail : mail.way } };
   });
 
   app.get(at('metrics'), async (request, reply) => {
@@ -50,6 +54,7 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
   app.get(at('referenceStyle'), (_request, reply) =>
     reply.type('text/css; charset=utf-8').send(documentation().css),
   );
+  if (mail.kept) addDevelopmentMails(app, { storage, kept: mail.kept }, prefix);
   // The address that a problem's type names leads to its explanation.
   app.get(at('problem'), (request, reply) => {
     const { code } = request.params as { readonly code: string };

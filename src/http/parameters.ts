@@ -16,6 +16,7 @@ import { holdSecondsDefault, holdSecondsMax } from '../domain/hold.ts';
 import { decimalPattern, parseAmount, type Money } from '../domain/money.ts';
 import { accepted, refused, type Parsed } from '../domain/parsed.ts';
 import type { Secret } from '../domain/secret.ts';
+import { parseSendOn, sendOnPattern, type SendOn } from '../domain/send-on.ts';
 import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
 import { parseText, referenceLengthMax, textLengthMax } from '../domain/text.ts';
 import { eventPatterns, parsePatterns } from '../domain/webhook.ts';
@@ -163,15 +164,6 @@ export const message = parameter(
   (value) => parseText(value),
 );
 
-export const code = parameter<Secret | null>(
-  Type.Union([Type.String({ pattern: codePattern }), Type.Null()], {
-    description:
-      'A code of the store’s own: 8 to 20 letters or digits, in which spaces, hyphens and case do not count. A code that the store has ever used is taken. Absent: a random one of 16.',
-    examples: ['SPRING-2031-0001'],
-  }),
-  orNull(parseCode),
-);
-
 const truths: ReadonlyMap<unknown, boolean> = new Map([
   ['true', true],
   ['1', true],
@@ -185,6 +177,33 @@ function readFlag(value: unknown, { isForm }: Reading): Parsed<boolean> {
   const read = isForm ? truths.get(value) : value;
   return typeof read === 'boolean' ? accepted(read) : refused('must be true or false');
 }
+
+export const sendOn = parameter<SendOn | null>(
+  Type.Union([Type.String({ pattern: sendOnPattern }), Type.Null()], {
+    description:
+      'When the card is mailed: a date in the store’s time zone (sent at 9 o’clock there, or at once if that is over today), or a date and time with `Z` or an offset. Not in the past, at most a year ahead, and not after `expires_on`. null: at once.',
+    examples: ['2026-12-24', '2026-12-24T18:00:00+01:00'],
+  }),
+  orNull((value, { store, now }) => parseSendOn(value, { now, timeZone: store.timeZone })),
+);
+
+export const notify = parameter<boolean | null>(
+  Type.Union([...flag.anyOf, Type.Null()], {
+    description:
+      'false: no mail is sent, neither the card nor a receipt. Otherwise the card is mailed to its recipient, or else to its customer, if there is one and the store sends mails.',
+    examples: [false],
+  }),
+  orNull(readFlag),
+);
+
+export const code = parameter<Secret | null>(
+  Type.Union([Type.String({ pattern: codePattern }), Type.Null()], {
+    description:
+      'A code of the store’s own: 8 to 20 letters or digits, in which spaces, hyphens and case do not count. A code that the store has ever used is taken. Absent: a random one of 16.',
+    examples: ['SPRING-2031-0001'],
+  }),
+  orNull(parseCode),
+);
 
 export const disable = parameter(
   Type.Union(flag.anyOf, {

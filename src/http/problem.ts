@@ -119,6 +119,16 @@ export const problems = {
     title: 'Unprocessable Content',
     detail: 'The gift card is not disabled, or the time in which it could be withdrawn is over.',
   },
+  'no-address': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'The gift card has neither a recipient nor a customer whom a mail could be sent to.',
+  },
+  'no-mail': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'The store sends no mails.',
+  },
   'webhook-paused': {
     status: 422,
     title: 'Unprocessable Content',

@@ -6,6 +6,7 @@ import { getCard, postCard, putCard, searchCard } from './card.ts';
 import { getEvent, getEvents, postRedeliver, streamEvents } from './event.ts';
 import type { Exchange, Streamed } from './exchange.ts';
 import { getTransaction, listHolds, listTransactions } from './history.ts';
+import { listDeliveries, postNotify, postRotateCode } from './mails.ts';
 import {
   getHold, postCapture, postCredit, postDebit, postHold, postLookup, postRedeem, postReverse, postUndo, postVoid,
 } from './money.ts'; // prettier-ignore
@@ -60,6 +61,9 @@ const routes = [
   { id: 'listTransactions', method: 'GET', path: '/gift_card/:gift_card_id/transactions', scopes: read, query: page, customerMaySearch, handle: listTransactions },
   { id: 'retrieveTransaction', method: 'GET', path: '/transactions/:transaction_id', scopes: read, query: [], customerMaySearch, handle: getTransaction },
   { id: 'reverseTransaction', method: 'POST', path: '/transactions/:transaction_id/reverse', scopes: redeemOrWrite, query: dryRun, customerMaySearch, handle: postReverse },
+  { id: 'listGiftCardDeliveries', method: 'GET', path: '/gift_card/:gift_card_id/deliveries', scopes: read, query: page, customerMaySearch, handle: listDeliveries },
+  { id: 'notifyGiftCardHolder', method: 'POST', path: '/gift_card/:gift_card_id/notify', scopes: write, query: dryRun, customerMaySearch, handle: postNotify },
+  { id: 'rotateGiftCardCode', method: 'POST', path: '/gift_card/:gift_card_id/rotate_code', scopes: write, query: dryRun, customerMaySearch, handle: postRotateCode },
 
   { id: 'listEvents', method: 'GET', path: '/events', scopes: events, query: ['limit', 'after'], customerMaySearch, handle: getEvents },
   { id: 'streamEvents', method: 'GET', path: '/events/stream', scopes: events, query: ['after'], customerMaySearch, handle: streamEvents },

@@ -1,6 +1,7 @@
 /** What answers look like: the schemas of the documentation, which the tests hold every answer to. */
 
 import Type, { type TSchema } from 'typebox';
+import { deliveryStates, mailKinds } from '../domain/mail.ts';
 
 function nullable<T extends TSchema>(schema: T, description: string, example: unknown) {
   return Type.Union([schema, Type.Null()], { description, examples: [example] });
@@ -169,4 +170,28 @@ export const holdSchema = Type.Object(
     closed_at: Type.Union([timestampSchema, Type.Null()]),
   },
   { additionalProperties: false, description: 'An amount of a card that is reserved.' },
+);
+
+const nullableTimestamp = Type.Union([timestampSchema, Type.Null()]);
+
+export const deliverySchema = Type.Object(
+  {
+    id: idSchema,
+    gift_card_id: idSchema,
+    kind: Type.Enum([...mailKinds], {
+      description:
+        'The card itself, the receipt of whoever bought it for somebody else, a reminder, or the news that the mail to the recipient did not arrive.',
+    }),
+    recipient: Type.String({ description: 'The address that it goes to.' }),
+    state: Type.Enum([...deliveryStates]),
+    message_id: Type.String({ description: 'Its Message-ID, the same on every attempt.' }),
+    send_at: Type.String({ ...timestampSchema, description: 'When it is, or was, due.' }),
+    attempts: Type.Integer({ minimum: 0, description: 'Attempts that were begun.' }),
+    last_attempt_at: nullableTimestamp,
+    next_attempt_at: Type.Union(nullableTimestamp.anyOf, { description: 'null once it has ended.' }),
+    answer: Type.Union(nullableText.anyOf, { description: 'What the mail server said last, on one line.' }),
+    created_at: timestampSchema,
+    ended_at: nullableTimestamp,
+  },
+  { additionalProperties: false, description: 'A mail about a card, and what became of it.' },
 );

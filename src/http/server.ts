@@ -20,6 +20,7 @@ import type { RawBody } from './body.ts';
 import { answerClientError } from './client-error.ts';
 import { eventStreams } from './event-stream.ts';
 import { exchangeOf, type KeysInFlight, type Streamed } from './exchange.ts';
+import type { MailServices } from './mails.ts';
 import type { Metrics } from './metrics.ts';
 import { addPages } from './pages.ts';
 import { problemBody, problemHeaders, problems, sendProblem } from './problem.ts';
@@ -43,6 +44,7 @@ export type Services = {
   /** Whether the service is being stopped. */
   readonly isClosing: () => boolean;
   readonly isReady: () => Promise<boolean>;
+  readonly mail: MailServices;
 };
 
 export function createServer(services: Services): FastifyInstance {
@@ -210,6 +212,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
           query,
           basePath,
           lookupMisses: config.lookupMisses,
+          canSend: services.mail.canSend,
           endpoints: services.endpoints,
           streams,
           isDryRun: request.isDryRun,

@@ -14,12 +14,13 @@ import { isTrue, type ClaimableField } from '../domain/record.ts';
 import type { Secret } from '../domain/secret.ts';
 import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
 import { findCardsOf, insertCard, lockCard, replaceCard, type Standing } from '../storage/card.ts';
-import { findCardIdByCode, findStandingByCode, insertChosenCode, insertCode } from '../storage/code.ts';
+import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../storage/code.ts';
 import { findOrInsertCustomer } from '../storage/customer.ts';
 import { announce } from '../storage/event.ts';
 import { listOpenHolds } from '../storage/hold.ts';
 import { constant, together, type Script } from '../storage/sql.ts';
 import { findChainEnd, noChain } from '../storage/transfer.ts';
+import { bookCardMails, type CardMails } from './mail.ts';
 import {
   record,
   refuseVersion,
@@ -43,11 +44,13 @@ export type IssueCommand = {
   readonly message: string | null;
   /** The code that the store chose; null: a random one. */
   readonly code: Secret | null;
+  /** The mails that go with it; absent: none. */
+  readonly mails?: CardMails;
 };
 
 /**
  * Issues a card: its customers, if they are new, the card, its code, and the first transfer.
- * @throws Fault `invalid-parameter` if the store has used the chosen code before.
+ * @throws Fault `invalid-parameter` if the store has used the chosen code before, or schedules a mail and sends none.
  */
 export function* issue(
   ctx: Context,
@@ -87,6 +90,7 @@ export function* issue(
     throw new Fault('invalid-parameter', { errors: { code: [codeTaken] } });
   yield* record(ctx, { card, end: noChain }, issueOf(value), unexplained(command, now));
   yield* announce(ctx, cardCreated(card));
+  if (command.mails) yield* bookCardMails(ctx, { card, code, mails: command.mails });
   return { card, code };
 }
 
@@ -170,7 +174,7 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
   const { store, cardId, changes, claimedCode } = command;
   const [standing, claimedId] = yield* together(
     requireVersion(ctx, command),
-    claimedCode ? findCardIdByCode(ctx, store.id, claimedCode) : constant(cardId),
+    claimedCode ? findHolderOf(ctx, store, claimedCode) : constant(cardId),
   );
   const { card } = standing;
   refuseUpdate(card, claimedId, command);
@@ -276,12 +280,31 @@ export type LookupCommand = {
   readonly usableOnly: boolean;
 };
 
-/** The card that has this code, as it stands now, or undefined. An unknown code is looked for no differently. */
-export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand): Script<Card | undefined> {
-  const standing = yield* findStandingByCode(ctx, { storeId: store.id, code, now: ctx.clock.now() });
-  if (!standing) return undefined;
-  const { card } = standing;
-  return usableOnly && (isDisabled(card) || isExpired(card, today(ctx, store))) ? undefined : card;
+export type Found =
+  | {
+      readonly kind: 'found';
+      readonly card: Card;
+      /** What the code is found by: a movement may demand that the card still has it. */
+      readonly codeLookup: bigint;
+    }
+  /** No card has this code; `hadBy` is the one that had it before it got another, if there is one. */
+  | { readonly kind: 'missed'; readonly hadBy: number | null };
+
+/** The card that has this code, as it stands now. An unknown code is looked for no differently. */
+export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand): Script<Found> {
+  const found = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.now() });
+  if (!found) return { kind: 'missed', hadBy: null };
+  const { card } = found.standing;
+  if (!found.isCurrent) return { kind: 'missed', hadBy: card.id };
+  if (usableOnly && (isDisabled(card) || isExpired(card, today(ctx, store))))
+    return { kind: 'missed', hadBy: null };
+  return { kind: 'found', card, codeLookup: found.lookup };
+}
+
+/** The id of the card that has this code. */
+function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number | undefined> {
+  const used = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.now() });
+  return used?.isCurrent ? used.standing.card.id : undefined;
 }
 
 /** @param claimedId the card that has the code that was sent along. */

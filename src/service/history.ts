@@ -56,7 +56,7 @@ export function* listCardHolds(key: CardKey, { limit, before, after }: PageReque
   return after === null ? olderPage(found, { limit, isFirst: before === null }) : newerPage(found, limit);
 }
 
-function requirePlace<T extends { readonly cardId: number }>(
+export function requirePlace<T extends { readonly cardId: number }>(
   { cardId }: CardKey,
   name: 'before' | 'after',
   found: T | undefined,
@@ -66,14 +66,14 @@ function requirePlace<T extends { readonly cardId: number }>(
 }
 
 /** One more than the limit was asked for, to see whether there are more. */
-function olderPage<T>(
+export function olderPage<T>(
   found: readonly T[],
   { limit, isFirst }: { readonly limit: number; readonly isFirst: boolean },
 ): Page<T> {
   return { items: found.slice(0, limit), hasOlder: found.length > limit, hasNewer: !isFirst };
 }
 
-function newerPage<T>(found: readonly T[], limit: number): Page<T> {
+export function newerPage<T>(found: readonly T[], limit: number): Page<T> {
   return { items: found.slice(0, limit).toReversed(), hasOlder: true, hasNewer: found.length > limit };
 }
 

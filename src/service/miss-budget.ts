@@ -4,7 +4,10 @@
  */
 
 import type { Context } from '../context.ts';
+import { retiredCodeUsed } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
+import { findCard } from '../storage/card.ts';
+import { announce } from '../storage/event.ts';
 import { insertMiss, listMisses } from '../storage/miss.ts';
 import { together, type Script } from '../storage/sql.ts';
 
@@ -56,4 +59,18 @@ function* lookAtBudgets(
 
 function digestOf({ keys }: Context, storeId: number, subject: string): Uint8Array {
   return keys.digest('miss', `${storeId} ${subject}`);
+}
+
+/** Counts a lookup by code that found nothing, and tells of it if a card had that code before. */
+export function* noteMiss(
+  ctx: Context,
+  storeId: number,
+  {
+    budgets,
+    hadBy,
+  }: { readonly budgets: readonly MissBudget[]; /** The id of that card. */ readonly hadBy: number | null },
+): Script<void> {
+  yield* countMiss(ctx, storeId, budgets);
+  const card = hadBy === null ? undefined : yield* findCard(storeId, hadBy);
+  if (card) yield* announce(ctx, retiredCodeUsed(card));
 }

@@ -34,13 +34,21 @@ export type Moved = { readonly transfer: Transfer; readonly card: Card };
  */
 export function* debit(
   ctx: Context,
-  command: MoneyCommand & { readonly amount: Money; readonly partial: boolean },
+  command: MoneyCommand & {
+    readonly amount: Money;
+    readonly partial: boolean;
+    /** The code that the card was found by, which it must still have; absent: it was found otherwise. */
+    readonly codeLookup?: bigint;
+  },
 ): Script<Moved> {
   const { amount, version } = command.partial
     ? yield* lesser(ctx, command)
     : { amount: command.amount, version: yield* namedVersion(command) };
   const movement = debitOf(amount);
-  const demands = usable(ctx, command.store);
+  const demands = {
+    ...usable(ctx, command.store),
+    ...(command.codeLookup !== undefined && { codeLookup: command.codeLookup }),
+  };
   const moving = move(ctx, { ...command, version }, effect(movement), demands, findChainEnd);
   const { card, seen: end } = yield* moving;
   const transfer = yield* record(ctx, { card, end }, movement, command);

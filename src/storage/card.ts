@@ -181,6 +181,19 @@ export function* replaceCard(read: Card, changed: Card): Script<void> {
   if (!row) throw new Rerun('the card has changed since it was read');
 }
 
+/**
+ * Gives a card another code, if it is still the version that was read: the one before finds it no more.
+ * @throws Rerun if the card has changed since.
+ */
+export function* replaceCode(read: Card, changed: Card, codeLookup: bigint): Script<void> {
+  const row = yield* first(sql<{ id: bigint }>`
+    update gift_cards set version = ${changed.version}, last_characters = ${changed.lastCharacters},
+      code_lookup = ${codeLookup}
+    where store_id = ${read.storeId} and id = ${read.id} and version = ${read.version}
+    returning id`);
+  if (!row) throw new Rerun('the card has changed since it was read');
+}
+
 /** What a movement demands of the card, all of it checked by the one statement that moves the money. */
 export type MoveDemands = {
   /** The present day, which the card must be good on; null: an expired card will do. */
@@ -188,6 +201,8 @@ export type MoveDemands = {
   readonly disabledAllowed: boolean;
   /** The version that the card must still be; null: any. */
   readonly version: number | null;
+  /** The code that it was found by and must still have; absent: it was found otherwise. */
+  readonly codeLookup?: bigint;
 };
 
 /**
@@ -198,7 +213,7 @@ export type MoveDemands = {
 export function* moveBalance(
   { storeId, cardId }: CardKey,
   { balance, held }: { readonly balance: bigint; readonly held: bigint },
-  { today, disabledAllowed, version }: MoveDemands,
+  { today, disabledAllowed, version, codeLookup }: MoveDemands,
 ): Script<boolean> {
   // Any day is after the empty text.
   const goodOn = today ?? '';
@@ -210,6 +225,7 @@ export function* moveBalance(
       and (disabled_at is null or ${Number(disabledAllowed)} = 1)
       and (expires_on is null or expires_on >= ${goodOn})
       and version between ${version ?? 0} and ${version ?? Number.MAX_SAFE_INTEGER}
+      and (code_lookup is null or ${Number(codeLookup === undefined)} = 1 or code_lookup = ${codeLookup ?? 0n})
     returning version`);
   return row !== undefined;
 }

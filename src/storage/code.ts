@@ -8,6 +8,14 @@ import { all, constant, first, run, sql, together, toNumber, type Script } from 
 
 type CodeRow = { readonly card_id: bigint; readonly digest: Uint8Array };
 
+/** A code that the store has used, and the card that it was given to. */
+export type UsedCode = {
+  readonly standing: Standing;
+  readonly lookup: bigint;
+  /** Whether the card has it; if not, it has got another one since. */
+  readonly isCurrent: boolean;
+};
+
 /** What a code is hashed as: the store is part of it, so that equal codes of two stores do not look alike. */
 function digested(storeId: number, code: Secret): string {
   return `${storeId} ${code.reveal()}`;
@@ -27,14 +35,17 @@ export function* findCardIdByCode(ctx: Context, storeId: number, code: Secret): 
   return row && toNumber(row.card_id);
 }
 
-/** The card that has this code, as it stands at `now` (ms), or undefined. */
-export function* findStandingByCode(
+type UsedRow = StandingRow &
+  Pick<CodeRow, 'digest'> & { readonly lookup: bigint; readonly code_lookup: bigint | null };
+
+/** The card that has, or had, this code, as it stands at `now` (ms), or undefined. */
+export function* findByCode(
   ctx: Context,
   { storeId, code, now }: { readonly storeId: number; readonly code: Secret; readonly now: number },
-): Script<Standing | undefined> {
+): Script<UsedCode | undefined> {
   const row = yield* findByDigest(ctx, storeId, code, (lookup) =>
-    all(sql<StandingRow & Pick<CodeRow, 'digest'>>`
-      select g.*, c.email as customer_email, r.email as recipient_email, k.digest,
+    all(sql<UsedRow>`
+      select g.*, c.email as customer_email, r.email as recipient_email, k.digest, k.lookup,
         case when g.held = 0 then 0 else (
           select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
           where h.store_id = g.store_id and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
@@ -45,7 +56,9 @@ export function* findStandingByCode(
       left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
       where k.store_id = ${storeId} and k.lookup = ${lookup}`),
   );
-  return row && toStanding(row);
+  if (!row) return undefined;
+  const { lookup, code_lookup: current } = row;
+  return { standing: toStanding(row), lookup, isCurrent: current === null || current === lookup };
 }
 
 /** The row that has the code's digest under any of the keys. */
@@ -68,6 +81,11 @@ export function* insertCode(ctx: Context, given: GivenCode): Script<void> {
   yield* run(sql`
     insert into gift_card_codes (store_id, lookup, digest, card_id)
     values (${given.storeId}, ${lookup}, ${digest}, ${given.cardId})`);
+}
+
+/** What a card's row names a code by that was written under the key in use. */
+export function codeLookup({ keys }: Context, storeId: number, code: Secret): bigint {
+  return lookupOf(keys.digest('gift-card-code', digested(storeId, code)));
 }
 
 /**

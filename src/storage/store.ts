@@ -67,6 +67,14 @@ function boundTo(storeId: number): string {
   return `store ${storeId}`;
 }
 
+export function* findStore(id: number): Script<StoreRecord | undefined> {
+  const row = yield* first(sql<StoreRow>`
+    select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
+      require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration
+    from stores where id = ${id}`);
+  return row && toStoreRecord(row);
+}
+
 /** The store of a domain, which must be in lower case. */
 export function* findStoreByDomain(domain: string): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`

@@ -44,8 +44,8 @@ export const tables: readonly Table[] = [
     name: 'gift_cards',
     key: ['store_id', 'id'],
     columns: [
-      'version', 'currency', 'initial_value', 'balance', 'held', 'last_characters', 'customer_id', 'recipient_id',
-      'note', 'message', 'expires_on', 'disabled_at', 'created_at', 'line_item_id', 'order_id', 'user_id',
+      'version', 'currency', 'initial_value', 'balance', 'held', 'last_characters', 'code_lookup', 'customer_id',
+      'recipient_id', 'note', 'message', 'expires_on', 'disabled_at', 'created_at', 'line_item_id', 'order_id', 'user_id',
       'api_client_id', 'expiry_told', 'expiring_told',
     ],
   },
@@ -95,6 +95,22 @@ export const tables: readonly Table[] = [
     key: ['store_id', 'webhook_id', 'event_id', 'attempt'],
     columns: [
       'attempted_at', 'duration_ms', 'answer_status', 'answer_body', 'failure_reason', 'failure',
+    ],
+  },
+  {
+    name: 'mail_settings',
+    key: ['store_id'],
+    columns: [
+      'enabled', 'sender_name', 'address', 'reply_to', 'logo_url', 'colour', 'locale', 'page_url',
+      'expiry_reminder_days', 'balance_reminder_days', 'tell_failures', 'updated_at',
+    ],
+  },
+  {
+    name: 'mail_deliveries',
+    key: ['store_id', 'card_id', 'id'],
+    columns: [
+      'kind', 'address', 'state', 'occasion', 'code', 'send_at', 'next_at', 'lease', 'attempts', 'first_at',
+      'last_at', 'answer', 'created_at', 'ended_at',
     ],
   },
   {

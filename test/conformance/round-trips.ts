@@ -215,9 +215,10 @@ const operations: readonly Operation[] = [
     name: 'redeem by code',
     awaited: [2, 2],
     *script({ ctx, store, till, drawn }) {
-      const card = yield* lookUp(ctx, { store, code: drawn, usableOnly: true });
-      assert.ok(card);
-      yield* debit(ctx, { ...till, cardId: card.id, amount, partial: false });
+      const found = yield* lookUp(ctx, { store, code: drawn, usableOnly: true });
+      assert.ok(found.kind === 'found');
+      const { card, codeLookup } = found;
+      yield* debit(ctx, { ...till, cardId: card.id, amount, partial: false, codeLookup });
     },
   },
   {

@@ -76,6 +76,8 @@ CREATE TABLE gift_cards (
   -- A cache of the open holds: the part of the balance that they reserve.
   held integer not null default 0 check (held >= 0),
   last_characters text not null check (length(last_characters) = 4),
+  -- Which of the codes that the card has had is its code; null: its first and only one.
+  code_lookup integer,
   customer_id integer,
   recipient_id integer,
   note text,
@@ -139,6 +141,58 @@ CREATE TABLE key_checks (
   key_id text primary key,
   digest blob not null check (length(digest) = 32),
   created_at integer not null
+) strict, without rowid;
+
+CREATE TABLE mail_deliveries (
+  store_id integer not null,
+  card_id integer not null,
+  id integer not null check (id > 0),
+  kind text not null
+    check (kind in ('gift_card', 'receipt', 'expiry_reminder', 'balance_reminder', 'delivery_failed')),
+  address text not null,
+  state text not null
+    check (state in ('scheduled', 'queued', 'deferred', 'sent', 'bounced', 'dead', 'cancelled')),
+  -- What a reminder is for, so that it is booked once.
+  occasion text,
+  -- The card's code, sealed, for as long as it has to be sent.
+  code blob,
+  send_at integer not null,
+  -- When it is due; while a process has it, when that ends; null once it has ended.
+  next_at integer,
+  -- Names the claim by which a process has it; of a cancelled one, had it.
+  lease integer,
+  -- Attempts that were begun, and the first and the last of them.
+  attempts integer not null default 0 check (attempts >= 0),
+  first_at integer,
+  last_at integer,
+  -- What the mail server said last.
+  answer text,
+  created_at integer not null,
+  ended_at integer,
+  primary key (store_id, card_id, id),
+  foreign key (store_id, card_id) references gift_cards (store_id, id),
+  check ((state in ('scheduled', 'queued', 'deferred')) = (next_at is not null)),
+  check ((next_at is null) = (ended_at is not null)),
+  check ((code is not null) = (kind = 'gift_card' and next_at is not null)),
+  check (lease is null or next_at is not null or state = 'cancelled')
+) strict, without rowid;
+
+CREATE TABLE mail_settings (
+  store_id integer not null references stores (id),
+  enabled integer not null check (enabled in (0, 1)),
+  sender_name text,
+  address text,
+  reply_to text,
+  logo_url text,
+  colour text check (length(colour) = 7),
+  locale text not null,
+  page_url text,
+  -- Numbers of days between commas, the largest first; empty: none.
+  expiry_reminder_days text not null,
+  balance_reminder_days text not null,
+  tell_failures integer not null check (tell_failures in (0, 1)),
+  updated_at integer not null,
+  primary key (store_id)
 ) strict, without rowid;
 
 CREATE TABLE misses (
@@ -296,6 +350,11 @@ CREATE INDEX holds_by_card on holds (store_id, card_id, id);
 CREATE INDEX holds_open_by_expiry on holds (expires_at) where status = 'open';
 
 CREATE INDEX idempotency_records_by_age on idempotency_records (created_at);
+
+CREATE UNIQUE INDEX mail_deliveries_by_occasion on mail_deliveries (store_id, card_id, occasion)
+  where occasion is not null;
+
+CREATE INDEX mail_deliveries_due on mail_deliveries (next_at) where next_at is not null;
 
 CREATE INDEX misses_by_age on misses (missed_at);
 

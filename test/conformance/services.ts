@@ -11,6 +11,7 @@ import { testEvents } from './events.ts';
 import { testIdempotency } from './idempotency.ts';
 import { testInterleaving } from './interleaving.ts';
 import { testKeys } from './keys.ts';
+import { testMails } from './mails.ts';
 import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
 import { testUpdates } from './updates.ts';
@@ -28,5 +29,6 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: keys`, () => testKeys(factory));
   suite(`${name}: verify`, () => testVerification(factory));
   suite(`${name}: events`, () => testEvents(factory));
+  suite(`${name}: mails`, () => testMails(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));
 }

@@ -78,6 +78,8 @@ const statusOf: Readonly<Record<FaultCode, number>> = {
   'not-reversible': 422,
   'reversal-exceeds-transaction': 422,
   'undo-window-closed': 422,
+  'no-address': 422,
+  'no-mail': 422,
   'webhook-paused': 422,
   'too-many-webhooks': 422,
   'idempotency-key-reused': 422,

@@ -19,7 +19,10 @@ test('health and readiness need no credential and touch no card', async () => {
     assert.deepEqual(health.json, { status: 'ok' });
     const ready = await service.request('/readyz');
     assert.equal(ready.status, 200);
-    assert.deepEqual(ready.json, { status: 'ready' });
+    assert.deepEqual(ready.json, {
+      status: 'ready',
+      details: { mail: 'none: SMTP_URL is not set, so no mail is sent' },
+    });
     for (const answer of [health, ready]) {
       noStore(answer);
       assertEveryAnswer(answer);

@@ -311,3 +311,39 @@ test('only this machine reaches a loopback address', async (t) => {
   assert.equal(readConfig({ HOST: 'localhost' }).isLoopback, true);
   assert.equal(readConfig({ HOST: '0.0.0.0' }).isLoopback, false);
 });
+
+test('a mail server needs a sender, both are told what is wrong, and no password is shown', () => {
+  assert.equal(readConfig({}).mail, null);
+  assert.equal(readConfig({ MAIL_FROM: 'cards@flowers.example' }).mail, null);
+  const { mail } = readConfig({
+    SMTP_URL: 'smtps://ada:hush-hush@mail.example',
+    MAIL_FROM: 'cards@flowers.example',
+  });
+  assert.deepEqual(
+    [mail?.url.reveal(), mail?.from],
+    ['smtps://ada:hush-hush@mail.example', 'cards@flowers.example'],
+  );
+  const cases: readonly (readonly [given: Record<string, string>, told: readonly RegExp[]])[] = [
+    [{ SMTP_URL: 'smtp://mail.example' }, [/^MAIL_FROM: is needed with SMTP_URL/]],
+    [{ MAIL_FROM: 'nobody' }, [/^MAIL_FROM=nobody: takes the address/]],
+    [
+      { SMTP_URL: 'http://ada:hush-hush@mail.example', MAIL_FROM: 'nobody', PORT: 'x' },
+      [/^MAIL_FROM=nobody/, /^SMTP_URL: must be an address/, /^PORT=x/],
+    ],
+    [
+      { SMTP_URL: 'smtp://ada:hush-hush@mail.example?proxy=x', MAIL_FROM: 'a@b.example' },
+      [/^SMTP_URL: may be followed/],
+    ],
+    [{ SMTP_URL_FILE: '/nowhere', MAIL_FROM: 'a@b.example' }, [/^SMTP_URL_FILE=\/nowhere: takes the path/]],
+  ];
+  for (const [given, told] of cases) {
+    const problems = problemsOf(given);
+    assert.equal(problems.length, told.length, problems.join('; '));
+    for (const words of told)
+      assert.ok(
+        problems.some((problem) => words.test(problem)),
+        String(words),
+      );
+    assert.ok(!problems.join().includes('hush'));
+  }
+});

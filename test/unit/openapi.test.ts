@@ -12,6 +12,7 @@ import {
   spendableRecordOf,
   transactionOf,
 } from '../../src/domain/record.ts';
+import { mailRecordOf } from '../../src/domain/mail.ts';
 import { eventJson, eventTypes } from '../../src/domain/event.ts';
 import {
   attemptRecordOf,
@@ -25,7 +26,7 @@ import * as parameters from '../../src/http/parameters.ts';
 import { problems } from '../../src/http/problem.ts';
 import type { OpenApiDocument } from '../../src/http/reference/reference.ts';
 import { operations, pagePaths, type OperationId } from '../../src/http/routes.ts';
-import { amount, cardWith, holdWith, transferWith } from './samples.ts';
+import { amount, cardWith, holdWith, mailWith, transferWith } from './samples.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 type Operation = NonNullable<NonNullable<NonNullable<OpenApiDocument['paths']>[string]>['get']>;
@@ -177,11 +178,13 @@ test('the operations and four pages are described, each by a name of its own', (
       'health get /healthz',
       'listDeliveries get /webhooks/{webhook_id}/deliveries',
       'listEvents get /events',
+      'listGiftCardDeliveries get /gift_card/{gift_card_id}/deliveries',
       'listHolds get /gift_card/{gift_card_id}/holds',
       'listTransactions get /gift_card/{gift_card_id}/transactions',
       'listWebhooks get /webhooks',
       'lookUpGiftCard post /gift_card/lookup',
       'metrics get /metrics',
+      'notifyGiftCardHolder post /gift_card/{gift_card_id}/notify',
       'openapi get /openapi.json',
       'readiness get /readyz',
       'redeemGiftCard post /gift_card/redeem',
@@ -193,6 +196,7 @@ test('the operations and four pages are described, each by a name of its own', (
       'retrieveTransaction get /transactions/{transaction_id}',
       'retrieveWebhook get /webhooks/{webhook_id}',
       'reverseTransaction post /transactions/{transaction_id}/reverse',
+      'rotateGiftCardCode post /gift_card/{gift_card_id}/rotate_code',
       'rotateWebhookSecret post /webhooks/{webhook_id}/rotate_secret',
       'searchGiftCard get /gift_card',
       'streamEvents get /events/stream',
@@ -424,6 +428,32 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     parameters: [transactionId, ifMatch, ...inWrites],
     body: { schema: 'Reverse', wrapper: 'transaction', required: false },
     answer: moved,
+    headers: ['ETag'],
+  },
+  listGiftCardDeliveries: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [cardId, ...page],
+    answer: { deliveries: 'MailDelivery' },
+    headers: ['Link'],
+  },
+  notifyGiftCardHolder: {
+    scopes: [write],
+    statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'no-address', 'no-mail'],
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
+    answer: { delivery: 'MailDelivery', ...retrieved },
+    headers: ['ETag'],
+  },
+  rotateGiftCardCode: {
+    scopes: [write],
+    statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
+    codes: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired'],
+    parameters: [cardId, ifMatch, ...inWrites],
+    body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
+    answer: issued,
     headers: ['ETag'],
   },
   listEvents: {
@@ -761,6 +791,8 @@ const creation = {
   recipient_email: parameters.recipientEmail.schema,
   note: parameters.note.schema,
   message: parameters.message.schema,
+  send_on: parameters.sendOn.schema,
+  notify: parameters.notify.schema,
   code: parameters.code.schema,
   currency: parameters.currency.schema,
 };
@@ -1006,6 +1038,7 @@ const shown: Readonly<Record<string, Json>> = {
   SpendableGiftCard: { ...spendableRecordOf(cardWith({ held: amount(400n) })) },
   Transaction: { ...transactionOf(transferWith()) },
   Hold: { ...holdRecordOf(holdWith(), 0) },
+  MailDelivery: { ...mailRecordOf(mailWith(), { domain: 'flowers.example', now: 0 }) },
   Event: JSON.parse(
     eventJson({ id: 7, type: 'webhook.test', sequence: 0, createdAt: 5, data: '{}' }, 'flowers.example'),
   ) as Json,
@@ -1040,7 +1073,7 @@ for (const { id, statuses, answer } of expectedOperations.filter((one) => one.id
   });
 }
 
-test('the code of a card is only in the answer to its creation', () => {
+test('the code of a card is only in the answer to its creation, and to a rotation', () => {
   const told = Object.entries(document.components?.schemas ?? {}).flatMap(([name, schema]) =>
     isObject(schema['properties']) && 'code' in schema['properties'] ? [name] : [],
   );
@@ -1051,7 +1084,7 @@ test('the code of a card is only in the answer to its creation', () => {
   const issuing = expectedOperations.filter(({ answer }) => answer['gift_card'] === 'IssuedGiftCard');
   assert.deepEqual(
     issuing.map(({ id }) => id),
-    ['createGiftCard'],
+    ['createGiftCard', 'rotateGiftCardCode'],
   );
 });
 

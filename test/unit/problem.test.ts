@@ -37,6 +37,8 @@ const statuses = {
   'not-reversible': 422,
   'reversal-exceeds-transaction': 422,
   'undo-window-closed': 422,
+  'no-address': 422,
+  'no-mail': 422,
   'webhook-paused': 422,
   'too-many-webhooks': 422,
   'idempotency-key-reused': 422,

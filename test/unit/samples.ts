@@ -7,6 +7,7 @@ import { currencyCodes, currencyOf } from '../../src/domain/currency.ts';
 import { Fault, type FaultCode } from '../../src/domain/fault.ts';
 import type { Hold } from '../../src/domain/hold.ts';
 import type { Transfer } from '../../src/domain/ledger.ts';
+import type { MailDelivery } from '../../src/domain/mail.ts';
 import type { Money } from '../../src/domain/money.ts';
 import type { Parsed } from '../../src/domain/parsed.ts';
 import type { Store } from '../../src/domain/store.ts';
@@ -94,6 +95,25 @@ export function holdWith(given: Partial<Hold> = {}): Hold {
     createdAt: Date.UTC(2026, 5, 15, 12, 0, 0, 999),
     expiresAt: Date.UTC(2026, 5, 15, 12, 15, 0, 999),
     closedAt: null,
+    ...given,
+  };
+}
+
+export function mailWith(given: Partial<MailDelivery> = {}): MailDelivery {
+  return {
+    storeId: 17,
+    cardId: 244_212_357_349,
+    id: 244_212_357_360,
+    kind: 'gift_card',
+    address: 'grace@example.com',
+    state: 'deferred',
+    sendAt: Date.UTC(2026, 5, 15, 12, 0, 0, 999),
+    nextAt: Date.UTC(2026, 5, 15, 12, 4),
+    attempts: 1,
+    lastAt: Date.UTC(2026, 5, 15, 12, 0, 1),
+    answer: '451 4.7.1 Try again later',
+    createdAt: Date.UTC(2026, 5, 15, 12, 0, 0, 999),
+    endedAt: null,
     ...given,
   };
 }

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
-import { mailKinds } from '../../../src/delivery/mail/kinds.ts';
+import { mailKinds } from '../../../src/domain/mail.ts';
 import { languages } from '../../../src/delivery/mail/language.ts';
 import { addressesOf, messageIdOf, toEml } from '../../../src/delivery/mail/message.ts';
 import { previewMail } from '../../../src/delivery/mail/preview.ts';
 import { renderMail } from '../../../src/delivery/mail/render.ts';
-import { parseLogoUrl, parseSenderAddress } from '../../../src/delivery/mail/sender.ts';
+import { parseLogoUrl } from '../../../src/delivery/mail/sender.ts';
+import { parseSenderAddress } from '../../../src/domain/email.ts';
 import { currencyOf } from '../../../src/domain/currency.ts';
 import { mailWith, requestOf, senderWith } from './samples.ts';
 

@@ -1,9 +1,10 @@
 /** Senders, requests and mails for the tests: whole and valid, but for what a test names. */
 
 import { currencyOf } from '../../../src/domain/currency.ts';
+import { mailKinds, type MailKind } from '../../../src/domain/mail.ts';
 import type { Money } from '../../../src/domain/money.ts';
 import { Secret } from '../../../src/domain/secret.ts';
-import { mailKinds, type MailKind, type MailRequest } from '../../../src/delivery/mail/kinds.ts';
+import type { MailRequest } from '../../../src/delivery/mail/kinds.ts';
 import { messageIdOf, type Mail } from '../../../src/delivery/mail/message.ts';
 import { renderMail } from '../../../src/delivery/mail/render.ts';
 import type { Sender } from '../../../src/delivery/mail/sender.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createMailer } from '../../../src/delivery/mail/mailer.ts';
-import { parseSmtpUrl } from '../../../src/delivery/mail/smtp-url.ts';
+import { parseSmtpUrl } from '../../../src/smtp-url.ts';
 import { Secret } from '../../../src/domain/secret.ts';
 
 test('the address of a mail server says where it is and how it is reached', async (t) => {

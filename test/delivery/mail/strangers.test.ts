@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { mailKinds } from '../../../src/delivery/mail/kinds.ts';
+import { mailKinds } from '../../../src/domain/mail.ts';
 import { languages } from '../../../src/delivery/mail/language.ts';
 import { renderMail } from '../../../src/delivery/mail/render.ts';
 import { requestOf, senderWith } from './samples.ts';

@@ -1,0 +1,123 @@
+/** `largesse mail preview|test|list` */
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
+import { readDatabaseConfig, readMailConfig } from '../config.ts';
+import { openDatabase } from '../database.ts';
+import { createMailer } from '../delivery/mail/mailer.ts';
+import { messageIdOf } from '../delivery/mail/message.ts';
+import { previewMail, sampleMail } from '../delivery/mail/preview.ts';
+import { senderOf } from '../delivery/mail/request.ts';
+import { parseEmail } from '../domain/email.ts';
+import { deliveryStates, mailKinds, mailRecordOf, type MailKind } from '../domain/mail.ts';
+import { requireStore } from '../service/store.ts';
+import { countStoreMails, findMailSettings, listStoreMails } from '../storage/mail.ts';
+import { CommandError } from './failure.ts';
+import { print, printJson, printTable } from './output.ts';
+import { readDomain } from './read.ts';
+
+type Options = { readonly store: string; readonly json?: boolean };
+
+const listedMax = 50;
+/** Where no address is configured: a preview is sent to nobody. */
+const previewFrom = 'gift-cards@largesse.example';
+
+function storeOption(): Option {
+  return new Option('--store <domain>', 'the store whose mails they are')
+    .argParser(readDomain)
+    .makeOptionMandatory();
+}
+
+function readAddress(text: string): string {
+  const address = parseEmail(text);
+  if (!address.ok) throw new InvalidArgumentError(`It ${address.refusal}.`);
+  return address.value.address;
+}
+
+export function addMailCommands(root: Command): void {
+  const mail = root.command('mail').description('what is mailed about gift cards');
+
+  mail
+    .command('preview')
+    .description("write a mail with sample data, as the store's settings make it: HTML, text and .eml")
+    .addArgument(new Argument('<kind>', 'the kind of mail').choices(mailKinds))
+    .addOption(storeOption())
+    .option('--out <folder>', 'where to write it', '.')
+    .option('--json', 'print JSON')
+    .action(async (kind: MailKind, { store: domain, out, json }: Options & { readonly out: string }) => {
+      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      const { storage } = database;
+      const { store } = await storage.read(() => requireStore(domain));
+      const settings = await storage.read(() => findMailSettings(store.id));
+      const sender = senderOf(store, settings, readMailConfig()?.from ?? previewFrom);
+      const options = { currency: store.currency, domain };
+      const folder = resolve(out);
+      await mkdir(folder, { recursive: true });
+      const files: string[] = [];
+      for (const { name, content } of await previewMail(kind, sender, options)) {
+        files.push(join(folder, name));
+        await writeFile(join(folder, name), content);
+      }
+      if (json) printJson({ files });
+      else for (const file of files) print(file);
+    });
+
+  mail
+    .command('test')
+    .description('send a gift card mail with sample data, now, and tell what the mail server says')
+    .addOption(storeOption())
+    .addOption(new Option('--to <address>', 'who gets it').argParser(readAddress).makeOptionMandatory())
+    .option('--json', 'print JSON')
+    .action(async ({ store: domain, to, json }: Options & { readonly to: string }) => {
+      const config = readMailConfig();
+      if (!config) throw new CommandError('SMTP_URL is not set: there is no mail server to send it to');
+      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      const { ctx, storage } = database;
+      const { store } = await storage.read(() => requireStore(domain));
+      const settings = await storage.read(() => findMailSettings(store.id));
+      const sample = sampleMail('gift_card', senderOf(store, settings, config.from), {
+        currency: store.currency,
+        domain,
+      });
+      await using mailer = createMailer(config);
+      const messageId = messageIdOf(`test.${ctx.chance.id()}`, domain);
+      const outcome = await mailer.send({ ...sample, messageId, date: ctx.clock.now(), to });
+      if (json) printJson({ to, ...outcome });
+      else print(`${outcome.kind}: ${outcome.answer}`);
+      if (outcome.kind !== 'sent') process.exitCode = 1;
+    });
+
+  mail
+    .command('list')
+    .description("count a store's mails by their states, and list those of its newest cards")
+    .addOption(storeOption())
+    .option('--json', 'print JSON')
+    .action(async ({ store: domain, json }: Options) => {
+      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      const { ctx, storage } = database;
+      const { store } = await storage.read(() => requireStore(domain));
+      const counts = await storage.read(() => countStoreMails(store.id));
+      const mails = await storage.read(() => listStoreMails(store.id, listedMax));
+      const records = mails.map((one) => mailRecordOf(one, { domain, now: ctx.clock.now() }));
+      if (json) {
+        const states = Object.fromEntries(deliveryStates.map((state) => [state, counts.get(state) ?? 0]));
+        printJson({ states, deliveries: records });
+        return;
+      }
+      print(deliveryStates.map((state) => `${state} ${counts.get(state) ?? 0}`).join(', '));
+      print('');
+      printTable(
+        records.map(({ gift_card_id, kind, recipient, state, attempts, send_at, answer }) => ({
+          gift_card: gift_card_id,
+          kind,
+          recipient,
+          state,
+          attempts,
+          send_at,
+          answer,
+        })),
+        { none: `${domain} has no mails.` },
+      );
+    });
+}

@@ -1,0 +1,17 @@
+/** What several commands read from their arguments. */
+
+import { InvalidArgumentError } from 'commander';
+import { parseDomain } from '../domain/store.ts';
+
+export function readDomain(text: string): string {
+  const domain = parseDomain(text);
+  if (!domain.ok) throw new InvalidArgumentError(`A domain ${domain.refusal}.`);
+  return domain.value;
+}
+
+/** A name that is shown in lists. */
+export function readName(text: string): string {
+  if (!/^[^\p{Cc}]{1,200}$/u.test(text))
+    throw new InvalidArgumentError('It takes 1 to 200 characters on one line.');
+  return text;
+}

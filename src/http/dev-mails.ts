@@ -1,0 +1,171 @@
+/**
+ * The development page: the mails that development mode keeps instead of sending them.
+ *
+ * They hold gift card codes, so that the page is only there while development mode's door is open, and to the same
+ * programs on this machine. A mail's HTML is shown in a frame that may run nothing and load nothing.
+ */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { formatInstant } from '../domain/day.ts';
+import { Fault } from '../domain/fault.ts';
+import type { MailKind } from '../domain/mail.ts';
+import type { Storage } from '../storage/storage.ts';
+import { enterDevelopment } from './auth.ts';
+import { style } from './dev-mails-style.ts';
+import { markup, type Markup } from './reference/markup.ts';
+
+type KeptMail = {
+  readonly name: string;
+  readonly kind: MailKind;
+  readonly to: string;
+  readonly from: string;
+  readonly subject: string;
+  /** Instant in ms. */
+  readonly date: number;
+  readonly messageId: string;
+};
+
+/** Where development mode keeps mails. */
+export type KeptMails = {
+  /** The newest first. */
+  list(): Promise<readonly KeptMail[]>;
+  /** Undefined if there is none of that name, whatever the name is. */
+  read(name: string): Promise<(KeptMail & { readonly html: string; readonly text: string }) | undefined>;
+  readEml(name: string): Promise<Uint8Array | undefined>;
+};
+
+const pagePolicy =
+  "default-src 'none'; style-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** A mail has its images in it and its style on its elements. */
+const mailPolicy =
+  "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox";
+
+export function addDevelopmentMails(
+  app: FastifyInstance,
+  { storage, kept }: { readonly storage: Storage; readonly kept: KeptMails },
+  prefix: string,
+): void {
+  const onRequest = async (request: FastifyRequest): Promise<void> => {
+    await enterDevelopment(storage, request);
+  };
+  app.get(`${prefix}/dev/mails`, { onRequest }, async (_request, reply) =>
+    page(reply, { title: 'Mails', body: list(await kept.list()), base: '' }),
+  );
+  app.get(`${prefix}/dev/mails.css`, { onRequest }, (_request, reply) =>
+    answer(reply, pagePolicy).type('text/css; charset=utf-8').send(style),
+  );
+  app.get(`${prefix}/dev/mails/:name`, { onRequest }, async (request, reply) => {
+    const mail = await found(kept.read(nameOf(request)));
+    return page(reply, { title: mail.subject, body: view(mail), base: '../' });
+  });
+  app.get(`${prefix}/dev/mails/:name/html`, { onRequest }, async (request, reply) => {
+    const { html } = await found(kept.read(nameOf(request)));
+    return answer(reply, mailPolicy).type('text/html; charset=utf-8').send(html);
+  });
+  app.get(`${prefix}/dev/mails/:name/eml`, { onRequest }, async (request, reply) => {
+    const eml = await found(kept.readEml(nameOf(request)));
+    return answer(reply, pagePolicy)
+      .type('message/rfc822')
+      .header('content-disposition', `attachment; filename="${nameOf(request)}.eml"`)
+      .send(Buffer.from(eml));
+  });
+}
+
+function page(reply: FastifyReply, shown: Page): FastifyReply {
+  return answer(reply, pagePolicy)
+    .type('text/html; charset=utf-8')
+    .send(String(frame(shown)));
+}
+
+function nameOf({ params }: FastifyRequest): string {
+  return (params as { readonly name: string }).name;
+}
+
+/** @throws Fault `not-found`. */
+async function found<T>(reading: Promise<T | undefined>): Promise<T> {
+  const read = await reading;
+  if (read === undefined) throw new Fault('not-found');
+  return read;
+}
+
+function answer(reply: FastifyReply, policy: string): FastifyReply {
+  return reply.headers({
+    'content-security-policy': policy,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
+  });
+}
+
+type Page = {
+  readonly title: string;
+  readonly body: Markup;
+  /** Leads from the page to the folder of the list. */
+  readonly base: string;
+};
+
+function frame({ title, body, base }: Page): Markup {
+  return markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · Largesse</title>
+<link rel="stylesheet" href="${base}mails.css">
+</head>
+<body>
+${body}
+</body>
+</html>
+`;
+}
+
+function list(mails: readonly KeptMail[]): Markup {
+  const rows = mails.map(
+    ({ name, subject, to, kind, date }) => markup`<tr>
+<td><a href="mails/${name}">${subject}</a></td>
+<td>${to}</td>
+<td><span class="kind">${kind.replaceAll('_', ' ')}</span></td>
+<td><time datetime="${formatInstant(date)}">${shownInstant(date)}</time></td>
+</tr>
+`,
+  );
+  const table = markup`<table>
+<thead><tr><th>Subject</th><th>To</th><th>Kind</th><th>Time (UTC)</th></tr></thead>
+<tbody>
+${rows}</tbody>
+</table>`;
+  return markup`<header>
+<h1>Mails</h1>
+<p>In development mode without <code>SMTP_URL</code>, mails are kept here instead of being sent. They hold working codes.</p>
+</header>
+<main>
+${rows.length > 0 ? table : markup`<p class="none">No mails yet. Create a gift card with a <code>recipient_email</code>.</p>`}
+</main>`;
+}
+
+function view(mail: KeptMail & { readonly text: string }): Markup {
+  const { name, subject, to, from, kind, date, messageId, text } = mail;
+  return markup`<header>
+<p><a href="../mails">← Mails</a></p>
+<h1>${subject}</h1>
+<dl>
+<dt>From</dt><dd>${from}</dd>
+<dt>To</dt><dd>${to}</dd>
+<dt>Kind</dt><dd><span class="kind">${kind.replaceAll('_', ' ')}</span></dd>
+<dt>Time</dt><dd><time datetime="${formatInstant(date)}">${shownInstant(date)} UTC</time></dd>
+<dt>Message-ID</dt><dd>${messageId}</dd>
+</dl>
+<p><a href="${name}/eml">The whole message (.eml)</a> · <a href="${name}/html">HTML alone</a></p>
+</header>
+<main>
+<h2>HTML</h2>
+<iframe sandbox src="${name}/html" title="The mail as HTML"></iframe>
+<h2>Text</h2>
+<pre>${text}</pre>
+</main>`;
+}
+
+function shownInstant(date: number): string {
+  return formatInstant(date).replace('T', ' ').replace('Z', '');
+}

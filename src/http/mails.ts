@@ -1,0 +1,71 @@
+/** A card's mails over HTTP: what became of them, sending it again, and another code. */
+
+import type { Card } from '../domain/card.ts';
+import { mailRecordOf, type MailDelivery, type MailDeliveryRecord } from '../domain/mail.ts';
+import { recordOf } from '../domain/record.ts';
+import type { Store } from '../domain/store.ts';
+import type { Answer } from '../service/idempotency.ts';
+import { listCardMails, notify, rotateCode, type RotateCommand } from '../service/mail.ts';
+import type { KeptMails } from './dev-mails.ts';
+import { etagOf } from './etag.ts';
+import type { Exchange } from './exchange.ts';
+import { jsonHeaders, listed, pageRequestOf } from './history.ts';
+import { readBody, versionsOf } from './money.ts';
+import { idOf } from './reading.ts';
+
+/** What the HTTP side knows of the sending of mails. */
+export type MailServices = {
+  /** Whether the service can send a store's mails. */
+  readonly canSend: (store: Store) => boolean;
+  /** How mails are sent, for whoever looks at the service's readiness. */
+  readonly way: 'smtp' | 'folder' | 'none';
+  /** Where development mode keeps mails; null where there is no such place. */
+  readonly kept: KeptMails | null;
+};
+
+/** `GET /gift_card/{gift_card_id}/deliveries` */
+export async function listDeliveries(exchange: Exchange): Promise<Answer> {
+  const { storage, caller } = exchange;
+  const cardId = idOf(exchange, 'gift_card_id');
+  const request = pageRequestOf(exchange);
+  const page = await storage.read(() => listCardMails({ storeId: caller.store.id, cardId }, request));
+  return listed(exchange, page, { deliveries: page.items.map((delivery) => shown(exchange, delivery)) });
+}
+
+/** `POST /gift_card/{gift_card_id}/notify` */
+export async function postNotify(exchange: Exchange): Promise<Answer> {
+  const { ctx, caller } = exchange;
+  const { body, values } = readBody(exchange, 'gift_card', {});
+  return exchange.write(body, function* () {
+    const command = commandOf(exchange);
+    values();
+    const canSend = exchange.canSend(caller.store);
+    const { card, delivery } = yield* notify(ctx, { ...command, canSend });
+    return answer(201, { delivery: shown(exchange, delivery), gift_card: recordOf(card) }, card);
+  });
+}
+
+/** `POST /gift_card/{gift_card_id}/rotate_code` */
+export async function postRotateCode(exchange: Exchange): Promise<Answer> {
+  const { ctx } = exchange;
+  const { body, values } = readBody(exchange, 'gift_card', {});
+  return exchange.write(body, function* () {
+    const command = commandOf(exchange);
+    values();
+    const { card, code } = yield* rotateCode(ctx, command);
+    return answer(200, { gift_card: { ...recordOf(card), code: code.reveal() } }, card);
+  });
+}
+
+function commandOf(exchange: Exchange): RotateCommand {
+  const cardId = idOf(exchange, 'gift_card_id');
+  return { store: exchange.caller.store, cardId, versions: versionsOf(exchange)(cardId) };
+}
+
+function shown({ ctx, caller }: Exchange, delivery: MailDelivery): MailDeliveryRecord {
+  return mailRecordOf(delivery, { domain: caller.store.domain, now: ctx.clock.now() });
+}
+
+function answer(status: number, body: object, card: Card): Answer {
+  return { status, headers: { ...jsonHeaders, etag: etagOf(card) }, body: JSON.stringify(body) };
+}

@@ -1,0 +1,156 @@
+/** What a store's mails are booked for: a card that was issued, and one that gets another code. */
+
+import type { Context } from '../context.ts';
+import { isDisabled, isExpired, type Card } from '../domain/card.ts';
+import { lastCharactersOf, randomCode } from '../domain/code.ts';
+import { codeRotated } from '../domain/event.ts';
+import { Fault } from '../domain/fault.ts';
+import { buyerOf, holderOf, type MailDelivery, type MailSettings } from '../domain/mail.ts';
+import type { Secret } from '../domain/secret.ts';
+import type { Store } from '../domain/store.ts';
+import { lockCard, replaceCode } from '../storage/card.ts';
+import { codeLookup, insertCode } from '../storage/code.ts';
+import { announce } from '../storage/event.ts';
+import {
+  bookMail,
+  cancelCodeMails,
+  findMail,
+  findMailSettings,
+  listMailsAfter,
+  listMailsBefore,
+  saveMailSettings,
+} from '../storage/mail.ts';
+import type { Script } from '../storage/sql.ts';
+import { newerPage, olderPage, requirePlace, type Page, type PageRequest } from './history.ts';
+import { refuseVersion, requireCard, today } from './money.ts';
+
+/** The mails that go with a new card. */
+export type CardMails = {
+  /** When the card itself is sent, ms; null: at once. */
+  readonly sendAt: number | null;
+};
+
+/**
+ * Books the mails of a card that was just issued: the card to its holder, and a receipt to whoever bought it for
+ * somebody else. A card of nobody has none.
+ * @throws Fault `invalid-parameter` if a time was asked for and the store sends no mails.
+ */
+export function* bookCardMails(
+  ctx: Context,
+  { card, code, mails }: { readonly card: Card; readonly code: Secret; readonly mails: CardMails },
+): Script<void> {
+  const { storeId, id: cardId } = card;
+  const { sendAt } = mails;
+  if (sendAt !== null && !(yield* findMailSettings(storeId)).enabled)
+    throw new Fault('invalid-parameter', { errors: { send_on: [noMails] } });
+  const holder = holderOf(card);
+  if (!holder) return;
+  const beside = { storeId, cardId, occasion: null };
+  yield* bookMail(ctx, { ...beside, kind: 'gift_card', address: holder.email, code, sendAt });
+  const buyer = buyerOf(card);
+  if (buyer)
+    yield* bookMail(ctx, { ...beside, kind: 'receipt', address: buyer.email, code: null, sendAt: null });
+}
+
+const noMails = 'cannot be kept: the store sends no mails';
+
+export type RotateCommand = {
+  readonly store: Store;
+  readonly cardId: number;
+  /** The versions that the client would change; null: any. */
+  readonly versions: readonly number[] | null;
+};
+
+/**
+ * Gives a usable card another code: the one before dies, and with it what still waits to be sent of it. Id, balance
+ * and history stay.
+ * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`.
+ */
+export function* rotateCode(
+  ctx: Context,
+  command: RotateCommand,
+): Script<{ readonly card: Card; readonly code: Secret }> {
+  const read = yield* requireUsable(ctx, command);
+  return yield* giveCode(ctx, read);
+}
+
+/**
+ * As `rotateCode`, and sends the new code to the card's holder.
+ * @throws Fault `no-address`, `no-mail`, and what `rotateCode` does.
+ */
+export function* notify(
+  ctx: Context,
+  command: RotateCommand & {
+    /** Whether the service can send the store's mails. */ readonly canSend: boolean;
+  },
+): Script<{ readonly card: Card; readonly delivery: MailDelivery }> {
+  const read = yield* requireUsable(ctx, command);
+  const holder = holderOf(read);
+  if (!holder) throw new Fault('no-address');
+  const { enabled } = yield* findMailSettings(read.storeId);
+  if (!enabled || !command.canSend) throw new Fault('no-mail');
+  const { card, code } = yield* giveCode(ctx, read);
+  const delivery = yield* bookMail(ctx, {
+    storeId: card.storeId,
+    cardId: card.id,
+    kind: 'gift_card',
+    address: holder.email,
+    code,
+    sendAt: null,
+    occasion: null,
+  });
+  return { card, delivery };
+}
+
+function* requireUsable(ctx: Context, command: RotateCommand): Script<Card> {
+  const { store, cardId, versions } = command;
+  // What is decided by it is true until the transaction ends, and whoever else would change it waits.
+  yield* lockCard({ storeId: store.id, cardId });
+  const card = yield* requireCard(store.id, cardId);
+  refuseVersion(versions, card.version);
+  if (isDisabled(card)) throw new Fault('card-disabled');
+  if (isExpired(card, today(ctx, store))) throw new Fault('card-expired');
+  return card;
+}
+
+function* giveCode(ctx: Context, read: Card): Script<{ readonly card: Card; readonly code: Secret }> {
+  const { storeId, id: cardId } = read;
+  const code = randomCode((length) => ctx.chance.bytes(length));
+  const card: Card = { ...read, version: read.version + 1, lastCharacters: lastCharactersOf(code) };
+  yield* replaceCode(read, card, codeLookup(ctx, storeId, code));
+  yield* insertCode(ctx, { storeId, cardId, code });
+  yield* cancelCodeMails({ storeId, cardId }, { now: ctx.clock.now(), answer: 'the card has another code' });
+  yield* announce(ctx, codeRotated(card));
+  return { card, code };
+}
+
+type CardKey = { readonly storeId: number; readonly cardId: number };
+
+/** @throws Fault `not-found`; `invalid-query` if the page would start at a delivery that is not the card's. */
+export function* listCardMails(
+  key: CardKey,
+  { limit, before, after }: PageRequest,
+): Script<Page<MailDelivery>> {
+  yield* requireCard(key.storeId, key.cardId);
+  if (after !== null) {
+    const { id } = requirePlace(key, 'after', yield* findMail({ ...key, id: after }));
+    return newerPage(yield* listMailsAfter(key, { after: id, limit: limit + 1 }), limit);
+  }
+  const place = before === null ? null : requirePlace(key, 'before', yield* findMail({ ...key, id: before }));
+  const older = yield* listMailsBefore(key, {
+    before: place?.id ?? Number.MAX_SAFE_INTEGER,
+    limit: limit + 1,
+  });
+  return olderPage(older, { limit, isFirst: before === null });
+}
+
+/** Changes what is named of a store's mail settings. */
+export function* changeMailSettings(
+  ctx: Context,
+  storeId: number,
+  changes: Partial<MailSettings>,
+): Script<MailSettings> {
+  const settings = { ...(yield* findMailSettings(storeId)), ...changes };
+  if (Object.keys(changes).length > 0) yield* saveMailSettings(ctx, storeId, settings);
+  return settings;
+}

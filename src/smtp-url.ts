@@ -1,0 +1,72 @@
+/**
+ * Where mails are handed over: `smtp://user:password@host:587` or `smtps://user:password@host:465`.
+ *
+ * TLS with a verified certificate is the rule: `smtps` from the first byte, `smtp` by STARTTLS, without
+ * which nothing is sent. Only to this machine it is not asked for. `?starttls=optional` takes a server that
+ * has none (or a certificate that nobody vouches for), `?starttls=never` does not try, and
+ * `?starttls=required` asks for it on this machine as well. Nothing else can be set in the address; the
+ * library's own reading of it would let it switch off verification or send everything through a proxy.
+ */
+
+import { isLoopback } from './loopback.ts';
+import { accepted, refused, type Parsed } from './domain/parsed.ts';
+import { Secret } from './domain/secret.ts';
+
+export type SmtpServer = {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: 'from_start' | 'starttls_required' | 'starttls_optional' | 'never';
+  readonly user: string | null;
+  readonly password: Secret | null;
+};
+
+const form = 'must be an address such as smtp://user:password@mail.example:587 or smtps://…:465';
+
+/** Reads the address of a mail server. No refusal repeats it: it may hold a password. */
+export function parseSmtpUrl(secret: Secret): Parsed<SmtpServer> {
+  const url = URL.parse(secret.reveal());
+  const isSecure = url?.protocol === 'smtps:';
+  if (!url || (!isSecure && url.protocol !== 'smtp:') || url.hostname === '') return refused(form);
+  if (!['', '/'].includes(url.pathname) || url.hash !== '') return refused('must have no path');
+  const { starttls, ...others } = Object.fromEntries(url.searchParams);
+  if (Object.keys(others).length > 0 || url.searchParams.size > 1)
+    return refused('may be followed by ?starttls=… and nothing else');
+  if (isSecure && starttls !== undefined) return refused('has TLS from its start: smtps takes no ?starttls');
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const tls = isSecure ? 'from_start' : starttlsOf(starttls, host);
+  if (!tls) return refused('takes ?starttls=required, optional or never');
+  const [user, password] = [decoded(url.username), decoded(url.password)];
+  if (user === undefined || password === undefined)
+    return refused('must have its user and password percent-encoded');
+  if ((user === '') !== (password === '')) return refused('must have both a user and a password, or none');
+  return accepted({
+    host,
+    port: Number(url.port || (isSecure ? 465 : 587)),
+    tls,
+    user: user || null,
+    password: password === '' ? null : new Secret(password),
+  });
+}
+
+function starttlsOf(value: string | undefined, host: string): SmtpServer['tls'] | undefined {
+  switch (value) {
+    case undefined:
+      return isLoopback(host) ? 'never' : 'starttls_required';
+    case 'required':
+      return 'starttls_required';
+    case 'optional':
+      return 'starttls_optional';
+    case 'never':
+      return 'never';
+    default:
+      return undefined;
+  }
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,71 @@
+/** Cards by the day on which they expire, or on which they were issued, in pages. */
+
+import { idsAt } from '../clock-and-chance.ts';
+import type { Card } from '../domain/card.ts';
+import { addDays, dayOf, startOfDay } from '../domain/day.ts';
+import type { Store } from '../domain/store.ts';
+import { toCard, type CardRow } from './card.ts';
+import { all, sql, type Script } from './sql.ts';
+
+/** A card's place in the order of days and ids. */
+export type CardPlace = { readonly day: string; readonly id: number };
+
+export type CardRange = {
+  /** First and last day. */
+  readonly from: string;
+  readonly to: string;
+  readonly after: CardPlace;
+  readonly limit: number;
+};
+
+export type CardPage = {
+  readonly cards: readonly Card[];
+  /** Where the next page starts; undefined after the last. */
+  readonly next: CardPlace | undefined;
+};
+
+/** A burst may have drawn its ids ahead of the clock, and clocks differ. */
+const idSlackMs = 60 * 60 * 1_000;
+
+/** Cards with a balance whose last good day is in a range, and whose expiry was not told: those that have an index. */
+export function* listCardsExpiring(
+  { id: storeId }: Pick<Store, 'id'>,
+  { from, to, after, limit }: CardRange,
+): Script<CardPage> {
+  const start = after.day > from ? after.day : from;
+  const rows = yield* all(sql<CardRow>`
+    select g.*, c.email as customer_email, r.email as recipient_email
+    from gift_cards g
+    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
+    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+    where g.store_id = ${storeId} and g.expires_on between ${start} and ${to}
+      and (g.expires_on > ${after.day} or g.id > ${after.id})
+      and g.expires_on is not null and (g.expiry_told is null or g.expiry_told <> g.expires_on)
+      and g.disabled_at is null and g.balance > 0
+    order by g.expires_on, g.id limit ${limit}`);
+  return pageOf(rows, limit, ({ expiresOn }) => expiresOn ?? '');
+}
+
+/** Cards with a balance that were issued on the days of a range, in the store's time zone. They are found by their ids, which tell roughly when they were drawn. */
+export function* listCardsIssued(
+  { id: storeId, timeZone }: Pick<Store, 'id' | 'timeZone'>,
+  { from, to, after, limit }: CardRange,
+): Script<CardPage> {
+  const [startAt, endAt] = [startOfDay(from, timeZone), startOfDay(addDays(to, 1), timeZone)];
+  const rows = yield* all(sql<CardRow>`
+    select g.*, c.email as customer_email, r.email as recipient_email
+    from gift_cards g
+    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
+    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+    where g.store_id = ${storeId} and g.id > ${Math.max(after.id, idsAt(startAt - idSlackMs))} and g.id <= ${idsAt(endAt + idSlackMs)}
+      and g.created_at >= ${startAt} and g.created_at < ${endAt}
+      and g.disabled_at is null and g.balance > 0
+    order by g.id limit ${limit}`);
+  return pageOf(rows, limit, ({ createdAt }) => dayOf(createdAt, timeZone));
+}
+
+function pageOf(rows: readonly CardRow[], limit: number, dayOfCard: (card: Card) => string): CardPage {
+  const cards = rows.map(toCard);
+  const last = cards.at(-1);
+  return { cards, next: last && cards.length === limit ? { day: dayOfCard(last), id: last.id } : undefined };
+}

@@ -1,0 +1,146 @@
+/**
+ * The service is killed again and again while it mails cards. Every card that was acknowledged has its mail: sent,
+ * waiting or ended, and none is lost; what arrived twice has one name.
+ *
+ * `CRASH_ROUNDS` sets the number of rounds, `CRASH_SEED` the seed.
+ */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { mailServer, reply } from '../delivery/mail/mail-server.ts';
+import { receivedMails } from '../delivery/mail/received.ts';
+import { until } from '../harness/delivering.ts';
+import type { EngineDatabase } from '../harness/engine-database.ts';
+import { seeded } from '../harness/seeded.ts';
+import { databaseToServe, openShop, serve } from '../harness/served.ts';
+
+const rounds = Math.min(10, Number(process.env['CRASH_ROUNDS'] ?? 6));
+const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
+const random = seeded(seed);
+const clients = 3;
+
+type Issued = { readonly id: number; readonly code: string };
+
+/** Issues cards until the process is gone; answers those that were acknowledged. */
+async function issueUntilKilled(url: string, token: string, name: string): Promise<readonly Issued[]> {
+  const issued: Issued[] = [];
+  for (let count = 0; ; count += 1) {
+    try {
+      const response = await fetch(`${url}/gift_card`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ initial_value: 5, recipient_email: `${name}-${count}@example.com` }),
+      });
+      const { gift_card: card } = (await response.json()) as { readonly gift_card: Issued };
+      assert.equal(response.status, 201);
+      issued.push(card);
+    } catch (error) {
+      if (error instanceof assert.AssertionError) throw error;
+      return issued;
+    }
+  }
+}
+
+/** As if the time of what waits had come, and of the claims of processes that are gone. @returns how many claims. */
+async function passTime(
+  database: EngineDatabase,
+  { claimsToo }: { readonly claimsToo: boolean },
+): Promise<number> {
+  const [row] = await database.query(
+    'select count(*) as claims from mail_deliveries where lease is not null',
+  );
+  const due = 'update mail_deliveries set next_at = 1 where next_at is not null';
+  await database.meddle(claimsToo ? due : `${due} and lease is null`);
+  return Number(row?.['claims']);
+}
+
+test(`killed ${rounds} times while it mails, the service loses no mail`, async (t) => {
+  t.diagnostic(`seed ${seed} (CRASH_SEED)`);
+  // A tenth is refused for now, a tenth for good.
+  const outcomeOf = (address: string): Error | null => {
+    if (/-\d*3@/.test(address)) return reply(550, '5.1.1 nobody');
+    return /-\d*7@/.test(address) && random() < 0.5 ? reply(451, '4.7.1 later') : null;
+  };
+  await using server = await mailServer({
+    onRcptTo: ({ address }, _session, done) => done(outcomeOf(address)),
+  });
+  await using database = await databaseToServe();
+  const environment = {
+    ...database.environment,
+    SMTP_URL: server.url().reveal(),
+    MAIL_FROM: 'cards@flowers.example',
+  };
+  const token = await openShop(environment, 'flowers.example');
+  const issued: Issued[] = [];
+  let claimedAtDeath = 0;
+  for (let round = 0; round < rounds; round += 1) {
+    await using service = await serve(environment);
+    const working = Array.from({ length: clients }, (_, client) =>
+      issueUntilKilled(service.url, token, `r${round}c${client}`),
+    );
+    await wait(random.between(100, 600));
+    service.kill('SIGKILL');
+    for (const cards of await Promise.all(working)) issued.push(...cards);
+    await service.ended();
+    claimedAtDeath += await passTime(database, { claimsToo: true });
+  }
+  assert.ok(issued.length > rounds, 'too few cards to tell');
+
+  const mailsByCard = async (): Promise<ReadonlyMap<number, readonly string[]>> => {
+    const rows = await database.query('select card_id, state from mail_deliveries');
+    const mails = new Map<number, string[]>();
+    for (const { card_id: id, state } of rows)
+      mails.set(Number(id), [...(mails.get(Number(id)) ?? []), String(state)]);
+    return mails;
+  };
+  const states = async (): Promise<Map<string, number>> => {
+    const mails = await mailsByCard();
+    const counts = new Map<string, number>();
+    for (const { id } of issued) {
+      const [state, ...others] = mails.get(id) ?? [];
+      assert.ok(state !== undefined && others.length === 0, `card ${id} has one mail`);
+      counts.set(state, (counts.get(state) ?? 0) + 1);
+    }
+    return counts;
+  };
+  const sum = (counts: ReadonlyMap<string, number>): number =>
+    counts.values().reduce((total, count) => total + count, 0);
+  assert.equal(sum(await states()), issued.length, 'every card has its mail');
+
+  await using service = await serve(environment);
+  await until(async () => {
+    await passTime(database, { claimsToo: false });
+    const counts = await states();
+    return !counts.has('queued') && !counts.has('deferred');
+  }, 60_000);
+  const ended = await states();
+  assert.deepEqual([...ended.keys()].toSorted(), ['bounced', 'sent']);
+  assert.equal(sum(ended), issued.length);
+
+  const last = await mailsByCard();
+  const received = receivedMails(server);
+  const codes = new Map(received.map((mail) => [mail.code, mail]));
+  const bounced = new Set(issued.filter(({ id }) => last.get(id)?.[0] === 'bounced').map(({ code }) => code));
+  for (const { id, code } of issued) {
+    assert.equal(codes.has(code), !bounced.has(code), `the mail of card ${id}`);
+  }
+  const twice = received.length - new Set(received.map(({ messageId }) => messageId)).size;
+  assert.equal(
+    new Set(received.map(({ messageId, code }) => `${messageId} ${code}`)).size,
+    received.length - twice,
+  );
+  assert.ok(twice <= claimedAtDeath, `${twice} arrived twice, ${claimedAtDeath} were claimed at a death`);
+  const sealed = await database.query('select 1 from mail_deliveries where code is not null');
+  const metrics = await (await fetch(`${service.url}/metrics`)).text();
+  assert.match(metrics, /largesse_mails_taken_over_total \d+/);
+  service.kill('SIGTERM');
+  await service.ended();
+  const whole = await database.bytes();
+  for (const { code } of issued) assert.ok(!whole.includes(code));
+  assert.deepEqual(sealed, []);
+  t.diagnostic(
+    `${issued.length} cards acknowledged, ${received.length} mails arrived, ${twice} of them twice; ` +
+      `${claimedAtDeath} were claimed at a death; ended: ${JSON.stringify(Object.fromEntries(ended))}`,
+  );
+});

@@ -1,0 +1,77 @@
+/** A worker that mails what waits in a test's database, to a mail server that is a function. */
+
+import { pino } from 'pino';
+import type { Mail } from '../../src/delivery/mail/message.ts';
+import type { Outcome } from '../../src/delivery/mail/outcome.ts';
+import { mailQueue, mailWorkerLimits } from '../../src/delivery/mail/queue.ts';
+import type { MailTransport } from '../../src/delivery/mail/transport.ts';
+import { startWorker } from '../../src/delivery/worker.ts';
+import type { Context } from '../../src/context.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+
+export type Serve = (mail: Mail, signal: AbortSignal) => Outcome | Promise<Outcome>;
+
+export type TestMailer = {
+  /** What the server was handed, whatever it answered. */
+  readonly mails: readonly Mail[];
+  readonly outcomes: readonly string[];
+  readonly takenOver: () => number;
+  readonly operatorNeeded: () => readonly string[];
+  wake(): void;
+  stop(): Promise<void>;
+};
+
+export const accepts: Outcome = { kind: 'sent', answer: '250 2.0.0 taken' };
+export const bounces: Outcome = { kind: 'refused', answer: '550 5.1.1 no such user', code: 550 };
+export const defers: Outcome = {
+  kind: 'deferred',
+  answer: '451 4.7.1 later',
+  code: 451,
+  cause: 'temporary',
+};
+
+export function startMailer(
+  { ctx, storage }: { readonly ctx: Context; readonly storage: Storage },
+  serve: Serve = () => accepts,
+): TestMailer {
+  const mails: Mail[] = [];
+  const outcomes: string[] = [];
+  const needs: string[] = [];
+  let takenOver = 0;
+  const transport: MailTransport = {
+    from: 'gift-cards@largesse.example',
+    connectionsMax: 4,
+    mailMaxMs: 120_000,
+    async send(mail, _delivery, signal) {
+      mails.push(mail);
+      return serve(mail, signal);
+    },
+    async [Symbol.asyncDispose]() {
+      // Nothing is open.
+    },
+  };
+  const observer = {
+    attempted: (outcome: string) => void outcomes.push(outcome),
+    takenOver: () => void (takenOver += 1),
+    operatorNeeded: (answer: string) => void needs.push(answer),
+  };
+  const worker = startWorker(mailQueue({ ctx, storage, transport, observer }), pino({ level: 'silent' }), {
+    ...mailWorkerLimits(transport),
+    pollMs: 20,
+    stopMs: 500,
+  });
+  return {
+    mails,
+    outcomes,
+    takenOver: () => takenOver,
+    operatorNeeded: () => needs,
+    wake: () => worker.wake(),
+    stop: () => worker.stop(),
+  };
+}
+
+/** The code that a gift card's mail has, as a till reads it. */
+export function codeIn({ content }: Pick<Mail, 'content'>): string {
+  const [code = ''] = /^[0-9A-Z]{4}(?: [0-9A-Z]{1,4}){1,4}$/m.exec(content.text) ?? [];
+  return code.replaceAll(' ', '').toLowerCase();
+}
