@@ -21,6 +21,7 @@ import {
 } from '../service/copy.ts';
 import { lastBeat } from '../storage/heartbeat.ts';
 import { listKeyChecks } from '../storage/key-check.ts';
+import { loadMigrations } from '../storage/migrate.ts';
 import type { Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import { readPage, tables, type Table } from '../storage/table.ts';
@@ -68,11 +69,20 @@ export async function copyDatabase(copying: Copying, sourceShown: string): Promi
   return { resumed, copied, ...(await compare(copying, beat)) };
 }
 
-/** Both must have the same tables. The engines have migrations of their own, of the same numbers and names. */
+/** Both must have the same tables. What only one of the engines has a migration for makes none. */
 async function refuseOtherSchema({ source, target }: Copying): Promise<void> {
   const [ofSource, ofTarget] = await Promise.all([source.applied(), target.applied()]);
+  const ofPostgres = new Set(loadMigrations('postgres').map(({ version }) => version));
+  const ofBoth = new Set(
+    loadMigrations('sqlite')
+      .map(({ version }) => version)
+      .filter((version) => ofPostgres.has(version)),
+  );
   const list = (applied: typeof ofSource): string =>
-    applied.map(({ version, name }) => `${version} ${name}`).join(', ');
+    applied
+      .filter(({ version }) => ofBoth.has(version))
+      .map(({ version, name }) => `${version} ${name}`)
+      .join(', ');
   if (list(ofSource) !== list(ofTarget))
     throw new CopyError(`the source has the migrations ${list(ofSource)}; the target has ${list(ofTarget)}`);
 }

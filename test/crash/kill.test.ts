@@ -9,12 +9,13 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { EngineDatabase, Environment } from '../harness/engine-database.ts';
+import { engine } from '../harness/engine.ts';
 import { seeded } from '../harness/seeded.ts';
 import { command, databaseToServe, openShop, serve, startServing } from '../harness/served.ts';
 import { assertHolds } from '../harness/stored.ts';
 import { countAcknowledged, openTills, type Till } from '../harness/till.ts';
 
-const rounds = Number(process.env['CRASH_ROUNDS'] ?? 20);
+const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(20));
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const connections = 32;
 const random = seeded(seed);

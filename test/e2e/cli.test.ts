@@ -224,7 +224,7 @@ test('serve reports all wrong settings together', async () => {
 });
 
 test('serve does not start where nobody could use it, or where the port is taken', async (t) => {
-  await using home = await makeHome();
+  await using home = await makeHome(engine, { durable: true });
   for (const environment of [{ NODE_ENV: 'production' }, { HOST: '0.0.0.0' }]) {
     const [[name, value]] = Object.entries(environment) as [[string, string]];
     await t.test(`${name}=${value} without a store`, async () => {
@@ -238,8 +238,9 @@ test('serve does not start where nobody could use it, or where the port is taken
     await once(other, 'listening');
     const address = other.address();
     assert.ok(typeof address === 'object' && address !== null);
-    assertOneLine(await home.run(['serve'], { PORT: String(address.port) }), /EADDRINUSE.*127\.0\.0\.1/);
+    const result = await home.run(['serve'], { PORT: String(address.port) });
     other.close();
+    assertOneLine(result, /EADDRINUSE.*127\.0\.0\.1/);
   });
 });
 

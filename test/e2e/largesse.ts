@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import type { Engine, EngineDatabase, Environment } from '../harness/engine-database.ts';
+import type { DatabaseWish, Engine, EngineDatabase, Environment } from '../harness/engine-database.ts';
 import { engine } from '../harness/engine.ts';
 import { runProgram, startProgram, type Exit, type Program, type Result } from '../harness/programs.ts';
 
@@ -31,8 +31,8 @@ export type Served = {
 };
 
 /** An empty folder and an empty database, to which every command is pointed. What is still running is killed with it. */
-export async function makeHome(on: Engine = engine): Promise<Home> {
-  const database = await on.createDatabase({ empty: true });
+export async function makeHome(on: Engine = engine, wish: DatabaseWish = {}): Promise<Home> {
+  const database = await on.createDatabase({ empty: true, ...wish });
   const { folder, keysFile } = database;
   const usual = { ...database.environment, PORT: '0', RATE_LIMIT: 'off' };
   const started: Program[] = [];

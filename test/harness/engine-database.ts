@@ -40,10 +40,14 @@ export type EngineDatabase = AsyncDisposable & {
 export type DatabaseWish = {
   /** Whether even the schema is still to be made. */
   readonly empty?: boolean;
+  /** Whether it outlives a failure of its machine, without which no service starts in production. */
+  readonly durable?: boolean;
 };
 
 export type Engine = {
   readonly id: EngineId;
+  /** How many of so many random rounds are tried where no variable asks for a number: on a server each takes longer. */
+  rounds(ordinary: number): number;
   createDatabase(wish?: DatabaseWish): Promise<EngineDatabase>;
   /** What the service says of a write that has waited for a lock for too long. */
   readonly waitedTooLong: 'overloaded' | 'unavailable';

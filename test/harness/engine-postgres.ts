@@ -13,25 +13,27 @@ import {
   type QueryRow,
 } from './engine-database.ts';
 import { openPostgresEngine } from './postgres.ts';
-import { openPool } from './postgres-client.ts';
+import { openPool, type PostgresAddress } from './postgres-client.ts';
 import { createPostgresDatabase, sharedPostgres, templateDatabase } from './postgres-database.ts';
+import { startPostgres } from './postgres-server.ts';
 
 export const postgresEngine: Engine = {
   id: 'postgres',
+  rounds: (ordinary) => Math.ceil(ordinary / 2),
   createDatabase,
   waitedTooLong: 'overloaded',
-  notMade: /the database is older than this version: run "largesse migrate"$/m,
+  notMade: /the database is older than this version, \S+: run "largesse migrate"$/m,
 };
 
 /** Into how many parts the tables are divided by their store; null: they are whole. */
 const partitions = process.env['TEST_PARTITIONS'] ? Number(process.env['TEST_PARTITIONS']) : null;
 
-let template: Promise<string> | undefined;
+const templates = new Map<PostgresAddress, Promise<string>>();
 
-async function makeTemplate(): Promise<string> {
+async function makeTemplate(server: PostgresAddress): Promise<string> {
   const migrations = loadMigrations('postgres');
   const key = [`partitions ${partitions}`, ...migrations.map(({ checksum }) => checksum)].join('\n');
-  return templateDatabase(await sharedPostgres(), key, async (url) => {
+  return templateDatabase(server, key, async (url) => {
     await using storage = openPostgresEngine(url, { partitions });
     await storage.migrate(migrations);
   });
@@ -53,10 +55,20 @@ function toInteger(text: string): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(text);
 }
 
-async function createDatabase({ empty = false }: DatabaseWish = {}): Promise<EngineDatabase> {
-  template ??= makeTemplate();
-  const wish = empty ? {} : { template: await template };
-  const database = await createPostgresDatabase(await sharedPostgres(), wish);
+/** A server of this process's own: the one that all tests share would lose what it was told last. */
+let durableServer: Promise<PostgresAddress> | undefined;
+
+function serverFor(durable: boolean): Promise<PostgresAddress> {
+  if (!durable) return sharedPostgres();
+  durableServer ??= startPostgres({ durable });
+  return durableServer;
+}
+
+async function createDatabase({ empty = false, durable = false }: DatabaseWish = {}): Promise<EngineDatabase> {
+  const server = await serverFor(durable);
+  const template = templates.get(server) ?? makeTemplate(server);
+  templates.set(server, template);
+  const database = await createPostgresDatabase(server, empty ? {} : { template: await template });
   const folder = mkdtempSync(join(tmpdir(), 'largesse-test-'));
   const keysFile = join(folder, 'largesse.keys.json');
   const pool = openPool(database.url, types);

@@ -10,6 +10,7 @@ const timeout = 5_000;
 
 export const sqliteEngine: Engine = {
   id: 'sqlite',
+  rounds: (ordinary) => ordinary,
   createDatabase: async () => createDatabase(),
   waitedTooLong: 'unavailable',
   notMade: /there is no database at \S+largesse\.db$/m,

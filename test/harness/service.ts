@@ -12,7 +12,7 @@ import { scopes as allScopes, type Scope } from '../../src/domain/store.ts';
 import { start } from '../../src/main.ts';
 import { createStore, requireStore, type NewStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
-import type { EngineDatabase, QueryRow, QueryValue } from './engine-database.ts';
+import type { DatabaseWish, EngineDatabase, QueryRow, QueryValue } from './engine-database.ts';
 import { engine } from './engine.ts';
 import type { Processes } from './race.ts';
 import { serve } from './served.ts';
@@ -90,12 +90,14 @@ export async function startService({
   stores = [],
   environment: given = {},
   processes = 1,
+  database: wish,
 }: {
   readonly stores?: readonly TestStore[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly processes?: Processes;
+  readonly database?: DatabaseWish;
 } = {}): Promise<TestService> {
-  const made = await engine.createDatabase();
+  const made = await engine.createDatabase(wish);
   const environment = { ...made.environment, PORT: '0', RATE_LIMIT: 'off', ...given };
   const config = readConfig(environment);
   const clock = testClock();

@@ -15,12 +15,13 @@ import { listCardTransfers } from '../../src/service/history.ts';
 import { showHold } from '../../src/service/hold.ts';
 import { presentCard, requireCard } from '../../src/service/money.ts';
 import type { Script } from '../../src/storage/sql.ts';
+import { engine } from '../harness/engine.ts';
 import { apply, heldOf, statusOf, todayOf, type Action, type Model } from '../harness/reference-model.ts';
 import { advance, resolve, steps, type Naming, type Step } from './arbitrary.ts';
 import { assertVerified, hoursAheadOfUtc, newStore, openBooks, type Books } from './open-books.ts';
 import { perform, refusalOf, type Done } from './service-under-test.ts';
 
-const runs = Number(process.env['MODEL_RUNS'] ?? 120);
+const runs = Number(process.env['MODEL_RUNS'] ?? engine.rounds(120));
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
 
 /** What every test run must have done at least once. */
