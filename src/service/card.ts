@@ -20,7 +20,7 @@ import { announce } from '../storage/event.ts';
 import { listOpenHolds } from '../storage/hold.ts';
 import { constant, together, type Script } from '../storage/sql.ts';
 import { findChainEnd, noChain } from '../storage/transfer.ts';
-import { bookCardMails, type CardMails } from './mail.ts';
+import { bookCardMails, refuseTime, type CardMails } from './mail.ts';
 import {
   record,
   refuseVersion,
@@ -62,6 +62,7 @@ export function* issue(
   const [customer, recipient] = yield* together(
     resolveCustomer(ctx, store, command.customer),
     resolveCustomer(ctx, store, command.recipient),
+    command.mails ? refuseTime(store.id, command.mails) : constant(undefined),
   );
   const card: Card = {
     storeId: store.id,

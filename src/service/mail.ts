@@ -20,7 +20,7 @@ import {
   listMailsBefore,
   saveMailSettings,
 } from '../storage/mail.ts';
-import type { Script } from '../storage/sql.ts';
+import { constant, together, type Script } from '../storage/sql.ts';
 import { newerPage, olderPage, requirePlace, type Page, type PageRequest } from './history.ts';
 import { refuseVersion, requireCard, today } from './money.ts';
 
@@ -33,23 +33,25 @@ export type CardMails = {
 /**
  * Books the mails of a card that was just issued: the card to its holder, and a receipt to whoever bought it for
  * somebody else. A card of nobody has none.
- * @throws Fault `invalid-parameter` if a time was asked for and the store sends no mails.
  */
 export function* bookCardMails(
   ctx: Context,
   { card, code, mails }: { readonly card: Card; readonly code: Secret; readonly mails: CardMails },
 ): Script<void> {
   const { storeId, id: cardId } = card;
-  const { sendAt } = mails;
-  if (sendAt !== null && !(yield* findMailSettings(storeId)).enabled)
-    throw new Fault('invalid-parameter', { errors: { send_on: [noMails] } });
   const holder = holderOf(card);
   if (!holder) return;
   const beside = { storeId, cardId, occasion: null };
-  yield* bookMail(ctx, { ...beside, kind: 'gift_card', address: holder.email, code, sendAt });
+  yield* bookMail(ctx, { ...beside, kind: 'gift_card', address: holder.email, code, sendAt: mails.sendAt });
   const buyer = buyerOf(card);
   if (buyer)
     yield* bookMail(ctx, { ...beside, kind: 'receipt', address: buyer.email, code: null, sendAt: null });
+}
+
+/** @throws Fault `invalid-parameter` if a time was asked for and the store sends no mails. */
+export function* refuseTime(storeId: number, { sendAt }: CardMails): Script<void> {
+  if (sendAt !== null && !(yield* findMailSettings(storeId)).enabled)
+    throw new Fault('invalid-parameter', { errors: { send_on: [noMails] } });
 }
 
 const noMails = 'cannot be kept: the store sends no mails';
@@ -84,10 +86,12 @@ export function* notify(
     /** Whether the service can send the store's mails. */ readonly canSend: boolean;
   },
 ): Script<{ readonly card: Card; readonly delivery: MailDelivery }> {
-  const read = yield* requireUsable(ctx, command);
+  const [read, { enabled }] = yield* together(
+    requireUsable(ctx, command),
+    findMailSettings(command.store.id),
+  );
   const holder = holderOf(read);
   if (!holder) throw new Fault('no-address');
-  const { enabled } = yield* findMailSettings(read.storeId);
   if (!enabled || !command.canSend) throw new Fault('no-mail');
   const { card, code } = yield* giveCode(ctx, read);
   const delivery = yield* bookMail(ctx, {
@@ -131,17 +135,16 @@ export function* listCardMails(
   key: CardKey,
   { limit, before, after }: PageRequest,
 ): Script<Page<MailDelivery>> {
-  yield* requireCard(key.storeId, key.cardId);
-  if (after !== null) {
-    const { id } = requirePlace(key, 'after', yield* findMail({ ...key, id: after }));
-    return newerPage(yield* listMailsAfter(key, { after: id, limit: limit + 1 }), limit);
-  }
-  const place = before === null ? null : requirePlace(key, 'before', yield* findMail({ ...key, id: before }));
-  const older = yield* listMailsBefore(key, {
-    before: place?.id ?? Number.MAX_SAFE_INTEGER,
-    limit: limit + 1,
-  });
-  return olderPage(older, { limit, isFirst: before === null });
+  const id = after ?? before;
+  const [, named, found] = yield* together(
+    requireCard(key.storeId, key.cardId),
+    id === null ? constant(undefined) : findMail({ ...key, id }),
+    after === null
+      ? listMailsBefore(key, { before: before ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
+      : listMailsAfter(key, { after, limit: limit + 1 }),
+  );
+  if (id !== null) requirePlace(key, after === null ? 'before' : 'after', named);
+  return after === null ? olderPage(found, { limit, isFirst: before === null }) : newerPage(found, limit);
 }
 
 /** Changes what is named of a store's mail settings. */

@@ -9,7 +9,7 @@ import { Fault } from '../domain/fault.ts';
 import { findCard } from '../storage/card.ts';
 import { announce } from '../storage/event.ts';
 import { insertMiss, listMisses } from '../storage/miss.ts';
-import { together, type Script } from '../storage/sql.ts';
+import { constant, together, type Script } from '../storage/sql.ts';
 
 /** What misses are counted for: `search ada@example.com`, `token 7`, `client 192.0.2.1`. */
 export type MissBudget = { readonly subject: string; readonly missesMax: number };
@@ -70,7 +70,9 @@ export function* noteMiss(
     hadBy,
   }: { readonly budgets: readonly MissBudget[]; /** The id of that card. */ readonly hadBy: number | null },
 ): Script<void> {
-  yield* countMiss(ctx, storeId, budgets);
-  const card = hadBy === null ? undefined : yield* findCard(storeId, hadBy);
+  const [, card] = yield* together(
+    countMiss(ctx, storeId, budgets),
+    hadBy === null ? constant(undefined) : findCard(storeId, hadBy),
+  );
   if (card) yield* announce(ctx, retiredCodeUsed(card));
 }

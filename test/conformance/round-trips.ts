@@ -13,7 +13,8 @@ import { findOpenDemonstrationStore, identify, noteTokenUses } from '../../src/s
 import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
 import { capture, expireHolds, placeHold, showHold, voidHold } from '../../src/service/hold.ts';
 import { fingerprintsOf, once, type Answer } from '../../src/service/idempotency.ts';
-import { checkMissBudgets, countMiss } from '../../src/service/miss-budget.ts';
+import { checkMissBudgets, countMiss, noteMiss } from '../../src/service/miss-budget.ts';
+import { listCardMails, notify, rotateCode } from '../../src/service/mail.ts';
 import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { createToken, parseToken, revoke, rotateToken } from '../../src/service/token.ts';
@@ -112,6 +113,11 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store }) => lookedUp({ ctx, store, code: code('unknown0code1234') }),
   },
   { name: 'count a miss', awaited: [1], script: ({ ctx, store }) => countMiss(ctx, store.id, budgets) },
+  {
+    name: 'note a miss of a code that a card had',
+    awaited: [1],
+    script: ({ ctx, store, card }) => noteMiss(ctx, store.id, { budgets, hadBy: card.id }),
+  },
 
   { name: 'issue to nobody', awaited: [0, 1], script: ({ ctx, store }) => issue(ctx, issueCommand(store)) },
   {
@@ -119,6 +125,21 @@ const operations: readonly Operation[] = [
     awaited: [1, 1],
     script: ({ ctx, store }) =>
       issue(ctx, issueCommand(store, { customer: email('new@example.com'), recipient: ann })),
+  },
+  {
+    name: 'issue and mail to a recipient, with a receipt',
+    awaited: [1, 1],
+    script: ({ ctx, store }) =>
+      issue(ctx, issueCommand(store, { customer: ann, recipient: bea, mails: { sendAt: null } })),
+  },
+  {
+    name: 'issue and mail to a recipient later',
+    awaited: [1, 1],
+    script: ({ ctx, store }) =>
+      issue(
+        ctx,
+        issueCommand(store, { recipient: bea, mails: { sendAt: ctx.clock.now() + 3_600_000 } }),
+      ),
   },
   {
     name: 'issue with a chosen code',
@@ -220,6 +241,27 @@ const operations: readonly Operation[] = [
       const { card, codeLookup } = found;
       yield* debit(ctx, { ...till, cardId: card.id, amount, partial: false, codeLookup });
     },
+  },
+  {
+    name: 'give another code',
+    awaited: [2, 2],
+    script: ({ ctx, store, card }) => rotateCode(ctx, { store, cardId: card.id, versions: null }),
+  },
+  {
+    name: 'mail again, of one version',
+    awaited: [2, 2],
+    script: (shop) =>
+      notify(shop.ctx, {
+        store: shop.store,
+        cardId: shop.card.id,
+        versions: currentVersion(shop),
+        canSend: true,
+      }),
+  },
+  {
+    name: 'first page of mails',
+    awaited: [1],
+    script: ({ store, card }) => listCardMails({ storeId: store.id, cardId: card.id }, page),
   },
   {
     name: 'hold',
