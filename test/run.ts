@@ -20,9 +20,10 @@ import { startSharedPostgres } from './harness/postgres-database.ts';
 
 const timeoutPerFileMs = 5 * 60_000;
 /** These use no engine, or all of them: they run once. */
-const once = /^test\/(unit|interleaving|conformance|failover)\/|^test\/e2e\/copy\./;
+const once =
+  /^test\/(unit|interleaving|conformance|failover|delivery\/(outbound|webhook|mail))\/(?!service\.)|^test\/e2e\/copy\./;
 /** No PostgreSQL server is started for a run of these alone. */
-const withoutServer = /^test\/(unit|interleaving)\//;
+const withoutServer = /^test\/(unit|interleaving|delivery\/(outbound|webhook|mail))\/(?!service\.)/;
 /** These start, load and kill whole servers: they run last, one file at a time. */
 const alone = /^test\/(crash|e2e|failover)\//;
 
