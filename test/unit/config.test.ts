@@ -41,6 +41,8 @@ test('with nothing set, the service listens to this machine only, on port 3000',
     connectionsMax: 16,
     partitions: null,
     asynchronousStandbyAllowed: false,
+    mail: null,
+    mailFolder: resolve('data/mails'),
     port: 3000,
     host: '127.0.0.1',
     isLoopback: true,
@@ -58,7 +60,7 @@ test('with nothing set, the service listens to this machine only, on port 3000',
 test('an empty variable counts as absent', () => {
   const names = [
     'PORT', 'HOST', 'BASE_PATH', 'LOG_LEVEL', 'RATE_LIMIT', 'TRUSTED_PROXIES', 'METRICS_TOKEN', 'METRICS_TOKEN_FILE', 'DATABASE_URL', 'DATABASE_URL_FILE',
-    'DATABASE_CONNECTIONS', 'PARTITIONS', 'ASYNCHRONOUS_STANDBY', 'KEYS_FILE', 'NODE_ENV', 'LOOKUP_MISSES',
+    'DATABASE_CONNECTIONS', 'PARTITIONS', 'ASYNCHRONOUS_STANDBY', 'KEYS_FILE', 'NODE_ENV', 'LOOKUP_MISSES', 'SMTP_URL', 'SMTP_URL_FILE', 'MAIL_FROM',
   ]; // prettier-ignore
   assert.deepEqual(readConfig(Object.fromEntries(names.map((name) => [name, '']))), readConfig({}));
 });

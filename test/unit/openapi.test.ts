@@ -586,7 +586,7 @@ test('the operations that are listed here are all there are, and writes are thos
     Object.keys(expectations),
     operations.map(({ id }) => id),
   );
-  assert.equal(operations.length, 30);
+  assert.equal(operations.length, 33);
   for (const { id, query, method } of operations) {
     const isReading = method === 'GET' || id === 'lookUpGiftCard';
     assert.equal(query.includes('dry_run'), !isReading, id);

@@ -104,8 +104,8 @@ const anySent = fc.oneof(
 test('there is a parameter of every kind to look at', () => {
   assert.deepEqual(Object.keys(all).toSorted(), [
     'amount', 'balance', 'code', 'currency', 'disable', 'email', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater',
-    'initialValue', 'message', 'newWebhookEvents', 'newWebhookUrl', 'note', 'optionalAmount', 'orderId', 'partial', 'paused',
-    'recipientEmail', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'webhookEvents',
+    'initialValue', 'message', 'newWebhookEvents', 'newWebhookUrl', 'note', 'notify', 'optionalAmount', 'orderId', 'partial', 'paused',
+    'recipientEmail', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'sendOn', 'webhookEvents',
     'webhookId', 'webhookUrl',
   ]); // prettier-ignore
   assert.equal(required, 'is required');
