@@ -9,6 +9,7 @@ import { debit } from '../../src/service/spend.ts';
 import { createStore, requireStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
 import { expireHolds, placeHold } from '../../src/service/hold.ts';
+import { run, sql } from '../../src/storage/sql.ts';
 import { email, issueCommand, manualClock, money, newStore } from '../harness/fixtures.ts';
 import { sqliteEngine } from '../harness/engine-sqlite.ts';
 import { ask, makeHome, type GiftCard, type Home, type Served } from './largesse.ts';
@@ -98,6 +99,8 @@ export async function furnishHouse(home: Home): Promise<House> {
   assert.equal(missed.status, 404);
   await service.stop();
   const [expired, hold4] = await expireThings(home);
+  await home.json('store', 'update', domain, '--mail-name', 'Blüten & Co.', '--mail-language', 'de');
+  await deliverThings(home, id);
   return {
     token, other, revoked: old.token,
     cards: [id, bare.id, disabled.id, expired], holds: [...holds, hold4],
@@ -131,6 +134,38 @@ async function expireThings(home: Home): Promise<readonly [card: number, hold: n
   clock.advance(120_000);
   await storage.write(() => expireHolds(ctx, 10));
   return [card.id, hold.id];
+}
+
+/** A webhook that is paused, what became of an event that it was told, and a mail that was sent. */
+async function deliverThings(home: Home, cardId: number): Promise<void> {
+  const config = readDatabaseConfig({ DATABASE_URL: `file:${fileOf(home)}` });
+  await using database = await openDatabase(config, { prepare: false });
+  const { ctx, storage } = database;
+  const { store } = await storage.read(() => requireStore(domain));
+  const [now, bytes] = [ctx.clock.now(), new Uint8Array([0, 1, 127, 128, 255])];
+  const [webhook, event] = [ctx.chance.id(), ctx.chance.id()];
+  await storage.write(() =>
+    run(
+      sql`
+        insert into webhooks (store_id, id, version, url, patterns, secret, status, paused_at, pause_reason,
+          created_at, updated_at)
+        values (${store.id}, ${webhook}, 1, 'https://hooks.example/größe', ' gift_card.* ', ${bytes}, 'paused', ${now},
+          'requested', ${now}, ${now})`,
+      sql`
+        insert into webhook_deliveries (store_id, webhook_id, event_id, status, created_at, attempts, last_at,
+          answer_status, answer_body, duration_ms)
+        values (${store.id}, ${webhook}, ${event}, 'dead', ${now}, 2, ${now}, 500, 'Zählerüberlauf', 17)`,
+      sql`
+        insert into webhook_attempts (store_id, webhook_id, event_id, attempt, attempted_at, duration_ms,
+          failure_reason, failure)
+        values (${store.id}, ${webhook}, ${event}, 1, ${now}, 10000, 'timeout', 'no answer within 10 s')`,
+      sql`
+        insert into mail_deliveries (store_id, card_id, id, kind, address, state, send_at, attempts, first_at, last_at,
+          answer, created_at, ended_at)
+        values (${store.id}, ${cardId}, ${ctx.chance.id()}, 'receipt', 'Käthe@exämple.com', 'sent', ${now}, 1, ${now},
+          ${now}, '250 2.0.0 angenommen', ${now}, ${now})`,
+    ),
+  );
 }
 
 /** Everything that the service answers about a house. The creation is asked for again, with the same key. */
