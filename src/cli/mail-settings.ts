@@ -12,21 +12,21 @@ import { readName } from './read.ts';
 
 export type MailOptions = {
   readonly mail?: boolean;
-  readonly mailName?: string | null;
-  readonly mailAddress?: string | null;
-  readonly mailReplyTo?: string | null;
-  readonly mailLogo?: string | null;
-  readonly mailColour?: string | null;
+  readonly mailName?: string;
+  readonly mailAddress?: string;
+  readonly mailReplyTo?: string;
+  readonly mailLogo?: string;
+  readonly mailColour?: string;
   readonly mailLanguage?: string;
-  readonly mailPage?: string | null;
+  readonly mailPage?: string;
   readonly mailExpiryReminders?: readonly number[];
   readonly mailBalanceReminders?: readonly number[];
   readonly mailTellFailures?: boolean;
 };
 
-/** Reads a value, or `none`. */
-function orNone<T>(parse: (text: string) => T): (text: string) => T | null {
-  return (text) => (text === 'none' ? null : parse(text));
+/** Reads a value, or `none` as an empty text: a null, commander would take for an option without a value. */
+function orNone(parse: (text: string) => string): (text: string) => string {
+  return (text) => (text === 'none' ? '' : parse(text));
 }
 
 function reading<T>(parse: (text: string) => Parsed<T>): (text: string) => T {
@@ -92,8 +92,9 @@ export function mailChangesOf(options: MailOptions): Partial<MailSettings> {
     balanceReminderDays: options.mailBalanceReminders,
     tellFailures: options.mailTellFailures,
   };
+  const given = Object.entries(named).filter(([, value]) => value !== undefined);
   return Object.fromEntries(
-    Object.entries(named).filter(([, value]) => value !== undefined),
+    given.map(([name, value]) => [name, value === '' ? null : value]),
   ) as Partial<MailSettings>;
 }
 

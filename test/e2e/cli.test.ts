@@ -24,6 +24,16 @@ const telling = [
   'token rotate',
   'token revoke',
   'token list',
+  'webhook create',
+  'webhook list',
+  'webhook update',
+  'webhook delete',
+  'webhook rotate-secret',
+  'webhook test',
+  'webhook deliveries',
+  'mail preview',
+  'mail test',
+  'mail list',
 ];
 
 const domain = 'flowers.example';
@@ -259,14 +269,27 @@ test('stores and tokens are made, changed and listed, as JSON and for people', a
     expiring_soon_days: 0,
     demonstration: false,
   };
+  const mail = {
+    mail: true,
+    mail_name: null,
+    mail_address: null,
+    mail_reply_to: null,
+    mail_logo: null,
+    mail_colour: null,
+    mail_language: 'en',
+    mail_page: null,
+    mail_expiry_reminders: null,
+    mail_balance_reminders: null,
+    mail_tell_failures: false,
+  };
   const settings = ['--name', 'Flowers', '--time-zone', 'Europe/Paris', '--issue-limit', '500'];
   const signed = ['--proxy-secret', 'hush-hush', '--require-signature', '--customer-search'];
   const created = await home.run([
     'store', 'create', 'Flowers.Example', '--currency', 'eur', ...settings, ...signed, '--json',
   ]); // prettier-ignore
-  assert.deepEqual(JSON.parse(created.output), store);
-  assert.deepEqual(await home.json('store', 'show', domain), store);
-  assert.deepEqual(await home.json('store', 'update', domain), store);
+  assert.deepEqual(JSON.parse(created.output), { ...store, ...mail });
+  assert.deepEqual(await home.json('store', 'show', domain), { ...store, ...mail });
+  assert.deepEqual(await home.json('store', 'update', domain), { ...store, ...mail });
 
   const changes = [
     '--name',
@@ -283,7 +306,17 @@ test('stores and tokens are made, changed and listed, as JSON and for people', a
     require_signature: false,
     customer_search: false,
   };
-  assert.deepEqual(await home.json('store', 'update', domain, ...changes), changed);
+  assert.deepEqual(await home.json('store', 'update', domain, ...changes), { ...changed, ...mail });
+  const looks = ['--mail-colour', '#abc', '--mail-expiry-reminders', '7,30', '--mail-language', 'pt-br'];
+  const looked = {
+    ...mail,
+    mail_colour: '#aabbcc',
+    mail_expiry_reminders: '30,7',
+    mail_language: 'pt-BR',
+  };
+  assert.deepEqual(await home.json('store', 'update', domain, ...looks), { ...changed, ...looked });
+  const plain = ['--mail-colour', 'none', '--mail-expiry-reminders', 'none', '--mail-language', 'en'];
+  assert.deepEqual(await home.json('store', 'update', domain, ...plain), { ...changed, ...mail });
   assert.deepEqual(await home.json('store', 'list'), [changed]);
   assert.match((await home.run(['store', 'list'])).output, /^DOMAIN .*\nflowers\.example +Blumen +EUR .*\n$/);
 

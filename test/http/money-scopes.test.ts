@@ -78,10 +78,17 @@ const askOf = ({ json }: Case, given: Scene, token: string | null): Ask => ({
   token,
 });
 
-test('every operation stands in the table of this test', () => {
+test('every operation on cards stands in the table of this test', () => {
   assert.deepEqual(
     [...new Set(cases.map(({ operation }) => operation))].toSorted(),
-    operations.map(({ id }) => id).toSorted(),
+    operations
+      .filter(
+        ({ path, id }) => path.startsWith('/gift_card') || cases.some(({ operation }) => operation === id),
+      )
+      // Mails are tried where there is a mail server: test/delivery/mail/service.test.ts.
+      .filter(({ path }) => !/(?:deliveries|notify|rotate_code)$/.test(path))
+      .map(({ id }) => id)
+      .toSorted(),
   );
 });
 
