@@ -2,12 +2,14 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { WrittenEvent } from '../../src/domain/event.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { issue, update } from '../../src/service/card.ts';
 import { findEnd, listEvents, showEvent } from '../../src/service/event.ts';
 import { hasExpiryToTell, tellExpired, tellExpiringSoon } from '../../src/service/expiry.ts';
 import { createStore } from '../../src/service/store.ts';
+import { one, sql } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { openMigrated, type StorageFactory } from '../harness/database.ts';
 import {
@@ -27,12 +29,27 @@ async function open(factory: StorageFactory, given: Parameters<typeof newStore>[
   return { ...opened, ctx, store, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
 }
 
+/** Waits until all that was committed is told: on a server, only after every older transaction of any of its databases. */
+async function untilTold(storage: Storage, store: Store): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    const { written } = await storage.read(() =>
+      one(sql<{ written: bigint }>`select count(*) as written from events where store_id = ${store.id}`),
+    );
+    const told = await storage.read(() => listEvents(store.id, { after: null, limit: 1_000 }));
+    if (told.length === Number(written)) return;
+    assert.ok(performance.now() < deadline, `${told.length} of ${written} events are told`);
+    await wait(10);
+  }
+}
+
 /** Every event, read page by page. */
 async function readAll(
   storage: Storage,
   store: Store,
   limit = 7,
 ): Promise<{ id: number; type: string; cardId: number }[]> {
+  await untilTold(storage, store);
   const events = [];
   let after: number | null = null;
   for (;;) {
@@ -88,6 +105,7 @@ export function testEvents(factory: StorageFactory): void {
       const [engine, context]: [Storage, TestContext] = count % 3 === 1 ? [other, behind] : [storage, ctx];
       ids.push((await engine.write(() => issue(context, issueCommand(store)))).card.id);
       const from: number | null = after;
+      await untilTold(storage, store);
       for (const { id } of await storage.read(() => listEvents(store.id, { after: from, limit: 9 }))) {
         told.add(id);
         after = id;
@@ -142,6 +160,7 @@ export function testEvents(factory: StorageFactory): void {
     for (const note of ['a', 'b'])
       await storage.write(() => update(ctx, updateCommand(store, card.id, { note })));
     await storage.write(() => update(ctx, updateCommand(store, card.id, { note: null, disable: true })));
+    await untilTold(storage, store);
     const events = await storage.read(() => listEvents(store.id, { after: null, limit: 9 }));
     assert.deepEqual(
       events.map(({ type, sequence }) => `${type} ${sequence}`),
