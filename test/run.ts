@@ -19,8 +19,9 @@ import { engineNames, type EngineId } from './harness/engine-database.ts';
 import { startSharedPostgres } from './harness/postgres-database.ts';
 
 const timeoutPerFileMs = 5 * 60_000;
-/** These use no engine, or all of them: they run once. */
-const once = /^test\/(unit|interleaving|conformance|failover)\/|^test\/e2e\/copy\./;
+/** These use no engine, or all of them, or are about what lies before the database: they run once. */
+const once =
+  /^test\/((unit|interleaving|conformance|failover)\/|e2e\/(app-proxy|cli|copy|counter)\.|http\/(base-path|limits|logging|money-openapi|rate-limit)\.)/;
 /** No PostgreSQL server is started for a run of these alone. */
 const withoutServer = /^test\/(unit|interleaving)\//;
 /** These start, load and kill whole servers: they run last, one file at a time. */

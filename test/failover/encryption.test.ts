@@ -94,7 +94,7 @@ for (const { host = 'localhost', query, refusal } of [
 ]) {
   test(`${host} with ${query} is ${refusal ? 'refused' : 'taken, encrypted'}`, async () => {
     const url = urlOf(host, query.replace('AUTHORITY', join(folder.path, 'authority.pem')));
-    await using storage = openPostgresEngine(url, { waitMaxMs: 300 });
+    await using storage = openPostgresEngine(url, { waitMaxMs: refusal ? 2_000 : 10_000 });
     if (!refusal) {
       await storage.applied();
       const [row] = await server.query(encrypted);
