@@ -21,11 +21,11 @@ import { startSharedPostgres } from './harness/postgres-database.ts';
 const timeoutPerFileMs = 5 * 60_000;
 /** These use no engine, or all of them, or are about what lies before the database: they run once. */
 const once =
-  /^test\/((unit|interleaving|conformance|failover)\/|e2e\/(app-proxy|cli|copy|counter)\.|http\/(base-path|limits|logging|money-openapi|rate-limit)\.)/;
+  /^test\/((unit|interleaving|conformance|failover)\/|e2e\/(app-proxy|cli|copy|counter)\.|http\/(base-path|bodies|credentials|development-mode|errors|limits|logging|money-openapi|money-parameters|pages|queries|rate-limit)\.)/;
 /** No PostgreSQL server is started for a run of these alone. */
 const withoutServer = /^test\/(unit|interleaving)\//;
-/** These start, load and kill whole servers: they run last, one file at a time. */
-const alone = /^test\/(crash|e2e|failover)\//;
+/** These start, load and kill whole servers, or take a port of their own: they run last, one file at a time. */
+const alone = /^test\/((crash|failover)\/|e2e\/(?!(app-proxy|cli|copy)\.))/;
 
 /** A file, and the engine that it is run on; null: it runs once. */
 type Job = { readonly file: string; readonly engine: EngineId | null };
