@@ -19,13 +19,13 @@ import { engineNames, type EngineId } from './harness/engine-database.ts';
 import { startSharedPostgres } from './harness/postgres-database.ts';
 
 const timeoutPerFileMs = 5 * 60_000;
-/** These use no engine, or all of them: they run once. */
+/** These use no engine, or all of them, or are about what lies before the database: they run once. */
 const once =
-  /^test\/(unit|interleaving|conformance|failover|delivery\/(outbound|webhook|mail))\/(?!service\.)|^test\/e2e\/copy\./;
+  /^test\/((unit|interleaving|conformance|failover|delivery)\/|e2e\/(app-proxy|cli|copy|counter|webhook-receiver)\.|http\/(base-path|bodies|credentials|dev-mails|development-mode|errors|limits|logging|money-openapi|money-parameters|pages|queries|rate-limit)\.)/;
 /** No PostgreSQL server is started for a run of these alone. */
-const withoutServer = /^test\/(unit|interleaving|delivery\/(outbound|webhook|mail))\/(?!service\.)/;
-/** These start, load and kill whole servers: they run last, one file at a time. */
-const alone = /^test\/(crash|e2e|failover)\//;
+const withoutServer = /^test\/(unit|interleaving|delivery)\//;
+/** These start, load and kill whole servers, or take a port of their own: one of them at a time, beside the others. */
+const alone = /^test\/((crash|failover)\/|e2e\/(?!(app-proxy|cli|copy)\.))/;
 
 /** A file, and the engine that it is run on; null: it runs once. */
 type Job = { readonly file: string; readonly engine: EngineId | null };
@@ -84,6 +84,7 @@ function* judge(job: Job, events: readonly TestEvent[]): Generator<TestEvent> {
   const summaries = events.flatMap((event) => (event.type === 'test:summary' ? [event.data] : []));
   const testsInFile = summaries.find((summary) => summary.file !== undefined)?.counts.tests;
   if (values.name !== undefined && testsInFile === 0) return;
+  yield heading(describe(job));
   if (!summaries.every((summary) => summary.success)) complaints.push(`${describe(job)}: failed`);
   else if ((testsInFile ?? 0) === 0)
     complaints.push(`${describe(job)}: no test in it, or ended before its tests did`);
@@ -120,10 +121,24 @@ function nameFailures({ engine }: Job, events: readonly TestEvent[]): readonly T
   });
 }
 
-async function* runAll(waiting: Job[], atOnce: number): AsyncGenerator<TestEvent> {
+/** Takes the next job that may run beside those that are running. */
+function takeNext(waiting: Job[], running: readonly Job[]): Job | undefined {
+  const aloneRunning = running.filter(({ file }) => alone.test(file)).length;
+  const isFull = running.length - aloneRunning >= availableParallelism();
+  const place = waiting.findIndex(({ file }) => (alone.test(file) ? aloneRunning === 0 : !isFull));
+  return place < 0 ? undefined : waiting.splice(place, 1)[0];
+}
+
+async function* runAll(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
+  const waiting = [...jobs];
   const running = new Map<Job, ReturnType<typeof runFile>>();
   while (waiting.length + running.size > 0) {
-    for (const job of waiting.splice(0, atOnce - running.size)) running.set(job, runFile(job));
+    for (
+      let next = takeNext(waiting, [...running.keys()]);
+      next;
+      next = takeNext(waiting, [...running.keys()])
+    )
+      running.set(next, runFile(next));
     const { job, events } = await Promise.race(running.values());
     running.delete(job);
     yield* judge(job, nameFailures(job, events));
@@ -139,16 +154,7 @@ function heading(text: string): TestEvent {
 }
 
 async function* runEverything(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
-  for (const engine of [null, ...chosen]) {
-    const its = jobs.filter((job) => job.engine === engine);
-    if (its.length === 0) continue;
-    yield heading(engine === null ? 'Once' : `On ${engineNames[engine]}`);
-    const { last = [], first = [] } = Object.groupBy(its, ({ file }) =>
-      alone.test(file) ? 'last' : 'first',
-    );
-    yield* runAll(first, availableParallelism());
-    yield* runAll(last, 1);
-  }
+  yield* runAll(jobs);
   totals.set('duration_ms', Math.round(performance.now()));
   for (const [name, { tests, seconds }] of suites)
     yield note(`${name}: ${tests} tests in ${Math.round(seconds)} s`);

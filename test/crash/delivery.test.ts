@@ -12,7 +12,7 @@ import type { EngineDatabase } from '../harness/engine-database.ts';
 import { command, databaseToServe, openShop, serve } from '../harness/served.ts';
 import { receiveWebhooks } from '../harness/webhook-receiver.ts';
 
-const rounds = Number(process.env['CRASH_ROUNDS'] ?? 8);
+const rounds = Number(process.env['CRASH_ROUNDS'] ?? 4);
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const connections = 16;
 const domain = 'flowers.example';

@@ -15,7 +15,7 @@ import { command, databaseToServe, openShop, serve, startServing } from '../harn
 import { assertHolds } from '../harness/stored.ts';
 import { countAcknowledged, openTills, type Till } from '../harness/till.ts';
 
-const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(20));
+const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(12));
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const connections = 32;
 const random = seeded(seed);

@@ -143,7 +143,7 @@ async function startUntil(
 }
 
 const cards = 4_000;
-const kills = 6;
+const kills = 4;
 
 for (const way of ['a file to a server', 'a server to a file'] as const) {
   test(`a copy from ${way} that is killed again and again is finished, and used by nobody before`, async () => {

@@ -19,7 +19,7 @@ import { startPostgres } from './postgres-server.ts';
 
 export const postgresEngine: Engine = {
   id: 'postgres',
-  rounds: (ordinary) => Math.ceil(ordinary / 2),
+  rounds: (ordinary) => Math.ceil(ordinary / 4),
   createDatabase,
   waitedTooLong: 'overloaded',
   notMade: /the database is older than this version, \S+: run "largesse migrate"$/m,

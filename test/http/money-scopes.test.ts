@@ -85,7 +85,7 @@ test('every operation on cards stands in the table of this test', () => {
       .filter(
         ({ path, id }) => path.startsWith('/gift_card') || cases.some(({ operation }) => operation === id),
       )
-      // Mails are tried where there is a mail server: test/delivery/mail/service.test.ts.
+      // Mails are tried where there is a mail server: test/http/mails.test.ts.
       .filter(({ path }) => !/(?:deliveries|notify|rotate_code)$/.test(path))
       .map(({ id }) => id)
       .toSorted(),

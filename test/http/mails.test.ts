@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { until } from '../../harness/delivering.ts';
-import { startService, type TestRequest, type TestService } from '../../harness/service.ts';
-import { mailServer, reply, scriptedServer, type MailServer } from './mail-server.ts';
-import { receivedMails } from './received.ts';
+import { until } from '../harness/delivering.ts';
+import { startService, type TestRequest, type TestService } from '../harness/service.ts';
+import { mailServer, reply, scriptedServer, type MailServer } from '../delivery/mail/mail-server.ts';
+import { receivedMails } from '../delivery/mail/received.ts';
 
 type Card = { readonly id: number; readonly code: string; readonly last_characters: string };
 type Delivery = {
