@@ -19,6 +19,7 @@ import { createMigrationsTable, insertApplied, pending, selectApplied } from './
 import type { AppliedMigration, Migration } from './migrate.ts';
 import { inPartitions } from './postgres-partitions.ts';
 import { openPool, type PoolOptions } from './postgres-pool.ts';
+import { tellRestoredFirst } from './postgres-restored.ts';
 import { ConnectionLost, isConflict, isServerFailure, isWaitedOut } from './postgres-session.ts';
 import type { Command, Session } from './postgres-session.ts';
 import { Rerun, rerunsMax, sql, type Script, type Statement } from './sql.ts';
@@ -272,6 +273,7 @@ async function migrateDatabase(
     await session.send([inPartitions(migration.text, partitions)]);
     await drive(transaction, insertApplied(migration, clock.now()));
   }
+  await session.send([tellRestoredFirst]);
   await transaction.commit();
   return missing;
 }

@@ -122,3 +122,25 @@ test('events behind one are found by an index, in order, however many there are'
   assert.match(plan, /Index Cond: .*ROW\(transaction_id, id\) > ROW/);
   assert.doesNotMatch(plan, /Sort|Seq Scan/);
 });
+
+test('events restored into a cluster that counts anew are told after the next start, and before what it adds', async () => {
+  await using opened = await open();
+  const { storage, ctx, store, client } = opened;
+  for (let count = 0; count < 3; count += 1) await storage.write(() => issue(ctx, issueCommand(store)));
+  await until(async () => (await opened.readIds()).length === 3);
+  const before = await opened.readIds();
+  await client.query('update events set transaction_id = transaction_id + 1000000000');
+  assert.deepEqual(await opened.readIds(), []);
+  await storage.migrate(loadMigrations('postgres'));
+  await storage.write(() => issue(ctx, issueCommand(store)));
+  await until(async () => (await opened.readIds()).length === 4);
+  assert.deepEqual((await opened.readIds()).slice(0, 3), before);
+  const numbers = 'select transaction_id from events order by id';
+  const { rows } = await client.query(numbers);
+  await storage.migrate(loadMigrations('postgres'));
+  assert.deepEqual(
+    (await client.query(numbers)).rows,
+    rows,
+    'a database that was not restored is left as it is',
+  );
+});

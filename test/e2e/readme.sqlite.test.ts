@@ -169,7 +169,11 @@ test(title, { timeout: 290_000 }, async (t) => {
       assert.deepEqual(await ended, [0, null], readFileSync(log, 'utf8'));
       assert.match(readFileSync(log, 'utf8'), /"message":"stopped"\}\n$/);
       const left = readdirSync(join(copy, 'data')).toSorted();
-      assert.deepEqual(left, ['largesse.db', 'largesse.keys.json'], 'its log was moved into the database');
+      assert.deepEqual(
+        left,
+        ['largesse.db', 'largesse.keys.json', 'mails'],
+        'its log was moved into the database',
+      );
     });
   } finally {
     killAll('SIGKILL');

@@ -358,7 +358,8 @@ for each row execute function refuse('transfers are append-only');
 create trigger transfers_are_not_truncated before truncate on transfers
 execute function refuse('transfers are append-only');
 
-create trigger events_are_not_updated before update on events
+create trigger events_are_not_updated
+before update of store_id, id, type, subject_id, subject_version, created_at, data on events
 for each row execute function refuse('events are append-only');
 
 -- Every transaction that writes an event shares a lock of its store; a webhook that begins to want events takes it
