@@ -19,9 +19,9 @@ import { engineNames, type EngineId } from './harness/engine-database.ts';
 import { startSharedPostgres } from './harness/postgres-database.ts';
 
 const timeoutPerFileMs = 5 * 60_000;
-/** These use no engine, or all of them, or are about what lies before the database: they run once. */
+/** These use no engine, or all of them, or are about the command line: they run once. */
 const once =
-  /^test\/((unit|interleaving|conformance|failover|delivery)\/|e2e\/(app-proxy|cli|copy|counter|webhook-receiver)\.|http\/(base-path|bodies|credentials|dev-mails|development-mode|errors|limits|logging|money-openapi|money-parameters|pages|queries|rate-limit)\.)/;
+  /^test\/((unit|interleaving|conformance|failover|delivery)\/|e2e\/(app-proxy|cli|copy|counter|webhook-receiver)\.)/;
 /** No PostgreSQL server is started for a run of these alone. */
 const withoutServer = /^test\/(unit|interleaving|delivery)\//;
 /** These start, load and kill whole servers, or take a port of their own: one of them at a time, beside the others. */
