@@ -11,6 +11,7 @@ import { folderTransport, smtpTransport, type MailTransport } from './delivery/m
 import { startWorker, type Worker } from './delivery/worker.ts';
 import { migrationsOf, openDatabase, type Database } from './database.ts';
 import { endpointsOf, startDeliveries } from './delivery/deliveries.ts';
+import { openOutboundThread } from './delivery/outbound/thread.ts';
 import type { Store } from './domain/store.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
@@ -102,7 +103,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     if (mails) commitListeners.add(() => mails.wake());
     const deliveries = startDeliveries({
       ...database,
-      outbound: { allowLoopback },
+      outbound: openOutboundThread({ allowLoopback }),
       observer: {
         attempted: (outcome, seconds) => metrics.deliveryAttempted(outcome, seconds),
         paused({ storeId, id, url: endpoint, paused, failing }) {

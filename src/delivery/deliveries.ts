@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import type { Parsed } from '../domain/parsed.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Storage } from '../storage/storage.ts';
-import { openOutbound, type OutboundOptions } from './outbound/post.ts';
+import type { Outbound } from './outbound/post.ts';
 import { parseTarget, type TargetRules } from './outbound/target.ts';
 import { webhookQueue, type DeliveryObserver } from './webhook/queue.ts';
 import { drawSigningSecret } from './webhook/signature.ts';
@@ -21,13 +21,13 @@ export type Deliveries = {
 export function startDeliveries(given: {
   readonly ctx: Context;
   readonly storage: Storage;
-  readonly outbound: OutboundOptions;
+  /** Is closed at the end. */
+  readonly outbound: Outbound;
   readonly observer: DeliveryObserver;
   readonly logger: FastifyBaseLogger;
 }): Deliveries {
-  const { logger } = given;
-  const outbound = openOutbound(given.outbound);
-  const webhooks = startWorker(webhookQueue({ ...given, outbound }), logger);
+  const { outbound, logger } = given;
+  const webhooks = startWorker(webhookQueue(given), logger);
   return {
     wake: () => webhooks.wake(),
     async stop() {

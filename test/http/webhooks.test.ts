@@ -52,9 +52,7 @@ test('a receiver is told of every change at once, each verified by the library o
   await using receiver = await receiveWebhooks();
   const { secret } = await shop.create(receiver.url);
   const id = await shop.issue();
-  const startedAt = performance.now();
   await until(() => receiver.got.length === 1);
-  assert.ok(performance.now() - startedAt < 900, 'it did not wait for the next look');
   await shop.ask(`/gift_card/${id}/debit`, { method: 'POST', json: { amount: 5 } });
   await shop.ask(`/gift_card/${id}`, { method: 'PUT', json: { note: 'x', disable: true } });
   await until(() => receiver.got.length === 4);
@@ -71,6 +69,21 @@ test('a receiver is told of every change at once, each verified by the library o
   ]);
   assert.ok(!shop.service.log().includes(secret));
   assert.ok(!(await shop.service.state()).includes(secret));
+});
+
+test('what is committed is delivered without waiting for the next look', async () => {
+  await using shop = await openShop();
+  await using receiver = await receiveWebhooks();
+  await shop.create(receiver.url);
+  const waitsMs: number[] = [];
+  for (let issued = 1; issued <= 5; issued += 1) {
+    await shop.issue();
+    const startedAt = performance.now();
+    await until(() => receiver.got.length === issued);
+    waitsMs.push(performance.now() - startedAt);
+  }
+  // Who waits for the next look waits for half of a second in the mean, whatever else the machine does.
+  assert.ok(Math.min(...waitsMs) < 250, `${waitsMs.map(Math.round).join(', ')} ms`);
 });
 
 test('a webhook is made, listed, retrieved, changed and deleted', async () => {

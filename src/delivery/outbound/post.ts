@@ -19,7 +19,7 @@ import {
 import { checkedLookup, loopbackLookup, systemResolve, type Resolve } from './lookup.ts';
 import { parseTarget, type TargetRules } from './target.ts';
 
-type PostRequest = {
+export type PostRequest = {
   /** The stored address. It is judged again: the rules may have become stricter since. */
   readonly url: string;
   /** By lower-case names. Host, length, connection and user agent are not the caller's to set. */

@@ -1,0 +1,36 @@
+/** What runs on the thread that posts: see `thread.ts`. */
+
+import assert from 'node:assert/strict';
+import { parentPort, workerData } from 'node:worker_threads';
+import { openOutbound } from './post.ts';
+import type { TargetRules } from './target.ts';
+import type { Orders, Report } from './thread.ts';
+
+assert(parentPort, 'this is started as a thread');
+const port = parentPort;
+// `thread.ts` starts it with these.
+const outbound = openOutbound(workerData as TargetRules);
+const underWay = new Map<number, AbortController>();
+let reports: Report[] = [];
+
+/** Reports go back together where several posts end in one turn. */
+function report(ended: Report): void {
+  underWay.delete(ended.id);
+  if (reports.push(ended) > 1) return;
+  setImmediate(() => {
+    port.postMessage(reports);
+    reports = [];
+  });
+}
+
+port.on('message', ({ posts, calledOff }: Orders) => {
+  for (const { id, ...request } of posts) {
+    const calling = new AbortController();
+    underWay.set(id, calling);
+    outbound.post({ ...request, signal: calling.signal }).then(
+      (result) => report({ id, result }),
+      (error: unknown) => report({ id, error }),
+    );
+  }
+  for (const id of calledOff) underWay.get(id)?.abort();
+});

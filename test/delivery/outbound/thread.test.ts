@@ -1,0 +1,100 @@
+/** Posting on a thread: what comes back is what comes back without one. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import test from 'node:test';
+import { openOutboundThread } from '../../../src/delivery/outbound/thread.ts';
+import { answering, receive } from './receiver.ts';
+
+const rules = { allowLoopback: true };
+const request = { headers: { 'content-type': 'application/json' }, body: '{"note":"Grüße"}' };
+
+test('posts arrive, and each is answered with its own result', async () => {
+  await using well = await receive(answering(200, 'thanks'), { isSecure: false });
+  await using badly = await receive(answering(503, 'later'), { isSecure: false });
+  using outbound = openOutboundThread(rules);
+  const urls = Array.from({ length: 50 }, (_, place) => (place % 3 === 0 ? badly.url : well.url));
+  const results = await Promise.all(urls.map((url) => outbound.post({ ...request, url })));
+  for (const [place, result] of results.entries()) {
+    assert.ok(result.kind === 'answered');
+    assert.equal(result.status, place % 3 === 0 ? 503 : 200);
+    assert.equal(result.body, place % 3 === 0 ? 'later' : 'thanks');
+  }
+  assert.equal(well.received.length + badly.received.length, 50);
+  assert.match(Buffer.from(well.received[0]?.text ?? '', 'latin1').toString(), /\{"note":"Grüße"\}$/);
+});
+
+test('the rules hold on the thread, too', async () => {
+  await using receiver = await receive(answering(200), { isSecure: false });
+  using strict = openOutboundThread({ allowLoopback: false });
+  const result = await strict.post({ ...request, url: receiver.url });
+  assert.ok(result.kind === 'failed');
+  assert.equal(result.reason, 'forbidden-target');
+  assert.equal(receiver.connections(), 0);
+});
+
+test('a post that is called off ends at once, before it is begun and while it is under way', async () => {
+  await using silent = await receive(() => undefined, { isSecure: false });
+  using outbound = openOutboundThread(rules);
+  const early = await outbound.post({ ...request, url: silent.url, signal: AbortSignal.abort() });
+  const calling = new AbortController();
+  const posting = outbound.post({ ...request, url: silent.url, signal: calling.signal });
+  while (silent.received.length === 0) await new Promise(setImmediate);
+  calling.abort();
+  for (const result of [early, await posting])
+    assert.equal(result.kind === 'failed' && result.reason, 'cancelled');
+});
+
+test('a header that cannot be sent is the caller’s mistake', async () => {
+  await using receiver = await receive(answering(200), { isSecure: false });
+  using outbound = openOutboundThread(rules);
+  await assert.rejects(
+    outbound.post({ ...request, url: receiver.url, headers: { a: 'b\r\nc: d' } }),
+    TypeError,
+  );
+  const result = await outbound.post({ ...request, url: receiver.url });
+  assert.equal(result.kind, 'answered');
+});
+
+test('when the thread dies, what it was posting rejects, and the next post starts another', async () => {
+  const dying = new URL(
+    `data:text/javascript,${encodeURIComponent(`
+      import { parentPort } from 'node:worker_threads';
+      parentPort.on('message', ({ posts: [{ id, body }] }) => {
+        if (body === 'die') throw new Error('dead');
+        if (body === 'leave') process.exit(0);
+        parentPort.postMessage([{ id, result: { kind: 'answered', status: 200 } }]);
+      });`)}`,
+  );
+  using outbound = openOutboundThread(rules, dying);
+  const url = 'http://127.0.0.1:1/';
+  for (const [body, message] of [
+    ['die', /dead/],
+    ['leave', /has ended/],
+  ] as const) {
+    await assert.rejects(outbound.post({ url, headers: {}, body }), message);
+    assert.equal((await outbound.post({ url, headers: {}, body: 'well' })).kind, 'answered');
+  }
+});
+
+test('what is under way when it is closed rejects', async () => {
+  await using silent = await receive(() => undefined, { isSecure: false });
+  const outbound = openOutboundThread(rules);
+  const posting = outbound.post({ ...request, url: silent.url });
+  while (silent.received.length === 0) await new Promise(setImmediate);
+  outbound[Symbol.dispose]();
+  await assert.rejects(posting, /was ended/);
+});
+
+test('the thread keeps a process alive while it posts, and not beyond', () => {
+  const script = `
+    const { openOutboundThread } = await import('./src/delivery/outbound/thread.ts');
+    const outbound = openOutboundThread({ allowLoopback: true });
+    outbound.post({ url: 'http://127.0.0.1:65535/', headers: {}, body: '{}' }).then(({ reason }) => console.log(reason));`;
+  const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+    encoding: 'utf8',
+    timeout: 30_000,
+  });
+  assert.equal(status, 0);
+  assert.equal(stdout.trim(), 'connect');
+});
