@@ -28,6 +28,10 @@ type StreamsOptions = {
   readonly storage: Storage;
   readonly onCommit: (listener: () => void) => () => void;
   readonly streamsMax: number;
+  /** How long a client may take nothing. */
+  readonly patienceMs?: number;
+  /** How often it is seen whether it has, and whether its token still works. */
+  readonly judgedEveryMs?: number;
 };
 
 const eventsAtOnce = 100;
@@ -37,9 +41,6 @@ const shareOfStore = 0.25;
 const pollMs = 1_000;
 const restMs = 50;
 const heartbeatMs = 15_000;
-/** How long a client may take nothing. */
-const patienceMs = 30_000;
-const allowedCheckMs = 5_000;
 /** What the client is told to wait before it comes back. */
 const retryMs = 2_000;
 
@@ -61,7 +62,11 @@ export function eventStreams(options: StreamsOptions): EventStreams {
   };
 }
 
-function openStream({ storage, onCommit }: StreamsOptions, caller: Caller, after: number | null): Readable {
+function openStream(
+  { storage, onCommit, patienceMs = 30_000, judgedEveryMs = 5_000 }: StreamsOptions,
+  caller: Caller,
+  after: number | null,
+): Readable {
   const { store } = caller;
   let last = after;
   /** Whether the client takes more, and since when it does not. */
@@ -136,7 +141,7 @@ function openStream({ storage, onCommit }: StreamsOptions, caller: Caller, after
   const timers = [
     setInterval(look, pollMs),
     setInterval(beat, heartbeatMs),
-    setInterval(judge, allowedCheckMs),
+    setInterval(judge, judgedEveryMs),
   ].map((timer) => timer.unref());
   const unsubscribe = onCommit(look);
   tell(`retry: ${retryMs}\n\n`);

@@ -1,14 +1,18 @@
 /** Events: their order, and the expiries among them. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { WrittenEvent } from '../../src/domain/event.ts';
 import type { Store } from '../../src/domain/store.ts';
+import type { Caller } from '../../src/http/auth.ts';
+import { eventStreams } from '../../src/http/event-stream.ts';
 import { issue, update } from '../../src/service/card.ts';
 import { findEnd, listEvents, showEvent } from '../../src/service/event.ts';
 import { hasExpiryToTell, tellExpired, tellExpiringSoon } from '../../src/service/expiry.ts';
 import { createStore } from '../../src/service/store.ts';
+import { createToken } from '../../src/service/token.ts';
 import { one, sql } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { openMigrated, type StorageFactory } from '../harness/database.ts';
@@ -67,6 +71,44 @@ async function readAll(
 }
 
 export function testEvents(factory: StorageFactory): void {
+  test('a stream whose client takes nothing is cut off; one whose client takes what there is goes on', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    // More than a stream and a connection hold.
+    for (let count = 0; count < 200; count += 1) await storage.write(() => issue(ctx, issueCommand(store)));
+    await untilTold(storage, store);
+    const streams = eventStreams({
+      storage,
+      onCommit: () => () => undefined,
+      streamsMax: 8,
+      patienceMs: 300,
+      judgedEveryMs: 20,
+    });
+    const token = await storage.write(() =>
+      createToken(ctx, { store, name: 'reader', scopes: ['read_gift_cards'] }),
+    );
+    const caller: Caller = {
+      store,
+      scopes: ['read_gift_cards'],
+      apiClientId: token.token.apiClientId,
+      tokenId: token.token.id,
+      actor: 'test',
+      onlyCustomerId: null,
+    };
+    const idle = streams.open(caller, null);
+    const eager = streams.open(caller, null);
+    let taken = '';
+    eager.setEncoding('utf8').on('data', (text: string) => (taken += text));
+    // Asks for the first piece, and takes no more.
+    idle.read(0);
+    const cutOff = once(idle, 'close', { signal: AbortSignal.timeout(20_000) });
+    await cutOff;
+    await wait(400);
+    assert.equal(eager.destroyed, false);
+    assert.equal(taken.match(/^id: /gm)?.length, 200);
+    streams.close();
+  });
+
   test('events are read page by page in the order of their commits, from any of them on', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;

@@ -229,6 +229,8 @@ function testSending(factory: StorageFactory): void {
       [webhook.secret, secret.reveal()].map((text) => verifiesWith(got[0], text)),
       [true, true],
     );
+    // Once it is recorded: a claim that has run out by then would be delivered again.
+    await until(async () => (await opened.deliveries(webhook))[0]?.status === 'delivered');
     ctx.clock.advance(24 * hour + 1);
     await opened.issue();
     worker.wake();

@@ -17,9 +17,8 @@ const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const connections = 16;
 const domain = 'flowers.example';
 
-/** Issues cards until the service is gone; answers those that were acknowledged. */
-async function issueUntilKilled(url: string, token: string): Promise<number[]> {
-  const ids: number[] = [];
+/** Issues cards until the service is gone, and notes those that were acknowledged. */
+async function issueUntilKilled(url: string, token: string, ids: number[]): Promise<void> {
   for (;;) {
     try {
       const response = await fetch(`${url}/gift_card`, {
@@ -27,10 +26,10 @@ async function issueUntilKilled(url: string, token: string): Promise<number[]> {
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         body: '{"initial_value": 5}',
       });
-      if (response.status !== 201) return ids;
+      if (response.status !== 201) return;
       ids.push(((await response.json()) as { readonly gift_card: { readonly id: number } }).gift_card.id);
     } catch {
-      return ids;
+      return;
     }
   }
 }
@@ -62,11 +61,13 @@ test(`killed ${rounds} times while it delivers, the service loses no event`, asy
   for (let round = 1; round <= rounds; round += 1) {
     await using service = await serve(environment);
     const working = Promise.all(
-      Array.from({ length: connections }, () => issueUntilKilled(service.url, token)),
+      Array.from({ length: connections }, () => issueUntilKilled(service.url, token, acknowledged)),
     );
-    await wait(random.between(50, 900));
+    const cards = acknowledged.length + random.between(1, 500);
+    await until(() => acknowledged.length >= cards);
+    await wait(random.between(0, 100));
     service.kill('SIGKILL');
-    acknowledged.push(...(await working).flat());
+    await working;
     await service.ended();
     await assertAllAreThere(database, acknowledged);
   }
