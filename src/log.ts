@@ -14,7 +14,7 @@ export type Log = {
 };
 
 /** Tells of a request that was answered, in one line. */
-export type TellAnswered = (request: AnsweredRequest) => void;
+type TellAnswered = (request: AnsweredRequest) => void;
 
 /** A request that was answered: the fields of its line. */
 export type AnsweredRequest = {
