@@ -78,7 +78,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       storage: database.storage,
       metrics,
       tokenUses: uses,
-      logger,
+      log,
       developmentMode,
       endpoints: endpointsOf(database.ctx, { allowLoopback }),
       onCommit(listener) {
@@ -135,7 +135,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         await Promise.all([background.stop(), delivered]);
         await database[Symbol.asyncDispose]();
         logger.info('stopped');
-        log.flush();
+        await log.flush();
       },
     };
   } catch (error) {

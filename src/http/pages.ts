@@ -6,8 +6,6 @@ import { Fault } from '../domain/fault.ts';
 import { sameBytes } from '../keys.ts';
 import { addDevelopmentMails } from './dev-mails.ts';
 import { isForwarded } from './forwarded.ts';
-import { openApiDocument } from './openapi.ts';
-import { renderReference } from './reference/reference.ts';
 import { pagePaths } from './routes.ts';
 import type { Services } from './server.ts';
 
@@ -41,19 +39,22 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
       .send(await metrics.render());
   });
 
-  app.get(at('openapi'), (_request, reply) =>
-    reply.type('application/json; charset=utf-8').send(documentation().json),
-  );
+  app.get(at('openapi'), async (_request, reply) => {
+    const { json } = await documentation();
+    return reply.type('application/json; charset=utf-8').send(json);
+  });
 
-  app.get(at('reference'), (_request, reply) =>
-    reply
+  app.get(at('reference'), async (_request, reply) => {
+    const { html } = await documentation();
+    return reply
       .headers({ 'content-security-policy': contentSecurityPolicy, 'x-content-type-options': 'nosniff' })
       .type('text/html; charset=utf-8')
-      .send(documentation().html),
-  );
-  app.get(at('referenceStyle'), (_request, reply) =>
-    reply.type('text/css; charset=utf-8').send(documentation().css),
-  );
+      .send(html);
+  });
+  app.get(at('referenceStyle'), async (_request, reply) => {
+    const { css } = await documentation();
+    return reply.type('text/css; charset=utf-8').send(css);
+  });
   if (mail.kept) addDevelopmentMails(app, { storage, kept: mail.kept }, prefix);
   // The address that a problem's type names leads to its explanation.
   app.get(at('problem'), (request, reply) => {
@@ -65,16 +66,18 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
 
 type Documentation = { readonly json: string; readonly html: string; readonly css: string };
 
-/** The API's description and its pages, made when somebody first asks for one of them. */
-function documentationOf(basePath: string): () => Documentation {
-  let made: Documentation | undefined;
-  return () => {
-    if (!made) {
-      const document = openApiDocument(basePath);
-      made = { json: JSON.stringify(document, null, 2), ...renderReference(document) };
-    }
-    return made;
+/** The API's description and its pages: read and made when somebody first asks for one of them. */
+function documentationOf(basePath: string): () => Promise<Documentation> {
+  const make = async (): Promise<Documentation> => {
+    const [{ openApiDocument }, { renderReference }] = await Promise.all([
+      import('./openapi.ts'),
+      import('./reference/reference.ts'),
+    ]);
+    const document = openApiDocument(basePath);
+    return { json: JSON.stringify(document, null, 2), ...renderReference(document) };
   };
+  let made: Promise<Documentation> | undefined;
+  return () => (made ??= make());
 }
 
 /** A scraper on this machine, or one that presents the token. */

@@ -7,11 +7,12 @@
 
 import type { IncomingMessage } from 'node:http';
 import Fastify, { LogController } from 'fastify';
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
 import type { Context } from '../context.ts';
 import { proxyParameters, type QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, Refusals, type FaultCode } from '../domain/fault.ts';
+import type { Log } from '../log.ts';
 import type { Answer } from '../service/idempotency.ts';
 import type { Endpoints } from '../service/webhook.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -35,7 +36,7 @@ export type Services = {
   readonly storage: Storage;
   readonly metrics: Metrics;
   readonly tokenUses: TokenUses;
-  readonly logger: FastifyBaseLogger;
+  readonly log: Pick<Log, 'logger' | 'answered'>;
   /** Whether development mode may let requests in without a credential. */
   readonly developmentMode: boolean;
   readonly endpoints: Endpoints;
@@ -48,7 +49,8 @@ export type Services = {
 };
 
 export function createServer(services: Services): FastifyInstance {
-  const { config, ctx, metrics, logger } = services;
+  const { config, ctx, metrics } = services;
+  const { logger } = services.log;
   const { limits, basePath } = config;
   const app = Fastify({
     loggerInstance: logger,
@@ -369,22 +371,21 @@ function matches(template: string, path: string): boolean {
   );
 }
 
-function report({ metrics }: Services, request: FastifyRequest, reply: FastifyReply): void {
+function report({ metrics, log }: Services, request: FastifyRequest, reply: FastifyReply): void {
   const { method, caller } = request;
   const route = request.routeOptions.url ?? 'unknown';
   const status = reply.statusCode;
   metrics.request({ method, route, status, seconds: reply.elapsedTime / 1_000 });
-  request.log.info(
-    {
-      method,
-      route,
-      status,
-      duration_ms: Math.round(reply.elapsedTime * 1_000) / 1_000,
-      client: request.ip,
-      ...(caller && { store: caller.store.domain, actor: caller.actor }),
-    },
-    'request',
-  );
+  log.answered({
+    request_id: request.id,
+    method,
+    route,
+    status,
+    duration_ms: Math.round(reply.elapsedTime * 1_000) / 1_000,
+    client: request.ip,
+    store: caller?.store.domain,
+    actor: caller?.actor,
+  });
 }
 
 declare module 'fastify' {

@@ -9,6 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
 import { systemClock } from '../../src/clock-and-chance.ts';
 import { readConfig, type Limits } from '../../src/config.ts';
+import { logThrough } from '../../src/log.ts';
 import { start } from '../../src/main.ts';
 import type { Environment } from './engine-database.ts';
 import { command } from './served.ts';
@@ -87,7 +88,7 @@ export async function startOn(
     },
   });
   const config = readConfig(environment);
-  const log = { logger: pino({ level: 'info', messageKey: 'message' }, sink), flush: () => undefined };
+  const log = logThrough(pino({ level: 'info', messageKey: 'message' }, sink));
   const service = await start(
     // Their types are their usual values.
     { ...config, limits: { ...config.limits, ...given } as Limits },
