@@ -20,9 +20,10 @@ import { Fault } from '../domain/fault.ts';
 import { parseDomain, scopes as allScopes, type Scope, type Store } from '../domain/store.ts';
 import { sameBytes } from '../keys.ts';
 import { findOpenDemonstrationStore, identify, type Identity } from '../service/caller.ts';
-import { parseToken, type PresentedToken } from '../service/token.ts';
-import type { Storage } from '../storage/storage.ts';
+import { parseToken, tokenHash, type PresentedToken } from '../service/token.ts';
+import type { Memory, Storage } from '../storage/storage.ts';
 import { openProxySecret, type StoreRecord } from '../storage/store.ts';
+import { findActiveToken, type FoundToken } from '../storage/token.ts';
 import { isForwarded } from './forwarded.ts';
 
 export type Caller = {
@@ -40,6 +41,8 @@ export type Caller = {
 export type Authentication = {
   readonly ctx: Context;
   readonly storage: Storage;
+  /** Tokens that were found to work, by their hashes. */
+  readonly tokens: Memory<FoundToken>;
   /** Whether development mode may let requests in without a credential. */
   readonly developmentMode: boolean;
 };
@@ -50,7 +53,7 @@ export type Authentication = {
  * @throws Fault `unauthenticated`, `invalid-signature` or `cross-site-request`.
  */
 export async function authenticate(
-  { ctx, storage, developmentMode }: Authentication,
+  { ctx, storage, tokens, developmentMode }: Authentication,
   request: FastifyRequest,
   {
     query,
@@ -63,10 +66,17 @@ export async function authenticate(
     if (!developmentMode) throw new Fault('unauthenticated');
     return enterDevelopment(storage, request);
   }
+  if (token && !proxied) return tokenCaller({ token: await recall(tokens, token), shop: undefined }, false);
   const identity = await storage.read(() => identify({ token, shop: proxied?.shop ?? null }));
   if (proxied) verifySignature(ctx, proxied, { query, record: identity.shop });
   if (token) return tokenCaller(identity, proxied !== null);
   return customerCaller(identity.shop, proxied, customerMaySearch);
+}
+
+/** The token if it works. One that does not is looked up each time, known or not: the time tells nothing of it. */
+function recall(tokens: Memory<FoundToken>, token: PresentedToken): Promise<FoundToken | undefined> {
+  const hash = tokenHash(token);
+  return tokens.read(hash.toString('latin1'), () => findActiveToken(token.storeId, hash));
 }
 
 /** The one token that the request presents in any of the three header forms; null if it presents none. */

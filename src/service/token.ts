@@ -31,7 +31,7 @@ export function parseToken(text: string): PresentedToken | undefined {
   return Number.isSafeInteger(storeId) ? { storeId, secret: new Secret(text) } : undefined;
 }
 
-export function tokenHash({ secret }: Pick<PresentedToken, 'secret'>): Uint8Array {
+export function tokenHash({ secret }: Pick<PresentedToken, 'secret'>): Buffer {
   return hash('sha256', secret.reveal(), 'buffer');
 }
 
