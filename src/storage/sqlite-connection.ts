@@ -1,8 +1,9 @@
 /** One connection to an SQLite file: pragmas, prepared statements, transactions, and what its errors mean. */
 
-import { constants, DatabaseSync, type StatementSync } from 'node:sqlite';
+import { constants, DatabaseSync } from 'node:sqlite';
 import type { Tables } from './memory.ts';
-import type { Dialect, Script, Statement } from './sql.ts';
+import type { Dialect, Script, SqlValue, Statement } from './sql.ts';
+import { namesItsColumns, rowMaker } from './sqlite-rows.ts';
 
 /** How long opening may wait for another process that is just making the file. */
 const openingWaitMs = 10_000;
@@ -69,7 +70,9 @@ export type Connection = {
 /** The tables that a statement reads and writes, as SQLite tells: those of its triggers are among them. */
 type Touched = { readonly reads: Set<string>; readonly writes: Set<string> };
 
-type Prepared = Touched & { readonly statement: StatementSync };
+type Prepared = Touched & {
+  readonly query: (values: readonly SqlValue[]) => readonly unknown[];
+};
 
 /**
  * One connection writes at a time, so that no row needs a lock of its own; ids of events are given out while it
@@ -121,7 +124,7 @@ export function connect(
     let prepared = preparedStatements.get(statement.strings);
     if (!prepared) {
       preparing = { reads: new Set(), writes: new Set() };
-      prepared = { ...preparing, statement: database.prepare(statement.text(sqliteDialect)) };
+      prepared = { ...preparing, query: queryOf(database, statement.text(sqliteDialect)) };
       preparedStatements.set(statement.strings, prepared);
     }
     return prepared;
@@ -133,7 +136,7 @@ export function connect(
     const prepared = preparedOf(statement);
     // Where the schema has changed, SQLite prepares it anew.
     preparing = prepared;
-    const rows = prepared.statement.all(...statement.values);
+    const rows = prepared.query(statement.values);
     for (const table of prepared.writes) writtenTo.add(table);
     if (lookedAt) for (const table of prepared.reads) lookedAt.add(table);
     return rows;
@@ -185,4 +188,15 @@ export function connect(
     },
     dataVersion: () => dataVersion.get()?.['data_version'],
   };
+}
+
+/** Prepares a text, and runs it with values whenever it is called: its rows, all of them. */
+function queryOf(database: DatabaseSync, text: string): Prepared['query'] {
+  const statement = database.prepare(text);
+  const columns = statement.columns().map(({ name }) => name);
+  if (columns.length === 0 || !namesItsColumns(text)) return (values) => statement.all(...values);
+  const rowOf = rowMaker(columns);
+  statement.setReturnArrays(true);
+  // As arrays, and not as the objects of their declaration.
+  return (values) => (statement.all(...values) as unknown as (readonly unknown[])[]).map(rowOf);
 }
