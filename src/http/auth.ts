@@ -20,7 +20,7 @@ import { Fault } from '../domain/fault.ts';
 import { parseDomain, scopes as allScopes, type Scope, type Store } from '../domain/store.ts';
 import { sameBytes } from '../keys.ts';
 import { findOpenDemonstrationStore, identify, type Identity } from '../service/caller.ts';
-import { parseToken, tokenHash, type PresentedToken } from '../service/token.ts';
+import { parseToken, tokenDigest, tokenHash, type PresentedToken } from '../service/token.ts';
 import type { Memory, Storage } from '../storage/storage.ts';
 import { openProxySecret, type StoreRecord } from '../storage/store.ts';
 import { findActiveToken, type FoundToken } from '../storage/token.ts';
@@ -75,27 +75,30 @@ export async function authenticate(
 
 /** The token if it works. One that does not is looked up each time, known or not: the time tells nothing of it. */
 function recall(tokens: Memory<FoundToken>, token: PresentedToken): Promise<FoundToken | undefined> {
-  const hash = tokenHash(token);
-  return tokens.read(hash.toString('latin1'), () => findActiveToken(token.storeId, hash));
+  return tokens.read(tokenDigest(token), () => findActiveToken(token.storeId, tokenHash(token)));
 }
 
 /** The one token that the request presents in any of the three header forms; null if it presents none. */
 function presentedToken({ headers }: FastifyRequest): PresentedToken | null {
-  const presented = new Set<string>();
-  if (headers.authorization !== undefined) {
-    const [, bearer] = /^bearer +(\S+) *$/i.exec(headers.authorization) ?? [];
-    if (bearer === undefined) throw new Fault('unauthenticated');
-    presented.add(bearer);
-  }
-  for (const name of ['x-access-token', 'x-gcf-access-token']) {
-    const value = headers[name];
-    if (typeof value === 'string') presented.add(value.trim());
-  }
-  const [text, ...others] = presented;
+  const [text, ...others] = [
+    headers.authorization === undefined ? undefined : bearerOf(headers.authorization),
+    trimmed(headers['x-access-token']),
+    trimmed(headers['x-gcf-access-token']),
+  ].filter((given) => given !== undefined);
   if (text === undefined) return null;
-  const token = others.length === 0 ? parseToken(text) : undefined;
+  const token = others.every((other) => other === text) ? parseToken(text) : undefined;
   if (!token) throw new Fault('unauthenticated');
   return token;
+}
+
+function bearerOf(authorization: string): string {
+  const [, bearer] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
+  if (bearer === undefined) throw new Fault('unauthenticated');
+  return bearer;
+}
+
+function trimmed(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value.trim() : undefined;
 }
 
 function tokenCaller({ token: found, shop }: Identity, isSigned: boolean): Caller {
