@@ -110,6 +110,7 @@ export const limits = Object.freeze({
   scriptMaxMs: 10_000,
   idleTransactionMaxMs: 15_000,
   rateLimitedCallersMax: 20_000,
+  tokensRememberedMax: 4_096,
   idempotencyKeysInFlightMax: 8_192,
   searchMissesMax: 10,
   holdExpiryPeriodMs: 10_000,

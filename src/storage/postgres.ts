@@ -106,6 +106,8 @@ export function openPostgres(options: PostgresOptions): Storage {
     read,
     write,
     rehearse,
+    // Nothing tells this process, before its next answer, that another one has written.
+    memory: () => ({ read: (_key, script) => read(script) }),
     get queueDepth() {
       return pool.waiting;
     },

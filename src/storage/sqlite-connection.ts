@@ -1,7 +1,9 @@
 /** One connection to an SQLite file: pragmas, prepared statements, transactions, and what its errors mean. */
 
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { Dialect, Script, Statement } from './sql.ts';
+import { constants, DatabaseSync } from 'node:sqlite';
+import type { Tables } from './memory.ts';
+import type { Dialect, Script, SqlValue, Statement } from './sql.ts';
+import { namesItsColumns, rowMaker } from './sqlite-rows.ts';
 
 /** How long opening may wait for another process that is just making the file. */
 const openingWaitMs = 10_000;
@@ -59,6 +61,17 @@ export type Connection = {
   readonly abandon: () => void;
   /** Drives a script to its end. */
   readonly drive: <T>(script: Script<T>) => T;
+  /** As `drive`, and answers the tables that the script looked at besides. */
+  readonly driveWatched: <T>(script: Script<T>) => { readonly result: T; readonly lookedAt: Tables };
+  /** A number that changes whenever another connection has committed, of this process or another one. */
+  readonly dataVersion: () => unknown;
+};
+
+/** The tables that a statement reads and writes, as SQLite tells: those of its triggers are among them. */
+type Touched = { readonly reads: Set<string>; readonly writes: Set<string> };
+
+type Prepared = Touched & {
+  readonly query: (values: readonly SqlValue[]) => readonly unknown[];
 };
 
 /**
@@ -76,7 +89,18 @@ export const sqliteDialect: Dialect = {
   },
 };
 
-export function connect(file: string, { readOnly }: { readonly readOnly: boolean }): Connection {
+/** What SQLite asks leave for while it prepares a statement (https://www.sqlite.org/c3ref/c_alter_table.html). */
+const writingActions: ReadonlySet<number> = new Set([
+  constants.SQLITE_INSERT,
+  constants.SQLITE_UPDATE,
+  constants.SQLITE_DELETE,
+]);
+
+/** @param written is told, after every commit, which tables were written to, or may have been if it failed. */
+export function connect(
+  file: string,
+  { readOnly, written }: { readonly readOnly: boolean; readonly written?: (tables: Tables) => void },
+): Connection {
   const database = new DatabaseSync(file, { readOnly, readBigInts: true, timeout: openingWaitMs });
   database.exec(`
     pragma journal_mode = wal;
@@ -88,27 +112,61 @@ export function connect(file: string, { readOnly }: { readonly readOnly: boolean
     pragma trusted_schema = off;
     pragma busy_timeout = ${lockAttemptMs};`);
 
-  const prepared = new WeakMap<readonly string[], StatementSync>();
-  const statementOf = (written: Statement): StatementSync => {
-    let statement = prepared.get(written.strings);
-    if (!statement) {
-      statement = database.prepare(written.text(sqliteDialect));
-      prepared.set(written.strings, statement);
+  const preparedStatements = new WeakMap<readonly string[], Prepared>();
+  /** The statement that SQLite is preparing: it asks leave for what that does. */
+  let preparing: Touched = { reads: new Set(), writes: new Set() };
+  database.setAuthorizer((action, table) => {
+    if (table !== null && action === constants.SQLITE_READ) preparing.reads.add(table);
+    if (table !== null && writingActions.has(action)) preparing.writes.add(table);
+    return constants.SQLITE_OK;
+  });
+  const preparedOf = (statement: Statement): Prepared => {
+    let prepared = preparedStatements.get(statement.strings);
+    if (!prepared) {
+      preparing = { reads: new Set(), writes: new Set() };
+      prepared = { ...preparing, query: queryOf(database, statement.text(sqliteDialect)) };
+      preparedStatements.set(statement.strings, prepared);
     }
-    return statement;
+    return prepared;
   };
-  const query = (statement: Statement): readonly unknown[] => statementOf(statement).all(...statement.values);
+
+  const writtenTo = new Set<string>();
+  let lookedAt: Set<string> | undefined;
+  const query = (statement: Statement): readonly unknown[] => {
+    const prepared = preparedOf(statement);
+    // Where the schema has changed, SQLite prepares it anew.
+    preparing = prepared;
+    const rows = prepared.query(statement.values);
+    for (const table of prepared.writes) writtenTo.add(table);
+    if (lookedAt) for (const table of prepared.reads) lookedAt.add(table);
+    return rows;
+  };
+  const drive = <T>(script: Script<T>): T => {
+    let step = script.next([]);
+    while (!step.done) step = script.next(step.value.statements.map(query));
+    return step.value;
+  };
 
   const command = (text: string): (() => void) => {
     const statement = database.prepare(text);
     return () => void statement.run();
   };
 
+  const commit = command('commit');
+  const dataVersion = database.prepare('pragma data_version');
+
   return {
     database,
     begin: command('begin deferred'),
     beginImmediate: command('begin immediate'),
-    commit: command('commit'),
+    commit() {
+      try {
+        commit();
+      } finally {
+        written?.(writtenTo);
+        writtenTo.clear();
+      }
+    },
     savepoint: command('savepoint script'),
     release: command('release script'),
     undoToSavepoint: command('rollback to script'),
@@ -119,10 +177,26 @@ export function connect(file: string, { readOnly }: { readonly readOnly: boolean
         // The error that led here is the one that is told.
       }
     },
-    drive(script) {
-      let step = script.next([]);
-      while (!step.done) step = script.next(step.value.statements.map(query));
-      return step.value;
+    drive,
+    driveWatched(script) {
+      lookedAt = new Set();
+      try {
+        return { result: drive(script), lookedAt };
+      } finally {
+        lookedAt = undefined;
+      }
     },
+    dataVersion: () => dataVersion.get()?.['data_version'],
   };
+}
+
+/** Prepares a text, and runs it with values whenever it is called: its rows, all of them. */
+function queryOf(database: DatabaseSync, text: string): Prepared['query'] {
+  const statement = database.prepare(text);
+  const columns = statement.columns().map(({ name }) => name);
+  if (columns.length === 0 || !namesItsColumns(text)) return (values) => statement.all(...values);
+  const rowOf = rowMaker(columns);
+  statement.setReturnArrays(true);
+  // As arrays, and not as the objects of their declaration.
+  return (values) => (statement.all(...values) as unknown as (readonly unknown[])[]).map(rowOf);
 }

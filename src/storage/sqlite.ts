@@ -17,6 +17,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { backup } from 'node:sqlite';
 import type { Clock } from '../clock-and-chance.ts';
 import { Fault } from '../domain/fault.ts';
+import { memories, type Remembered } from './memory.ts';
 import { createMigrationsTable, insertApplied, pending, selectApplied } from './migrate.ts';
 import type { Migration } from './migrate.ts';
 import { Rerun, rerunsMax, type Script } from './sql.ts';
@@ -28,7 +29,7 @@ import {
   isStorageFailure,
   type Connection,
 } from './sqlite-connection.ts';
-import type { Storage, StorageObserver } from './storage.ts';
+import type { Memory, Storage, StorageObserver } from './storage.ts';
 
 export type SqliteOptions = {
   readonly file: string;
@@ -57,26 +58,30 @@ export function openSqlite(options: SqliteOptions): Storage {
   const { file, clock, observer } = options;
   if (options.create) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   else if (!existsSync(file)) throw new Error(`there is no database at ${file}`);
-  const writer = connect(file, { readOnly: false });
+  const remembered = memories();
+  const writer = connect(file, { readOnly: false, written: (tables) => remembered.forget(tables) });
   // Reads have a connection of their own, which cannot write whatever a script yields.
   const reader = connect(file, { readOnly: true });
 
   const reads: Job[] = [];
   const writes: Job[] = [];
   let scheduled = false;
+  /** Whether a read that waits may be answered from memory. */
+  let recalls = false;
+  /** The version of the data when it was last asked whether another process had written. */
+  let versionSeen: unknown;
   let lockWaitSince: number | undefined;
   /** Once set, nothing is accepted or run any more. */
   let ended: Fault | undefined;
 
-  const enqueue = <T>(queue: Job[], script: () => Script<T>, { keep } = { keep: true }): Promise<T> =>
+  const enqueue = <T>(queue: Job[], run: (connection: Connection) => T): Promise<T> =>
     new Promise((resolve, reject) => {
       if (ended) throw ended;
       if (reads.length + writes.length >= options.queueMax)
         throw new Fault('overloaded', { retryAfterSeconds: 1 });
       queue.push({
         attempt(connection) {
-          const result = connection.drive(script());
-          if (!keep) connection.undoToSavepoint();
+          const result = run(connection);
           return () => resolve(result);
         },
         refuse: reject,
@@ -101,9 +106,22 @@ export function openSqlite(options: SqliteOptions): Storage {
   const runReads = (): void => {
     const group = reads.splice(0);
     inTransaction(reader, group, () => {
+      if (recalls) forgetIfOverwritten();
+      recalls = false;
       reader.begin();
       return group.map((job) => attempt(job, reader));
     });
+  };
+
+  /**
+   * Empties the memories if another process has written. The connection that writes is asked, because to this one
+   * its own writes are no news, and it is asked once everybody has arrived who is answered from memory: so whoever
+   * asks after a write of another process has ended is answered what that has written.
+   */
+  const forgetIfOverwritten = (): void => {
+    const version = writer.dataVersion();
+    if (version !== versionSeen) remembered.forgetAll();
+    versionSeen = version;
   };
 
   const runWrites = (): void => {
@@ -184,14 +202,34 @@ export function openSqlite(options: SqliteOptions): Storage {
   };
 
   return {
-    read: (script) => enqueue(reads, script),
-    write: (script) => enqueue(writes, script),
-    rehearse: (script) => enqueue(writes, script, { keep: false }),
+    read: (script) => enqueue(reads, ({ drive }) => drive(script())),
+    write: (script) => enqueue(writes, ({ drive }) => drive(script())),
+    rehearse: (script) =>
+      enqueue(writes, (connection) => {
+        const result = connection.drive(script());
+        connection.undoToSavepoint();
+        return result;
+      }),
+    memory<T>(limits: { readonly entriesMax: number }): Memory<T> {
+      const found = remembered.open<T>(limits);
+      return {
+        read(key, script) {
+          recalls = true;
+          return enqueue(
+            reads,
+            (connection) => found.find(key) ?? readAnew(connection, { found, key, script }),
+          );
+        },
+      };
+    },
     get queueDepth() {
       return reads.length + writes.length;
     },
     async migrate(migrations) {
-      return migrateDatabase(writer, migrations, clock);
+      const applied = migrateDatabase(writer, migrations, clock);
+      // Nobody has told which tables that wrote to.
+      remembered.forgetAll();
+      return applied;
     },
     async applied() {
       return appliedTo(reader);
@@ -210,6 +248,20 @@ export function openSqlite(options: SqliteOptions): Storage {
       if (!failed) writer.database.close();
     },
   };
+}
+
+/** Runs a read, and keeps what it found. */
+function readAnew<T>(
+  { driveWatched }: Connection,
+  {
+    found,
+    key,
+    script,
+  }: { readonly found: Remembered<T>; readonly key: string; readonly script: () => Script<T | undefined> },
+): T | undefined {
+  const { result, lookedAt } = driveWatched(script());
+  if (result !== undefined) found.keep(key, result, lookedAt);
+  return result;
 }
 
 function appliedTo(connection: Connection) {

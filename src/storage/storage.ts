@@ -27,6 +27,12 @@ export type Storage = AsyncDisposable & {
    */
   rehearse<T>(script: () => Script<T>): Promise<T>;
 
+  /**
+   * A memory of what reads of one kind found, for what is asked with every request and hardly ever changes. Empty
+   * for good where a write of another process could go unnoticed.
+   */
+  memory<T>(limits: { readonly entriesMax: number }): Memory<T>;
+
   /** Brings the schema up to date, once, however many processes start together. */
   migrate(migrations: readonly Migration[]): Promise<readonly AppliedMigration[]>;
 
@@ -41,6 +47,17 @@ export type Storage = AsyncDisposable & {
 
   /** How many scripts wait to be run. */
   readonly queueDepth: number;
+};
+
+/** Reads that may be answered without the database, of which nobody can tell but by the time it takes. */
+export type Memory<T> = {
+  /**
+   * As `Storage.read`, of a script that is told from the others of this memory by its key: what it found is
+   * answered again until anybody, in whatever process, writes to a table that it looked at. Undefined is not kept.
+   * The key stays in memory, so it must not be a secret.
+   * @throws as `Storage.read` does.
+   */
+  read(key: string, script: () => Script<T | undefined>): Promise<T | undefined>;
 };
 
 /** What an engine tells of its work. */

@@ -137,6 +137,24 @@ suite('SQLite: reads beside another connection that writes', () => {
   });
 });
 
+suite('SQLite: rows beside another connection that changes the schema', () => {
+  test('a column that comes meanwhile shifts no other', async () => {
+    await using opened = await openCounted();
+    const { database, storage } = opened;
+    await storage.write(() => insertRow(1, 'one'));
+    const beside = database.connect();
+    const named = () => all(sql<object>`select s.id, s.domain, 'last' as behind from stores s`);
+    const starred = () => all(sql<object>`select s.*, 'last' as behind from stores s`);
+    const [before] = await storage.read(starred);
+    assert.deepEqual(await storage.read(named), [{ id: 1n, domain: 'one', behind: 'last' }]);
+
+    beside.exec("alter table stores add column added text not null default 'added'");
+    assert.deepEqual(await storage.read(named), [{ id: 1n, domain: 'one', behind: 'last' }]);
+    const [after] = await storage.read(starred);
+    assert.deepEqual({ ...after }, { ...before, added: 'added' });
+  });
+});
+
 suite('SQLite: another connection holds the write lock', () => {
   test('writes wait for it and then succeed, and reads are answered meanwhile', async () => {
     await using opened = await openCounted();

@@ -6,6 +6,7 @@
 import { suite } from 'node:test';
 import type { StorageFactory } from '../harness/database.ts';
 import { testIntegrity } from './integrity.ts';
+import { testMemories } from './memories.ts';
 import { testMigrations } from './migrations.ts';
 import { testScripts } from './scripts.ts';
 import { testStoresApart } from './stores-apart.ts';
@@ -15,6 +16,7 @@ import { testValues } from './values.ts';
 export function storageConformance(name: string, factory: StorageFactory): void {
   suite(`${name}: transactions`, () => testTransactions(factory));
   suite(`${name}: running scripts`, () => testScripts(factory));
+  suite(`${name}: memories`, () => testMemories(factory));
   suite(`${name}: values`, () => testValues(factory));
   suite(`${name}: migrations`, () => testMigrations(factory));
   suite(`${name}: integrity of the schema`, () => testIntegrity(factory));

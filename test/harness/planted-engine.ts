@@ -29,6 +29,7 @@ function answeringEarly(storage: Storage): Storage {
   return {
     read: (script) => storage.read(script),
     rehearse: (script) => storage.rehearse(script),
+    memory: (limits) => storage.memory(limits),
     migrate: (migrations) => storage.migrate(migrations),
     applied: () => storage.applied(),
     backup: storage.backup,

@@ -22,6 +22,7 @@ import { Secret } from '../../src/domain/secret.ts';
 import { authenticate } from '../../src/http/auth.ts';
 import { parseUrlEncoded } from '../../src/http/query.ts';
 import { createStore } from '../../src/service/store.ts';
+import type { FoundToken } from '../../src/storage/token.ts';
 import { show } from './samples.ts';
 
 const secret = 'hush';
@@ -102,7 +103,8 @@ await storage.write(() =>
 async function serviceAccepts(query: readonly QueryParameter[]): Promise<boolean> {
   const request = { headers: {} } as FastifyRequest;
   try {
-    const authentication = { ctx, storage, developmentMode: false };
+    const tokens = storage.memory<FoundToken>({ entriesMax: 1 });
+    const authentication = { ctx, storage, tokens, developmentMode: false };
     await authenticate(authentication, request, { query, customerMaySearch: true });
     return true;
   } catch (error) {

@@ -128,6 +128,24 @@ test('an instant is written in UTC, in whole seconds, never in a second that is 
   );
 });
 
+test('an instant is written as Temporal writes it, however far away it is', () => {
+  const farthest = 8_640_000_000_000_000;
+  const [first, last] = [Date.parse('1000-01-01'), Date.parse('+010000-01-01')];
+  const examples = [-1, -farthest, farthest, first - 1, first, last - 1, last].map((at): [number] => [at]);
+  const instants = fc.oneof(
+    fc.integer({ min: -farthest, max: farthest }),
+    fc.integer({ min: first, max: last }),
+  );
+  fc.assert(
+    fc.property(instants, (instant) => {
+      const written = Temporal.Instant.fromEpochMilliseconds(instant).toString({ smallestUnit: 'second' });
+      assert.equal(formatInstant(instant), written);
+    }),
+    { examples, numRuns: 5_000 },
+  );
+  for (const instant of [farthest + 1, Number.NaN]) assert.throws(() => formatInstant(instant), RangeError);
+});
+
 test('a time zone is known by its IANA name', async (t) => {
   for (const name of [
     'UTC',

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { namesItsColumns, rowMaker } from '../../src/storage/sqlite-rows.ts';
+
+test('a row has each value under the name of its column', () => {
+  const rowOf = rowMaker(['id', 'customer_email', 'note']);
+  assert.deepEqual(rowOf([1n, null, 'a note']), { id: 1n, customer_email: null, note: 'a note' });
+  assert.deepEqual(rowOf([2n, 'ann@example.com', null]), {
+    id: 2n,
+    customer_email: 'ann@example.com',
+    note: null,
+  });
+});
+
+test('of two columns with one name the last counts', () => {
+  assert.deepEqual(rowMaker(['id', 'id'])([1n, 2n]), { id: 2n });
+});
+
+test('a name is a name, whatever stands in it', () => {
+  const names = [
+    'count(*)',
+    "it's",
+    '"quoted"',
+    'a\nb',
+    '${x}',
+    '\\',
+    '], process.exit(1), [',
+    'constructor',
+  ];
+  const row = rowMaker(names)(names.map((_, index) => index));
+  assert.deepEqual(Object.entries(row), names.map((name, index) => [name, index])); // prettier-ignore
+});
+
+test('a statement names its columns unless it asks for all that there are', () => {
+  for (const text of ['select id, name from stores', 'select count(*) from stores where id = ?'])
+    assert.equal(namesItsColumns(text), true, text);
+  for (const text of [
+    'select * from stores',
+    'select g.*, 1 as one from gift_cards g',
+    'delete from stores returning *',
+    'select id from (select * from stores)',
+  ])
+    assert.equal(namesItsColumns(text), false, text);
+});
