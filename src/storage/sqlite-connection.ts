@@ -57,14 +57,14 @@ export type Connection = {
   readonly savepoint: () => void;
   readonly release: () => void;
   readonly undoToSavepoint: () => void;
+  /** Another number than before if another connection has committed meanwhile. */
+  readonly foreignVersion: () => unknown;
   /** Gives the open transaction up, if there still is one. */
   readonly abandon: () => void;
   /** Drives a script to its end. */
   readonly drive: <T>(script: Script<T>) => T;
   /** As `drive`, and answers the tables that the script looked at besides. */
   readonly driveWatched: <T>(script: Script<T>) => { readonly result: T; readonly lookedAt: Tables };
-  /** A number that changes whenever another connection has committed, of this process or another one. */
-  readonly dataVersion: () => unknown;
 };
 
 /** The tables that a statement reads and writes, as SQLite tells: those of its triggers are among them. */
@@ -147,16 +147,18 @@ export function connect(
     return step.value;
   };
 
+  const foreignVersion = database.prepare('pragma data_version');
+
   const command = (text: string): (() => void) => {
     const statement = database.prepare(text);
     return () => void statement.run();
   };
 
   const commit = command('commit');
-  const dataVersion = database.prepare('pragma data_version');
 
   return {
     database,
+    foreignVersion: () => foreignVersion.get()?.['data_version'],
     begin: command('begin deferred'),
     beginImmediate: command('begin immediate'),
     commit() {
@@ -186,7 +188,6 @@ export function connect(
         lookedAt = undefined;
       }
     },
-    dataVersion: () => dataVersion.get()?.['data_version'],
   };
 }
 

@@ -68,8 +68,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   let scheduled = false;
   /** Whether a read that waits may be answered from memory. */
   let recalls = false;
-  /** The version of the data when it was last asked whether another process had written. */
-  let versionSeen: unknown;
+  let foreignVersion = writer.foreignVersion();
   let lockWaitSince: number | undefined;
   /** Once set, nothing is accepted or run any more. */
   let ended: Fault | undefined;
@@ -114,14 +113,15 @@ export function openSqlite(options: SqliteOptions): Storage {
   };
 
   /**
-   * Empties the memories if another process has written. The connection that writes is asked, because to this one
-   * its own writes are no news, and it is asked once everybody has arrived who is answered from memory: so whoever
-   * asks after a write of another process has ended is answered what that has written.
+   * Empties the memories if another process has written since this was last done. The connection that writes is
+   * asked, because to that one its own commits are no news, and it is asked once everybody has arrived who is
+   * answered from memory: so whoever asks after a write of another process has ended is answered what that has
+   * written.
    */
   const forgetIfOverwritten = (): void => {
-    const version = writer.dataVersion();
-    if (version !== versionSeen) remembered.forgetAll();
-    versionSeen = version;
+    const before = foreignVersion;
+    foreignVersion = writer.foreignVersion();
+    if (foreignVersion !== before) remembered.forgetAll();
   };
 
   const runWrites = (): void => {
