@@ -55,6 +55,8 @@ export type Connection = {
   readonly savepoint: () => void;
   readonly release: () => void;
   readonly undoToSavepoint: () => void;
+  /** Another number than before if another connection has committed meanwhile. */
+  readonly foreignVersion: () => unknown;
   /** Gives the open transaction up, if there still is one. */
   readonly abandon: () => void;
   /** Drives a script to its end. */
@@ -80,10 +82,10 @@ export function connect(file: string, { readOnly }: { readonly readOnly: boolean
   const database = new DatabaseSync(file, { readOnly, readBigInts: true, timeout: openingWaitMs });
   database.exec(`
     pragma journal_mode = wal;
-    pragma synchronous = full;
-    pragma wal_autocheckpoint = 4000;
+    pragma synchronous = normal;
+    pragma wal_autocheckpoint = 0;
     pragma mmap_size = 2147418112;
-    pragma cache_size = ${readOnly ? -16_384 : -262_144};
+    pragma cache_size = ${readOnly ? -16_384 : -32_768};
     pragma temp_store = memory;
     pragma trusted_schema = off;
     pragma busy_timeout = ${lockAttemptMs};`);
@@ -99,6 +101,8 @@ export function connect(file: string, { readOnly }: { readonly readOnly: boolean
   };
   const query = (statement: Statement): readonly unknown[] => statementOf(statement).all(...statement.values);
 
+  const foreignVersion = database.prepare('pragma data_version');
+
   const command = (text: string): (() => void) => {
     const statement = database.prepare(text);
     return () => void statement.run();
@@ -106,6 +110,7 @@ export function connect(file: string, { readOnly }: { readonly readOnly: boolean
 
   return {
     database,
+    foreignVersion: () => foreignVersion.get()?.['data_version'],
     begin: command('begin deferred'),
     beginImmediate: command('begin immediate'),
     commit: command('commit'),
