@@ -18,8 +18,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { backup } from 'node:sqlite';
 import type { Clock } from '../clock-and-chance.ts';
 import { Fault } from '../domain/fault.ts';
-import { createMigrationsTable, insertApplied, pending, selectApplied } from './migrate.ts';
-import type { Migration } from './migrate.ts';
 import { Rerun, rerunsMax, type Script } from './sql.ts';
 import {
   connect,
@@ -32,6 +30,7 @@ import {
 import { startCheckpointThread } from './sqlite-checkpoint-thread.ts';
 import { checkpointsOf, type Mover } from './sqlite-checkpoints.ts';
 import { durabilityBy, syncOfLog, type Answers, type Sync } from './sqlite-durability.ts';
+import { appliedTo, migrateDatabase } from './sqlite-migrate.ts';
 import type { Storage, StorageObserver } from './storage.ts';
 
 export type SqliteOptions = {
@@ -85,7 +84,8 @@ export function openSqlite(options: SqliteOptions): Storage {
     resume: () => schedule(),
     failed: (cause) => fail(cause),
   });
-  let foreignVersion = writer.foreignVersion();
+  /** When this was last asked; undefined: never, so that the first read waits for what was committed before. */
+  let foreignVersion: unknown;
 
   const reads: Job[] = [];
   const writes: Job[] = [];
@@ -285,35 +285,6 @@ export function openSqlite(options: SqliteOptions): Storage {
       await log[Symbol.asyncDispose]();
     },
   };
-}
-
-function appliedTo(connection: Connection) {
-  const exists = connection.database
-    .prepare("select 1 from sqlite_schema where name = 'schema_migrations'")
-    .get();
-  return exists ? connection.drive(selectApplied()) : [];
-}
-
-/** Applies what is pending in one transaction; whoever comes second waits for the lock and finds it done. */
-function migrateDatabase(connection: Connection, migrations: readonly Migration[], clock: Clock) {
-  const { database } = connection;
-  database.exec('pragma busy_timeout = 30000');
-  connection.beginImmediate();
-  try {
-    database.exec(createMigrationsTable);
-    const missing = pending(migrations, connection.drive(selectApplied()));
-    for (const migration of missing) {
-      database.exec(migration.text);
-      connection.drive(insertApplied(migration, clock.now()));
-    }
-    connection.commit();
-    return missing;
-  } catch (error) {
-    connection.abandon();
-    throw error;
-  } finally {
-    database.exec('pragma busy_timeout = 5');
-  }
 }
 
 function unavailable(cause: unknown): Fault {

@@ -50,6 +50,8 @@ async function openHeld() {
   });
   await storage.migrate(sqliteFactory.migrations);
   await storage.write(() => insertRow(1, 'counter'));
+  // The first read waits for what others may have committed before the engine was opened.
+  await storage.read(listRows);
   committed.length = 0;
   syncs.hold();
   return {
@@ -158,7 +160,6 @@ suite('SQLite: nobody is told what is not durable', () => {
   test('a read of what is durable already is answered without a sync', async () => {
     await using opened = await openHeld();
     const { storage, syncs } = opened;
-    await settle(storage.read(listRows), syncs);
     const before = syncs.begun;
     assert.equal(await storage.read(() => counterOf('counter')), 0);
     assert.equal(syncs.begun, before);
@@ -167,7 +168,6 @@ suite('SQLite: nobody is told what is not durable', () => {
   test('a read that may have seen what another process has committed waits for a sync of it', async () => {
     await using opened = await openHeld();
     const { database, storage, syncs } = opened;
-    await settle(storage.read(listRows), syncs);
     const before = syncs.begun;
     const beside = database.connect();
     beside.exec("pragma synchronous = off; update stores set updated_at = 7 where domain = 'counter'");
@@ -178,6 +178,20 @@ suite('SQLite: nobody is told what is not durable', () => {
     syncs.end();
     await someTurns();
     assert.deepEqual(outcomes, ['7']);
+  });
+
+  test('the first read waits for what was committed before the engine was opened', async () => {
+    await using opened = await openHeld();
+    const { database } = opened;
+    const syncs = heldSyncs();
+    syncs.hold();
+    const late = database.open({ sync: () => syncs.sync() });
+    const outcomes = followed(late.read(() => counterOf('counter')));
+    await someTurns();
+    assert.deepEqual(outcomes, []);
+    syncs.end();
+    await someTurns();
+    assert.deepEqual(outcomes, ['0']);
   });
 
   test('a migration is done when it is durable', async () => {
@@ -269,13 +283,6 @@ test('what was acknowledged is there for an engine that is opened beside the fir
     assert.equal((await other.read(listRows)).length, id);
   }
 });
-
-/** Ends a sync that the answer may wait for. */
-async function settle(answer: Promise<unknown>, syncs: ReturnType<typeof heldSyncs>): Promise<void> {
-  await someTurns();
-  syncs.end();
-  await answer;
-}
 
 function* refuseIfCounted(): Script<number> {
   const count = yield* counterOf('counter');
