@@ -104,10 +104,10 @@ export function connect(
   const database = new DatabaseSync(file, { readOnly, readBigInts: true, timeout: openingWaitMs });
   database.exec(`
     pragma journal_mode = wal;
-    pragma synchronous = full;
-    pragma wal_autocheckpoint = 4000;
+    pragma synchronous = normal;
+    pragma wal_autocheckpoint = 0;
     pragma mmap_size = 2147418112;
-    pragma cache_size = ${readOnly ? -16_384 : -262_144};
+    pragma cache_size = ${readOnly ? -16_384 : -32_768};
     pragma temp_store = memory;
     pragma trusted_schema = off;
     pragma busy_timeout = ${lockAttemptMs};`);

@@ -2,9 +2,10 @@
  * The embedded engine: SQLite in this process, with group commit.
  *
  * Scripts that arrive in the same turn of the event loop run one after another, each to its end
- * and in its own savepoint, inside one transaction with one fsync; every caller is answered after
- * that commit. Nothing can interleave with a script, so there are no locks. There is no timer:
- * while one group is being committed, the next one gathers.
+ * and in its own savepoint, inside one transaction. Nothing can interleave with a script, so there
+ * are no locks. What is committed becomes durable by a sync beside the event loop
+ * (`sqlite-durability.ts`), and every caller is answered after it, those as well who only saw what it
+ * makes durable. There is no timer: while one sync runs, the next group gathers.
  *
  * After an I/O error the state of the file is unknown (a commit that reported one may be there
  * after a restart): the engine then stops for good and tells its observer, so that the process
@@ -18,8 +19,6 @@ import { backup } from 'node:sqlite';
 import type { Clock } from '../clock-and-chance.ts';
 import { Fault } from '../domain/fault.ts';
 import { memories, type Remembered } from './memory.ts';
-import { createMigrationsTable, insertApplied, pending, selectApplied } from './migrate.ts';
-import type { Migration } from './migrate.ts';
 import { Rerun, rerunsMax, type Script } from './sql.ts';
 import {
   connect,
@@ -29,6 +28,10 @@ import {
   isStorageFailure,
   type Connection,
 } from './sqlite-connection.ts';
+import { startCheckpointThread } from './sqlite-checkpoint-thread.ts';
+import { checkpointsOf, type Mover } from './sqlite-checkpoints.ts';
+import { durabilityBy, syncOfLog, type Answers, type Sync } from './sqlite-durability.ts';
+import { appliedTo, migrateDatabase } from './sqlite-migrate.ts';
 import type { Memory, Storage, StorageObserver } from './storage.ts';
 
 export type SqliteOptions = {
@@ -37,15 +40,25 @@ export type SqliteOptions = {
   readonly create: boolean;
   readonly clock: Clock;
   readonly observer: StorageObserver;
-  /** Scripts that may wait; one more is refused. */
+  /** Scripts that may wait to be run or to be durable; one more is refused. */
   readonly queueMax: number;
   /** Scripts in one transaction. */
   readonly groupMax: number;
   /** How long writes may wait for another process that writes to the same file. */
   readonly lockWaitMaxMs: number;
+  /** Makes the log durable; absent: by syncing it. Tests bring one that waits or fails. */
+  readonly sync?: Sync;
+  /** Who moves pages from the log into the file; absent: a thread. */
+  readonly startMover?: () => Mover;
 };
 
 const lockRetryMs = 10;
+
+/**
+ * So many writes do not gather any longer while a sync runs. Fewer would be answered no earlier if they ran at once,
+ * because the sync that covers them begins when this one ends; and one larger group costs less than two.
+ */
+const gatheredMax = 32;
 
 /** A queued script. `attempt` runs it and returns what answers its caller once the group is durable. */
 type Job = {
@@ -63,12 +76,22 @@ export function openSqlite(options: SqliteOptions): Storage {
   // Reads have a connection of their own, which cannot write whatever a script yields.
   const reader = connect(file, { readOnly: true });
 
+  const log = syncOfLog(file);
+  const durability = durabilityBy(options.sync ?? log, {
+    synced: () => schedule(),
+    failed: (cause) => fail(cause),
+  });
+  const checkpoints = checkpointsOf(writer.database, {
+    startMover: options.startMover ?? (() => startCheckpointThread(file)),
+    resume: () => schedule(),
+    failed: (cause) => fail(cause),
+  });
+  /** When this was last asked; undefined: never, so that the first read waits for what was committed before. */
+  let foreignVersion: unknown;
+
   const reads: Job[] = [];
   const writes: Job[] = [];
   let scheduled = false;
-  /** Whether a read that waits may be answered from memory. */
-  let recalls = false;
-  let foreignVersion = writer.foreignVersion();
   let lockWaitSince: number | undefined;
   /** Once set, nothing is accepted or run any more. */
   let ended: Fault | undefined;
@@ -76,7 +99,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   const enqueue = <T>(queue: Job[], run: (connection: Connection) => T): Promise<T> =>
     new Promise((resolve, reject) => {
       if (ended) throw ended;
-      if (reads.length + writes.length >= options.queueMax)
+      if (reads.length + writes.length + durability.waiting >= options.queueMax)
         throw new Fault('overloaded', { retryAfterSeconds: 1 });
       queue.push({
         attempt(connection) {
@@ -97,37 +120,49 @@ export function openSqlite(options: SqliteOptions): Storage {
 
   const flush = (): void => {
     scheduled = false;
+    if (ended) return;
     if (reads.length > 0) runReads();
-    if (writes.length > 0 && lockWrites()) runWrites();
-    if (reads.length + writes.length > 0) schedule(lockWaitSince === undefined ? 0 : lockRetryMs);
+    if (mayWrite() && lockWrites()) runWrites();
+    if (reads.length > 0 || mayWrite()) schedule(lockWaitSince === undefined ? 0 : lockRetryMs);
   };
+
+  /** Whether the next group is to run now, and not at the end of a sync or of a checkpoint. */
+  const mayWrite = (): boolean =>
+    writes.length > 0 && !checkpoints.isHolding && (!durability.isSyncing || writes.length >= gatheredMax);
 
   const runReads = (): void => {
     const group = reads.splice(0);
-    inTransaction(reader, group, () => {
-      if (recalls) forgetIfOverwritten();
-      recalls = false;
+    let isForeign = false;
+    const answers = inTransaction(reader, group, () => {
+      // Once everybody has arrived who may be answered from memory.
+      isForeign = hasForeignChange();
       reader.begin();
-      return group.map((job) => attempt(job, reader));
+      const settles = group.map((job) => attempt(job, reader));
+      isForeign = hasForeignChange() || isForeign;
+      return settles;
     });
+    if (!answers) return;
+    // What another process has committed may not be durable yet: a sync covers that, too.
+    if (isForeign) durability.afterNextSync(answers);
+    else durability.afterOutstanding(answers);
   };
 
   /**
-   * Empties the memories if another process has written since this was last done. The connection that writes is
-   * asked, because to that one its own commits are no news, and it is asked once everybody has arrived who is
-   * answered from memory: so whoever asks after a write of another process has ended is answered what that has
-   * written.
+   * Whether another process may have committed since this was last asked; then nothing is remembered any more. The
+   * connection that writes is asked, because to that one its own commits are no news.
    */
-  const forgetIfOverwritten = (): void => {
+  const hasForeignChange = (): boolean => {
     const before = foreignVersion;
     foreignVersion = writer.foreignVersion();
-    if (foreignVersion !== before) remembered.forgetAll();
+    if (foreignVersion === before) return false;
+    remembered.forgetAll();
+    return true;
   };
 
   const runWrites = (): void => {
     const group = writes.splice(0, options.groupMax);
     const startedAt = performance.now();
-    const done = inTransaction(writer, group, () =>
+    const answers = inTransaction(writer, group, () =>
       group.map((job) => {
         writer.savepoint();
         const settle = attempt(job, writer);
@@ -135,15 +170,23 @@ export function openSqlite(options: SqliteOptions): Storage {
         return settle;
       }),
     );
-    if (done) observer.committed({ size: group.length, seconds: (performance.now() - startedAt) / 1_000 });
+    if (!answers) return;
+    durability.afterNextSync({
+      ...answers,
+      give() {
+        answers.give();
+        checkpoints.consider();
+        observer.committed({ size: group.length, seconds: (performance.now() - startedAt) / 1_000 });
+      },
+    });
   };
 
-  /** Runs a group and commits it, then answers everyone in it; false if the group came to nothing. */
+  /** Runs a group and commits it; undefined if it came to nothing and everyone in it is refused. */
   const inTransaction = (
     connection: Connection,
     group: readonly Job[],
     body: () => (() => void)[],
-  ): boolean => {
+  ): Answers | undefined => {
     let settles: (() => void)[];
     try {
       settles = body();
@@ -151,10 +194,15 @@ export function openSqlite(options: SqliteOptions): Storage {
     } catch (error) {
       connection.abandon();
       refuse(group, error);
-      return false;
+      return undefined;
     }
-    for (const settle of settles) settle();
-    return true;
+    return {
+      count: group.length,
+      give() {
+        for (const settle of settles) settle();
+      },
+      refuse: (cause) => refuse(group, cause),
+    };
   };
 
   /** Runs one job. What its script throws is the job's own answer and leaves the rest of the group alone. */
@@ -194,12 +242,25 @@ export function openSqlite(options: SqliteOptions): Storage {
 
   /** The group did not happen, or nobody can tell whether it did. */
   const refuse = (group: readonly Job[], cause: unknown): void => {
-    const fault = new Fault('unavailable', { retryAfterSeconds: 1, cause });
-    const fatal = isFatal(cause);
-    if (fatal) ended = fault;
-    for (const job of fatal ? [...group, ...reads.splice(0), ...writes.splice(0)] : group) job.refuse(fault);
-    if (fatal) observer.failed(cause);
+    const fault = unavailable(cause);
+    for (const job of group) job.refuse(fault);
+    if (isFatal(cause)) fail(cause);
   };
+
+  /** The state of the file is unknown: nothing is accepted or run any more. */
+  const fail = (cause: unknown): void => {
+    if (ended) return;
+    ended = unavailable(cause);
+    refuse([...reads.splice(0), ...writes.splice(0)], cause);
+    durability.stop(cause);
+    observer.failed(cause);
+  };
+
+  const synced = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const refuseOne = (cause: unknown): void => reject(unavailable(cause));
+      durability.afterNextSync({ count: 1, give: resolve, refuse: refuseOne });
+    });
 
   return {
     read: (script) => enqueue(reads, ({ drive }) => drive(script())),
@@ -214,7 +275,6 @@ export function openSqlite(options: SqliteOptions): Storage {
       const found = remembered.open<T>(limits);
       return {
         read(key, script) {
-          recalls = true;
           return enqueue(
             reads,
             (connection) => found.find(key) ?? readAnew(connection, { found, key, script }),
@@ -229,6 +289,7 @@ export function openSqlite(options: SqliteOptions): Storage {
       const applied = migrateDatabase(writer, migrations, clock);
       // Nobody has told which tables that wrote to.
       remembered.forgetAll();
+      await synced();
       return applied;
     },
     async applied() {
@@ -240,12 +301,14 @@ export function openSqlite(options: SqliteOptions): Storage {
       await backup(reader.database, target, { rate: 2 ** 31 - 1 });
     },
     async [Symbol.asyncDispose]() {
-      while (!ended && reads.length + writes.length > 0) await wait(1);
+      while (!ended && reads.length + writes.length + durability.waiting > 0) await wait(1);
       const failed = ended !== undefined;
       ended ??= new Fault('closing', { retryAfterSeconds: 1 });
+      await checkpoints[Symbol.asyncDispose]();
       reader.database.close();
       // Closing the last connection moves the log into the file; a file that failed is left as it is.
       if (!failed) writer.database.close();
+      await log[Symbol.asyncDispose]();
     },
   };
 }
@@ -264,31 +327,6 @@ function readAnew<T>(
   return result;
 }
 
-function appliedTo(connection: Connection) {
-  const exists = connection.database
-    .prepare("select 1 from sqlite_schema where name = 'schema_migrations'")
-    .get();
-  return exists ? connection.drive(selectApplied()) : [];
-}
-
-/** Applies what is pending in one transaction; whoever comes second waits for the lock and finds it done. */
-function migrateDatabase(connection: Connection, migrations: readonly Migration[], clock: Clock) {
-  const { database } = connection;
-  database.exec('pragma busy_timeout = 30000');
-  connection.beginImmediate();
-  try {
-    database.exec(createMigrationsTable);
-    const missing = pending(migrations, connection.drive(selectApplied()));
-    for (const migration of missing) {
-      database.exec(migration.text);
-      connection.drive(insertApplied(migration, clock.now()));
-    }
-    connection.commit();
-    return missing;
-  } catch (error) {
-    connection.abandon();
-    throw error;
-  } finally {
-    database.exec('pragma busy_timeout = 5');
-  }
+function unavailable(cause: unknown): Fault {
+  return new Fault('unavailable', { retryAfterSeconds: 1, cause });
 }

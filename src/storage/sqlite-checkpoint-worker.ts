@@ -1,0 +1,34 @@
+/**
+ * The thread that `sqlite-checkpoint-thread.ts` starts: moves pages from the log of a database into its file whenever
+ * it is told to.
+ *
+ * `synchronous` is SQLite's default here (full): the log is synced before its pages are moved, and the file before
+ * the log may start over.
+ */
+
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Answer, Order } from './sqlite-checkpoint-thread.ts';
+import { checkpointing } from './sqlite-checkpoints.ts';
+
+assert(parentPort, 'this is a thread of another program');
+const port = parentPort;
+const { file } = workerData as { readonly file: string };
+const database = new DatabaseSync(file);
+const checkpoint = checkpointing(database, 'passive');
+
+port.on('message', (order: Order) => {
+  if (order === 'checkpoint') return port.postMessage(attempt());
+  database.close();
+  port.close();
+});
+
+function attempt(): Answer {
+  try {
+    return { log: checkpoint() };
+  } catch (error) {
+    // What is sent to another thread of an error is its message only.
+    return { message: String(error), errcode: (error as { readonly errcode?: number }).errcode };
+  }
+}
