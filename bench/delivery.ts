@@ -59,6 +59,7 @@ export async function measureDelivery(bench: Bench, plan: DeliveryPlan): Promise
   const rounds: RoundOfDeliveries[] = [];
   for (let count = 0; count < plan.rounds; count += 1)
     rounds.push(await measureRound({ bench, plan, environment, credentials, receiver }));
+  largesse(environment, 'verify');
   const { events, receiverAnswersAfterMs, requestsPerSecond } = plan;
   return {
     events,

@@ -12,8 +12,10 @@ export type Plan = {
   readonly seconds: number;
   /** Length of a round of the bare server, which varies less. */
   readonly ceilingSeconds: number;
-  /** Before the first round, of either. */
+  /** Of mixed calls to new processes, before anything is measured. */
   readonly warmUpSeconds: number;
+  /** Of an operation, before its first round. */
+  readonly settleSeconds: number;
   readonly connections: number;
   readonly startUps: number;
   /** Null: deliveries are not measured. */
@@ -56,6 +58,8 @@ const usualDelivery: DeliveryPlan = {
   seconds: 2,
 };
 
+const quickDelivery: DeliveryPlan = { ...usualDelivery, events: 1_000, rounds: 1, seconds: 1 };
+
 /** @throws Error that names the option and what it takes. */
 export function readCommand(args: readonly string[]): Command {
   const { values, positionals } = parseArgs({
@@ -81,16 +85,20 @@ export function readCommand(args: readonly string[]): Command {
   const { quick } = values;
   const usual = quick ? [usualCards[0]] : [...usualCards, ...(values.full ? [fullCards] : [])];
   const seconds = numberOf('seconds', values.seconds, quick ? 0.4 : 2);
+  const engines = enginesOf(values.engine);
+  const delivery = quick ? quickDelivery : usualDelivery;
   const plan: Plan = {
-    engines: enginesOf(values.engine),
+    engines,
     cards: values.cards === undefined ? usual : values.cards.split(',').map((text) => wholeOf('cards', text)),
     rounds: wholeOf('rounds', values.rounds ?? (quick ? '2' : '5')),
     seconds,
     ceilingSeconds: seconds / 2,
-    warmUpSeconds: Math.min(1.5, seconds),
+    warmUpSeconds: quick ? 2 : 4,
+    settleSeconds: seconds / 2,
     connections: wholeOf('connections', values.connections ?? '64'),
     startUps: quick ? 2 : 5,
-    delivery: quick ? { ...usualDelivery, events: 1_000, rounds: 1, seconds: 1 } : usualDelivery,
+    // It is measured on the embedded engine.
+    delivery: engines.includes('embedded') ? delivery : null,
   };
   return {
     plan,

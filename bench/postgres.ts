@@ -99,7 +99,7 @@ async function measureScaling(
     return figures.latenciesMs.length / figures.seconds;
   };
   const [one, two]: [number[], number[]] = [[], []];
-  await rate(servers, plan.warmUpSeconds);
+  await rate(servers, plan.settleSeconds);
   for (let round = 0; round < plan.rounds; round += 1) {
     one.push(await rate(servers.slice(0, 1), plan.seconds));
     two.push(await rate(servers, plan.seconds));

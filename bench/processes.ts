@@ -51,7 +51,7 @@ export function pinTo(core: number, pid = process.pid): void {
 /** Starts a server on a free port and waits until `readiness` answers 200. */
 export async function startServer(given: {
   readonly script: string;
-  readonly argument: string;
+  readonly argument?: string;
   readonly environment?: Environment;
   readonly readiness: string;
   /** Null: whichever core is free. */
@@ -61,7 +61,11 @@ export async function startServer(given: {
 }): Promise<Server> {
   const port = await freePort();
   const output = openSync(given.log, 'a');
-  const command = [process.execPath, join(root, given.script), given.argument];
+  const command = [
+    process.execPath,
+    join(root, given.script),
+    ...(given.argument === undefined ? [] : [given.argument]),
+  ];
   const [file = '', ...args] =
     given.core === null ? command : [pinner, '--cpu-list', String(given.core), ...command];
   const startedAt = performance.now();

@@ -4,6 +4,7 @@
  * What is compared is the ratio of two neighbours, so that a slow or noisy minute of the machine slows both.
  */
 
+import assert from 'node:assert/strict';
 import { load, type Call } from './load.ts';
 import type { Operation } from './operations.ts';
 import type { Plan } from './plan.ts';
@@ -34,9 +35,32 @@ export type Rival = {
   readonly run: (seconds: number) => void | Promise<void>;
 };
 
+export function startCeiling(bench: Bench): Promise<Server> {
+  return startServer({
+    script: 'bench/ceiling.ts',
+    readiness: '/',
+    core: serverCore(bench),
+    log: `${bench.folder}/ceiling.log`,
+  });
+}
+
+/** Has a bare server answer as many bytes. */
+async function answerLike({ port }: Server, lengths: Readonly<Record<string, number>>): Promise<void> {
+  const body = JSON.stringify(lengths);
+  const { ok } = await fetch(`http://127.0.0.1:${port}/`, { method: 'PATCH', body });
+  assert(ok);
+}
+
+/** Has servers compile what they run most, before anything is measured. */
+export async function warmUp({ plan }: Bench, servers: readonly Server[], next: () => Call): Promise<void> {
+  const ports = servers.map(({ port }) => port);
+  await load({ ports, connections: plan.connections, seconds: plan.warmUpSeconds, next });
+}
+
 export type Contest = {
+  readonly bare: Server;
   readonly operation: Operation;
-  /** The same calls, of which nothing is counted. */
+  /** The same calls, of which nothing is counted or looked at. */
   readonly forCeiling: Operation;
   /** Servers that share the requests of a round: a series of rounds for each group. */
   readonly groups: readonly (readonly Server[])[];
@@ -56,19 +80,13 @@ type Series = {
 
 /** Measures one operation on every group of servers. */
 export async function measureOperation(bench: Bench, contest: Contest): Promise<readonly Measured[]> {
-  const { operation, forCeiling, groups, rivals, database } = contest;
-  const { seconds, ceilingSeconds, warmUpSeconds } = bench.plan;
+  const { bare, operation, forCeiling, groups, rivals, database } = contest;
+  const { seconds, ceilingSeconds, settleSeconds } = bench.plan;
   const [all = []] = groups;
-  await using bare = await startServer({
-    script: 'bench/ceiling.ts',
-    argument: JSON.stringify(await lengthsOf(all, operation)),
-    readiness: '/',
-    core: serverCore(bench),
-    log: `${bench.folder}/ceiling.log`,
-  });
-  const ceiling = seriesOf([bare], () => ({ ...forCeiling.next(), check: null }));
+  await answerLike(bare, await lengthsOf(all, operation));
+  const ceiling = seriesOf([bare], forCeiling.next);
   const services = groups.map((servers) => seriesOf(servers, operation.next));
-  for (const one of [ceiling, ...services]) await round(one, { bench, seconds: warmUpSeconds, database });
+  for (const one of [ceiling, ...services]) await round(one, { bench, seconds: settleSeconds, database });
   for (const one of services) one.committedBefore = await committedBy(one.servers);
   for (let count = 0; count < bench.plan.rounds; count += 1) {
     keep(ceiling, await round(ceiling, { bench, seconds: ceilingSeconds, database: null }));

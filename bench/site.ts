@@ -10,7 +10,16 @@ import { populate, type Population } from './population.ts';
 import { largesse, startService, type Environment, type Server } from './processes.ts';
 import type { Credentials } from './requests.ts';
 import type { Loading, Measured, Memory, SiteResults } from './results.ts';
-import { measureOperation, MemoryWatch, serverCore, type Bench, type Contest, type Rival } from './rounds.ts';
+import {
+  measureOperation,
+  MemoryWatch,
+  serverCore,
+  startCeiling,
+  warmUp,
+  type Bench,
+  type Contest,
+  type Rival,
+} from './rounds.ts';
 
 const domain = 'bench.example';
 /** After which a service that nobody asks is at rest. */
@@ -105,13 +114,17 @@ async function measureOperations(
   const { site, servers, tally } = given;
   const { credentials, population } = site.master;
   const run = Date.now().toString(36);
-  const counted = operationsOf({ credentials, population, tally, run });
-  const uncounted = operationsOf({ credentials, population, tally: new Tally(), run });
+  const counted = operationsOf({ credentials, population, tally, run, isChecking: true });
+  const uncounted = operationsOf({ credentials, population, run, tally: new Tally(), isChecking: false });
+  await using bare = await startCeiling(bench);
+  await warmUp(bench, [bare], uncounted['mixed 90/10'].next);
   using watch = new MemoryWatch(servers);
+  await warmUp(bench, servers, counted['mixed 90/10'].next);
   const measured: Measured[] = [];
   for (const name of operationNames) {
     const one = servers.slice(0, 1);
     const rounds = await measureOperation(bench, {
+      bare,
       operation: counted[name],
       forCeiling: uncounted[name],
       groups: site.shared.includes(name) ? [one, servers] : [one],
