@@ -13,7 +13,8 @@
  *   --connections 64      each sends its next request when its answer has come
  *   --json <file>         the results, for programs
  *   --record              keep the results in bench/recorded.json, and write docs/performance.md from them
- *   --compare [file]      exit with 1 if a request costs more processor time than recorded, beyond the spread
+ *   --compare [file]      with the fewest cards; exit with 1 if a request costs more processor time than recorded,
+ *                         beyond the spread
  *   --from <file>         take the results of an earlier run instead of measuring
  */
 

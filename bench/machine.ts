@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { closeSync, fdatasyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
-import { availableParallelism, cpus, release, totalmem } from 'node:os';
+import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Machine } from './results.ts';
 import { latencyOf } from './statistics.ts';
@@ -26,7 +26,7 @@ export function lookAtMachine(folder: string, { postgres }: Pick<Machine, 'postg
   const { type } = statfsSync(folder);
   return {
     processor: cpus()[0]?.model ?? 'unknown',
-    cores: availableParallelism(),
+    cores: cpus().length,
     memoryGb: Math.round(totalmem() / 2 ** 30),
     kernel: `${process.platform} ${release()}`,
     fileSystem: fileSystems.get(type) ?? `0x${type.toString(16)}`,

@@ -153,7 +153,7 @@ function perOperation(
 function ratioChart(engine: EngineName, sites: readonly SiteResults[]): Chart {
   return {
     title: `Requests per second, as a share of a bare server's: ${engineTitles[engine]}`,
-    axis: "share of the bare server's rate in the same round",
+    axis: "share of the bare server's rate in the same round (line: lowest to highest)",
     kind: 'bars',
     decimals: 2,
     ...perOperation(sites, (measured) => spreadOf(ratiosOf(measured))),
@@ -163,7 +163,7 @@ function ratioChart(engine: EngineName, sites: readonly SiteResults[]): Chart {
 function costChart(engine: EngineName, sites: readonly SiteResults[]): Chart {
   return {
     title: `Processor time of the service per request: ${engineTitles[engine]}`,
-    axis: "times the bare server's in the same round",
+    axis: "times the bare server's in the same round (line: lowest to highest)",
     kind: 'bars',
     decimals: 2,
     ...perOperation(sites, (measured) => spreadOf(costsOf(measured))),

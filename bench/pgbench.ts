@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { queryOnce } from '../test/harness/postgres-client.ts';
 import type { PostgresServer } from '../test/harness/postgres-server.ts';
 import type { OperationName } from './operations.ts';
+import { pinned } from './processes.ts';
 import type { PgbenchMeasured } from './results.ts';
 import { serverCore, type Bench, type Rival } from './rounds.ts';
 import { makeStore } from './site.ts';
@@ -99,8 +100,7 @@ function runPgbench(
   const whole = Math.max(1, Math.round(seconds));
   const settings = ['--no-vacuum', '--protocol=prepared', '--jobs=1'];
   const command = [program, ...settings, `--client=${clients}`, `--time=${whole}`, `--file=${file}`, url];
-  const core = serverCore(bench);
-  const [name = '', ...args] = core === null ? command : ['taskset', '--cpu-list', String(core), ...command];
+  const [name, ...args] = pinned(command, serverCore(bench));
   const { stdout, stderr } = spawnSync(name, args, { encoding: 'utf8' });
   const [, rate] = /tps = ([\d.]+)/.exec(stdout) ?? [];
   if (rate === undefined) throw new Error(`pgbench: ${stderr}`);

@@ -60,6 +60,49 @@ const usualDelivery: DeliveryPlan = {
 
 const quickDelivery: DeliveryPlan = { ...usualDelivery, events: 1_000, rounds: 1, seconds: 1 };
 
+/** What concerns the plan of all that may be on the command line. */
+type Options = {
+  readonly quick: boolean;
+  readonly full: boolean;
+  readonly compare: boolean;
+  readonly engine?: string | undefined;
+  readonly cards?: string | undefined;
+  readonly rounds?: string | undefined;
+  readonly seconds?: string | undefined;
+  readonly connections?: string | undefined;
+};
+
+function planOf(options: Options): Plan {
+  const { quick } = options;
+  const engines = enginesOf(options.engine);
+  const seconds = numberOf('seconds', options.seconds, quick ? 0.4 : 2);
+  return {
+    engines,
+    cards: cardsOf(options),
+    rounds: wholeOf('rounds', options.rounds ?? (quick ? '2' : '5')),
+    seconds,
+    ceilingSeconds: seconds / 2,
+    warmUpSeconds: quick ? 2 : 4,
+    settleSeconds: seconds / 2,
+    connections: wholeOf('connections', options.connections ?? '64'),
+    startUps: quick ? 2 : 5,
+    delivery: deliveryOf(options, engines),
+  };
+}
+
+function cardsOf({ cards, quick, full, compare }: Options): readonly number[] {
+  if (cards !== undefined) return cards.split(',').map((text) => wholeOf('cards', text));
+  if (full) return [...usualCards, fullCards];
+  // What a request costs changes little with the number of cards: a comparison need not wait for a million.
+  return quick || compare ? usualCards.slice(0, 1) : usualCards;
+}
+
+/** Deliveries are measured on the embedded engine, and are not compared. */
+function deliveryOf({ quick, compare }: Options, engines: readonly EngineName[]): DeliveryPlan | null {
+  if (compare || !engines.includes('embedded')) return null;
+  return quick ? quickDelivery : usualDelivery;
+}
+
 /** @throws Error that names the option and what it takes. */
 export function readCommand(args: readonly string[]): Command {
   const { values, positionals } = parseArgs({
@@ -82,24 +125,7 @@ export function readCommand(args: readonly string[]): Command {
   const [compared, ...others] = positionals;
   if (others.length > 0 || (compared !== undefined && !values.compare))
     throw new Error(`what is ${positionals.join(' ')}? Only --compare takes a file behind it`);
-  const { quick } = values;
-  const usual = quick ? [usualCards[0]] : [...usualCards, ...(values.full ? [fullCards] : [])];
-  const seconds = numberOf('seconds', values.seconds, quick ? 0.4 : 2);
-  const engines = enginesOf(values.engine);
-  const delivery = quick ? quickDelivery : usualDelivery;
-  const plan: Plan = {
-    engines,
-    cards: values.cards === undefined ? usual : values.cards.split(',').map((text) => wholeOf('cards', text)),
-    rounds: wholeOf('rounds', values.rounds ?? (quick ? '2' : '5')),
-    seconds,
-    ceilingSeconds: seconds / 2,
-    warmUpSeconds: quick ? 2 : 4,
-    settleSeconds: seconds / 2,
-    connections: wholeOf('connections', values.connections ?? '64'),
-    startUps: quick ? 2 : 5,
-    // It is measured on the embedded engine.
-    delivery: engines.includes('embedded') ? delivery : null,
-  };
+  const plan = planOf(values);
   return {
     plan,
     from: values.from ?? null,

@@ -48,6 +48,13 @@ export function pinTo(core: number, pid = process.pid): void {
   assert(status === 0 || pid !== process.pid, `${pinner} cannot move a process to core ${core}`);
 }
 
+/** The command that runs another one on a core; null: on whichever is free. */
+export function pinned(command: readonly string[], core: number | null): readonly [string, ...string[]] {
+  if (core !== null) return [pinner, '--cpu-list', String(core), ...command];
+  const [file = '', ...args] = command;
+  return [file, ...args];
+}
+
 /** Starts a server on a free port and waits until `readiness` answers 200. */
 export async function startServer(given: {
   readonly script: string;
@@ -66,8 +73,7 @@ export async function startServer(given: {
     join(root, given.script),
     ...(given.argument === undefined ? [] : [given.argument]),
   ];
-  const [file = '', ...args] =
-    given.core === null ? command : [pinner, '--cpu-list', String(given.core), ...command];
+  const [file, ...args] = pinned(command, given.core);
   const startedAt = performance.now();
   const child = spawn(file, args, {
     cwd: root,
