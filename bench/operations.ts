@@ -19,6 +19,8 @@ export type OperationName = (typeof operationNames)[number];
 
 export type Operation = {
   readonly name: OperationName;
+  /** Whether any of its calls writes. */
+  readonly isWriting: boolean;
   readonly next: () => Call;
 };
 
@@ -44,8 +46,11 @@ export class Tally {
 
 /** One answer in so many is parsed and looked at, and the one after it; of the others only the status is. */
 const checkedEvery = 64;
-/** One request in so many carries a storefront's signature besides its token. */
-const signedEvery = 7;
+/**
+ * One request in so many carries a storefront's signature besides its token. The number is odd, so that writes with an
+ * idempotency key and writes without one are signed.
+ */
+const signedEvery = 15;
 /** Of a hundred mixed calls so many are retrievals and searches; the rest are creations and debits, half and half. */
 const mix = { retrieve: 80, search: 10, create: 5 } as const;
 const debitedCents = 1n;
@@ -81,14 +86,16 @@ export function operationsOf(client: Client): Readonly<Record<OperationName, Ope
     if (draw < mix.retrieve + mix.search) return search();
     return draw < mix.retrieve + mix.search + mix.create ? create() : debit(anyCard());
   };
+  const reading = (name: OperationName, next: () => Call): Operation => ({ name, isWriting: false, next });
+  const writing = (name: OperationName, next: () => Call): Operation => ({ name, isWriting: true, next });
   return {
-    retrieve: { name: 'retrieve', next: retrieve },
-    search: { name: 'search', next: search },
-    create: { name: 'create', next: create },
-    update: { name: 'update', next: () => updating(call, anyCard()) },
-    debit: { name: 'debit', next: () => debit(anyCard()) },
-    'debit of one card': { name: 'debit of one card', next: () => debit(population.richId) },
-    'mixed 90/10': { name: 'mixed 90/10', next: mixed },
+    retrieve: reading('retrieve', retrieve),
+    search: reading('search', search),
+    create: writing('create', create),
+    update: writing('update', () => updating(call, anyCard())),
+    debit: writing('debit', () => debit(anyCard())),
+    'debit of one card': writing('debit of one card', () => debit(population.richId)),
+    'mixed 90/10': writing('mixed 90/10', mixed),
   };
 }
 

@@ -28,7 +28,7 @@ export type Measured = {
   readonly service: readonly Round[];
   /** Over all rounds of the service. */
   readonly latency: Latency;
-  /** Mean number of scripts in one commit; null where nothing was committed. */
+  /** Mean number of scripts in one commit; null where nothing is written. */
   readonly commitGroupSize: number | null;
 };
 

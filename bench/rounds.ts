@@ -100,7 +100,7 @@ export async function measureOperation(bench: Bench, contest: Contest): Promise<
       ceiling: ceiling.rounds,
       service: one.rounds,
       latency: latencyOf(one.latenciesMs),
-      commitGroupSize: await groupSizeOf(one),
+      commitGroupSize: operation.isWriting ? await groupSizeOf(one) : null,
     })),
   );
 }
