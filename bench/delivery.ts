@@ -15,7 +15,7 @@ import { populate } from './population.ts';
 import { largesse, startServer, startService, type Environment, type Server } from './processes.ts';
 import type { Credentials } from './requests.ts';
 import type { DeliveryResults } from './results.ts';
-import { serverCore, type Bench } from './rounds.ts';
+import { moveGenerator, serverCore, type Bench } from './rounds.ts';
 import { embeddedAt, makeStore } from './site.ts';
 import { latencyOf } from './statistics.ts';
 
@@ -42,6 +42,7 @@ type RoundOfDeliveries = {
 };
 
 export async function measureDelivery(bench: Bench, plan: DeliveryPlan): Promise<DeliveryResults> {
+  moveGenerator(bench, 'away from servers');
   const home = join(bench.folder, 'delivery');
   mkdirSync(home);
   const environment = embeddedAt({ file: join(home, 'largesse.db'), keysFile: join(home, 'keys.json') });
@@ -50,6 +51,7 @@ export async function measureDelivery(bench: Bench, plan: DeliveryPlan): Promise
     script: 'bench/receiver.ts',
     argument: String(plan.receiverAnswersAfterMs),
     readiness: '/',
+    // That of this process, which starts it.
     core: null,
     log: join(home, 'receiver.log'),
   });

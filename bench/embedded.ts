@@ -3,19 +3,17 @@
  * in its rounds.
  */
 
-import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { closeSync, copyFileSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { pinTo, startService } from './processes.ts';
+import { startService } from './processes.ts';
 import type { SiteResults } from './results.ts';
-import { serverCore, type Bench } from './rounds.ts';
+import { moveGenerator, serverCore, type Bench } from './rounds.ts';
 import { bytesPerCardOf, embeddedAt, measureSite, type Master } from './site.ts';
 
-const generatorCore = 1;
-
 export async function measureEmbedded(bench: Bench, master: Master): Promise<SiteResults> {
-  if (bench.isPinned) pinTo(generatorCore);
+  moveGenerator(bench, 'away from servers');
   const file = join(bench.folder, `embedded-${master.cards}.db`);
-  copyFileSync(master.file, file);
+  copyDurably(master.file, file);
   const results = await measureSite(bench, {
     engine: 'embedded',
     cards: master.cards,
@@ -31,6 +29,14 @@ export async function measureEmbedded(bench: Bench, master: Master): Promise<Sit
   });
   rmSync(file);
   return { ...results, pgbench: [] };
+}
+
+/** Waits until the copy is on the disk: what is measured next would have to share the disk with it. */
+function copyDurably(from: string, to: string): void {
+  copyFileSync(from, to);
+  const descriptor = openSync(to, 'r+');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
 }
 
 /** How long the service takes from nothing to ready, several times, in ms. */

@@ -37,6 +37,7 @@ export type Figures = {
 type Connection = {
   send(request: string): void;
   close(): void;
+  /** What it throws is a failure of the connection. */
   onAnswer: (answer: Answer) => void;
   onFailure: (error: Error) => void;
 };
@@ -65,13 +66,8 @@ export async function load({ ports, connections, seconds, next }: Load): Promise
       connection.onFailure = reject;
       connection.onAnswer = ({ status, body }) => {
         latenciesMs.push(performance.now() - sentAt);
-        try {
-          if (status !== call?.status) throw new Error(`answered ${status}: ${body}`);
-          call.check?.(body);
-        } catch (error) {
-          reject(error instanceof Error ? error : new Error(String(error)));
-          return;
-        }
+        if (status !== call?.status) throw new Error(`answered ${status}: ${body}`);
+        call.check?.(body);
         ask();
       };
       ask();
@@ -93,10 +89,14 @@ function open(port: number): Promise<Connection> {
     let received = '';
     const take = (count: number, bytes: Buffer): void => {
       received += bytes.toString('latin1', 0, count);
-      const answer = parse(received);
-      if (!answer) return;
-      received = '';
-      connection.onAnswer(answer);
+      try {
+        const answer = parse(received);
+        if (!answer) return;
+        received = '';
+        connection.onAnswer(answer);
+      } catch (error) {
+        connection.onFailure(error instanceof Error ? error : new Error(String(error)));
+      }
     };
     const socket = connect({
       port,

@@ -12,24 +12,22 @@ import { holdToShare } from './core-share.ts';
 import { load } from './load.ts';
 import type { Operation } from './operations.ts';
 import { preparePgbench } from './pgbench.ts';
-import { largesse, pinTo, type Environment, type Server } from './processes.ts';
+import { largesse, type Environment, type Server } from './processes.ts';
 import type { Loading, Scaling, SiteResults } from './results.ts';
-import type { Bench } from './rounds.ts';
+import { moveDatabase, moveGenerator, type Bench } from './rounds.ts';
 import { embeddedAt, measureSite, type Master } from './site.ts';
 
-const clientCore = 0;
-const databaseCore = 1;
 /** How much of a core each process may use while one process is compared with two. */
 const coreShare = 0.25;
 
 /** A durable server with memory for a database of this size, as its own documentation advises. */
-export async function startDatabase({ isPinned }: Bench): Promise<PostgresServer> {
+export async function startDatabase(bench: Bench): Promise<PostgresServer> {
   const postgres = await startPostgres({
     durable: true,
     settings: { shared_buffers: '512MB', max_wal_size: '4GB', min_wal_size: '1GB', autovacuum: 'on' },
   });
   // What it forks from here on stays on its core.
-  if (isPinned) for (const pid of postgres.processes) pinTo(databaseCore, pid);
+  moveDatabase(bench, postgres.processes);
   return postgres;
 }
 
@@ -43,7 +41,7 @@ export async function measurePostgres(
   given: { readonly postgres: PostgresServer; readonly master: Master },
 ): Promise<SiteResults> {
   const { postgres, master } = given;
-  if (bench.isPinned) pinTo(clientCore);
+  moveGenerator(bench, 'beside servers');
   const name = `cards_${master.cards}`;
   await postgres.query(`create database ${name}`);
   const url = postgres.url(name);
@@ -51,13 +49,13 @@ export async function measurePostgres(
   const loading = copyInto(environment, master);
   await queryOnce(url, 'vacuum analyze');
   await queryOnce(url, 'checkpoint');
-  const [{ size } = {}] = await queryOnce(url, `select pg_database_size('${name}') as size`);
+  const bytes = await bytesOf(postgres, name);
   const pgbench = await preparePgbench(bench, { postgres, cards: master.cards });
   const results = await measureSite(bench, {
     engine: 'postgres',
     cards: master.cards,
     loading,
-    bytesPerCard: Number(size) / master.cards,
+    bytesPerCard: bytes / master.cards,
     master,
     environment,
     processes: 2,
@@ -69,6 +67,14 @@ export async function measurePostgres(
   await postgres.query(`drop database ${name}`);
   await pgbench.end();
   return { ...results, pgbench: pgbench.measured };
+}
+
+/** What a database takes on disk above an empty one. */
+async function bytesOf(postgres: PostgresServer, name: string): Promise<number> {
+  const [{ bytes } = {}] = await postgres.query(
+    `select pg_database_size('${name}') - pg_database_size('template1') as bytes`,
+  );
+  return Number(bytes);
 }
 
 /** Moves the cards as a store does that outgrows one file. */

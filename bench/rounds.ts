@@ -8,13 +8,12 @@ import assert from 'node:assert/strict';
 import { load, type Call } from './load.ts';
 import type { Operation } from './operations.ts';
 import type { Plan } from './plan.ts';
-import { cpuSecondsOf, startServer, type Server } from './processes.ts';
-import type { Measured, Memory, Round } from './results.ts';
+import { cpuSecondsOf, pinTo, startServer, type Server } from './processes.ts';
+import type { Measured, Round } from './results.ts';
 import { latencyOf, type Latency } from './statistics.ts';
 
 /** Calls to find out how long the answers to an operation are. */
 const probes = 64;
-const memorySampleMs = 100;
 
 /** Where and how a run measures. */
 export type Bench = {
@@ -24,9 +23,22 @@ export type Bench = {
   readonly isPinned: boolean;
 };
 
+const askedCore = 0;
+const otherCore = 1;
+
 /** The core of the servers that are asked; null where nothing can be pinned. */
 export function serverCore({ isPinned }: Bench): number | null {
-  return isPinned ? 0 : null;
+  return isPinned ? askedCore : null;
+}
+
+/** Moves the load generator, which is this process, beside the servers that it asks, or away from them. */
+export function moveGenerator({ isPinned }: Bench, place: 'beside servers' | 'away from servers'): void {
+  if (isPinned) pinTo(place === 'beside servers' ? askedCore : otherCore);
+}
+
+/** Moves a database server away from the core of the service's processes. */
+export function moveDatabase({ isPinned }: Bench, pids: readonly number[]): void {
+  if (isPinned) for (const pid of pids) pinTo(otherCore, pid);
 }
 
 /** Somebody else who does the same work, measured in turn with the service. */
@@ -200,34 +212,4 @@ async function groupSizeOf({ servers, committedBefore: before }: Series): Promis
   const after = await committedBy(servers);
   const commits = after.commits - before.commits;
   return commits > 0 ? (after.scripts - before.scripts) / commits : null;
-}
-
-/** Watches how much memory each of some servers takes, until it is disposed. */
-export class MemoryWatch implements Disposable {
-  readonly #servers: readonly Server[];
-  readonly #timer: NodeJS.Timeout;
-  #peak: Memory = { residentMb: 0, anonymousMb: 0 };
-
-  constructor(servers: readonly Server[]) {
-    this.#servers = servers;
-    this.#timer = setInterval(() => this.#look(), memorySampleMs);
-    this.#look();
-  }
-
-  /** The most of each that one of the servers took. */
-  get peak(): Memory {
-    return this.#peak;
-  }
-
-  #look(): void {
-    for (const { residentMb, anonymousMb } of this.#servers.map((server) => server.memory()))
-      this.#peak = {
-        residentMb: Math.max(this.#peak.residentMb, residentMb),
-        anonymousMb: Math.max(this.#peak.anonymousMb, anonymousMb),
-      };
-  }
-
-  [Symbol.dispose](): void {
-    clearInterval(this.#timer);
-  }
 }

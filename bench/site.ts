@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { MemoryWatch } from './memory-watch.ts';
 import { operationNames, operationsOf, Tally, type Operation, type OperationName } from './operations.ts';
 import { populate, type Population } from './population.ts';
 import { largesse, startService, type Environment, type Server } from './processes.ts';
@@ -12,7 +13,6 @@ import type { Credentials } from './requests.ts';
 import type { Loading, Measured, Memory, SiteResults } from './results.ts';
 import {
   measureOperation,
-  MemoryWatch,
   serverCore,
   startCeiling,
   warmUp,
