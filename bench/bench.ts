@@ -18,7 +18,7 @@
  *   --from <file>         take the results of an earlier run instead of measuring
  */
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { changesOf } from './compare.ts';
@@ -35,20 +35,32 @@ import { makeMaster } from './site.ts';
 import { changeTable, plainText, tablesOf } from './tables.ts';
 import { warningsOf } from './warnings.ts';
 
+const digits = 5;
+
 const { plan, from, json, record, compareWith } = readCommand(process.argv.slice(2));
 // Read before a run that may take long: it may be replaced, or not be there.
 const before = compareWith === null ? null : readResults(compareWith);
 const results = from === null ? await measure(plan) : readResults(from);
 tell(results);
-if (json !== null) await writeFormatted(json, JSON.stringify(results));
+if (json !== null) await writeResults(json, results);
 if (record) {
-  await writeFormatted(recordedFile, JSON.stringify(results));
+  await writeResults(recordedFile, results);
   await writePage(results);
 }
 if (before) compare(before, results);
 
+/** @throws Error if there is no such file. */
 function readResults(file: string): Results {
+  if (!existsSync(file))
+    throw new Error(`there are no results at ${file}: --record or --json keeps those of a run`);
   return JSON.parse(readFileSync(file, 'utf8')) as Results;
+}
+
+/** As JSON, with no more digits than a measurement has. */
+async function writeResults(file: string, written: Results): Promise<void> {
+  const shorten = (_key: string, value: unknown): unknown =>
+    typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(digits)) : value;
+  await writeFormatted(file, JSON.stringify(written, shorten));
 }
 
 function tell(told: Results): void {
@@ -78,14 +90,16 @@ async function measure(given: Plan): Promise<Results> {
   const folder = mkdtempSync(join(tmpdir(), 'largesse-bench-'));
   try {
     const bench: Bench = { plan: given, folder, isPinned: canPin() };
+    // Before anything else keeps the disk busy, or a commit is made.
+    const [machine, measuredRevision] = [lookAtMachine(folder), revision()];
     const startUpMs = await measureStartUps(bench);
     const { sites, postgres } = await measureSites(bench);
     const delivery = given.delivery && (await measureDelivery(bench, given.delivery));
     return {
-      revision: revision(),
+      revision: measuredRevision,
       measuredOn: new Date().toISOString().slice(0, 10),
       minutes: (performance.now() - startedAt) / 60_000,
-      machine: lookAtMachine(folder, { postgres }),
+      machine: { ...machine, postgres },
       isPinned: bench.isPinned,
       connections: given.connections,
       rounds: given.rounds,
@@ -111,9 +125,11 @@ async function measureSites(
     const master = await makeMaster(bench, count);
     for (const engine of engines) {
       console.error(`measuring: ${engine}, ${count} cards`);
-      const isServed = engine === 'postgres' && postgres;
+      const server = engine === 'postgres' ? postgres : null;
       sites.push(
-        isServed ? await measurePostgres(bench, { postgres, master }) : await measureEmbedded(bench, master),
+        server
+          ? await measurePostgres(bench, { postgres: server, master })
+          : await measureEmbedded(bench, master),
       );
     }
   }

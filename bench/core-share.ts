@@ -19,7 +19,8 @@ const hierarchies = [
 ] as const;
 
 /**
- * Holds each of the processes to a share of a core until it is disposed. Null where this user may not, or the system
+ * Holds each of the processes to a share of a core until it is disposed. They do not go back to the groups that they
+ * came from, but to the outermost, since they end soon. Null where this user may not, or the system
  * has no control groups.
  */
 export function holdToShare(pids: readonly number[], share: number): Disposable | null {

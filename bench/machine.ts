@@ -22,7 +22,7 @@ const fileSystems = new Map([
 ]);
 
 /** `folder` is where the databases are. */
-export function lookAtMachine(folder: string, { postgres }: Pick<Machine, 'postgres'>): Machine {
+export function lookAtMachine(folder: string): Omit<Machine, 'postgres'> {
   const { type } = statfsSync(folder);
   return {
     processor: cpus()[0]?.model ?? 'unknown',
@@ -33,7 +33,6 @@ export function lookAtMachine(folder: string, { postgres }: Pick<Machine, 'postg
     isInMemory: type === tmpfs,
     fdatasync: measureSync(folder),
     node: process.versions.node,
-    postgres,
   };
 }
 

@@ -47,6 +47,9 @@ export type Command = {
 /** The results that the repository keeps. */
 export const recordedFile = 'bench/recorded.json';
 
+/** Processor time is counted in hundredths of a second. */
+const ceilingSecondsMin = 0.4;
+
 const engineNames: readonly EngineName[] = ['embedded', 'postgres'];
 const usualCards = [10_000, 1_000_000] as const;
 const fullCards = 10_000_000;
@@ -81,7 +84,7 @@ function planOf(options: Options): Plan {
     cards: cardsOf(options),
     rounds: wholeOf('rounds', options.rounds ?? (quick ? '2' : '5')),
     seconds,
-    ceilingSeconds: seconds / 2,
+    ceilingSeconds: Math.max(ceilingSecondsMin, seconds / 2),
     warmUpSeconds: quick ? 2 : 4,
     settleSeconds: seconds / 2,
     connections: wholeOf('connections', options.connections ?? '64'),
