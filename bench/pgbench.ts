@@ -15,8 +15,6 @@ import type { PgbenchMeasured } from './results.ts';
 import { serverCore, type Bench, type Rival } from './rounds.ts';
 import { makeStore } from './site.ts';
 
-/** As many as a process of the service has connections, and as many as it has callers. */
-const clientCounts = [16, 64] as const;
 const database = 'pgbench';
 /** What it needs to connect and to plan its statements on every connection, which it takes from its own time. */
 const connectSeconds = 1;
@@ -44,7 +42,7 @@ export async function preparePgbench(
   for (const transaction of ['create', 'debit'] as const) {
     const file = join(bench.folder, `${transaction}.sql`);
     writeFileSync(file, scripts[transaction]);
-    for (const clients of clientCounts) {
+    for (const clients of bench.plan.pgbenchClients) {
       const series: Series = { transaction, clients, transactionsPerSecond: [] };
       measured.push(series);
       const run = (seconds: number): void => {

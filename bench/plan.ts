@@ -18,6 +18,8 @@ export type Plan = {
   readonly settleSeconds: number;
   readonly connections: number;
   readonly startUps: number;
+  /** Connections of `pgbench`: a series for each number. */
+  readonly pgbenchClients: readonly number[];
   /** Null: deliveries are not measured. */
   readonly delivery: DeliveryPlan | null;
 };
@@ -53,6 +55,8 @@ const ceilingSecondsMin = 0.4;
 const engineNames: readonly EngineName[] = ['embedded', 'postgres'];
 const usualCards = [10_000, 1_000_000] as const;
 const fullCards = 10_000_000;
+/** What a process of the service has to a database server, unless told otherwise. */
+const serviceConnections: readonly number[] = [16];
 const usualDelivery: DeliveryPlan = {
   events: 5_000,
   rounds: 3,
@@ -79,6 +83,7 @@ function planOf(options: Options): Plan {
   const { quick } = options;
   const engines = enginesOf(options.engine);
   const seconds = numberOf('seconds', options.seconds, quick ? 0.4 : 2);
+  const connections = wholeOf('connections', options.connections ?? '64');
   return {
     engines,
     cards: cardsOf(options),
@@ -87,8 +92,9 @@ function planOf(options: Options): Plan {
     ceilingSeconds: Math.max(ceilingSecondsMin, seconds / 2),
     warmUpSeconds: quick ? 2 : 4,
     settleSeconds: seconds / 2,
-    connections: wholeOf('connections', options.connections ?? '64'),
+    connections,
     startUps: quick ? 2 : 5,
+    pgbenchClients: quick ? serviceConnections : [...serviceConnections, connections],
     delivery: deliveryOf(options, engines),
   };
 }
