@@ -51,6 +51,7 @@ export const recordedFile = 'bench/recorded.json';
 
 /** Processor time is counted in hundredths of a second. */
 const ceilingSecondsMin = 0.4;
+const settleSecondsMin = 0.2;
 
 const engineNames: readonly EngineName[] = ['embedded', 'postgres'];
 const usualCards = [10_000, 1_000_000] as const;
@@ -91,7 +92,7 @@ function planOf(options: Options): Plan {
     seconds,
     ceilingSeconds: Math.max(ceilingSecondsMin, seconds / 2),
     warmUpSeconds: quick ? 2 : 4,
-    settleSeconds: seconds / 2,
+    settleSeconds: Math.max(settleSecondsMin, seconds / 4),
     connections,
     startUps: quick ? 2 : 5,
     pgbenchClients: quick ? serviceConnections : [...serviceConnections, connections],
