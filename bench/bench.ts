@@ -19,7 +19,7 @@
  */
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { changesOf } from './compare.ts';
 import { measureDelivery } from './delivery.ts';
@@ -28,7 +28,7 @@ import { lookAtMachine, revision } from './machine.ts';
 import { writeFormatted, writePage } from './page.ts';
 import { readCommand, recordedFile, type Plan } from './plan.ts';
 import { measurePostgres, startDatabase, versionOf } from './postgres.ts';
-import { canPin } from './processes.ts';
+import { canPin, killServers } from './processes.ts';
 import type { Machine, Results, SiteResults } from './results.ts';
 import type { Bench } from './rounds.ts';
 import { makeMaster } from './site.ts';
@@ -87,30 +87,38 @@ function compare(earlier: Results, now: Results): void {
 
 async function measure(given: Plan): Promise<Results> {
   const startedAt = performance.now();
+  const folder = makeFolder();
+  const bench: Bench = { plan: given, folder, isPinned: canPin() };
+  // Before anything else keeps the disk busy, or a commit is made.
+  const [machine, measuredRevision] = [lookAtMachine(folder), revision()];
+  const startUpMs = await measureStartUps(bench);
+  const { sites, postgres } = await measureSites(bench);
+  const delivery = given.delivery && (await measureDelivery(bench, given.delivery));
+  return {
+    revision: measuredRevision,
+    measuredOn: new Date().toISOString().slice(0, 10),
+    minutes: (performance.now() - startedAt) / 60_000,
+    machine: { ...machine, postgres },
+    isPinned: bench.isPinned,
+    connections: given.connections,
+    rounds: given.rounds,
+    secondsPerRound: given.seconds,
+    startUpMs,
+    sites,
+    delivery,
+  };
+}
+
+/** A folder that is gone when this process ends, as are the servers that use it, however it ends short of SIGKILL. */
+function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'largesse-bench-'));
-  try {
-    const bench: Bench = { plan: given, folder, isPinned: canPin() };
-    // Before anything else keeps the disk busy, or a commit is made.
-    const [machine, measuredRevision] = [lookAtMachine(folder), revision()];
-    const startUpMs = await measureStartUps(bench);
-    const { sites, postgres } = await measureSites(bench);
-    const delivery = given.delivery && (await measureDelivery(bench, given.delivery));
-    return {
-      revision: measuredRevision,
-      measuredOn: new Date().toISOString().slice(0, 10),
-      minutes: (performance.now() - startedAt) / 60_000,
-      machine: { ...machine, postgres },
-      isPinned: bench.isPinned,
-      connections: given.connections,
-      rounds: given.rounds,
-      secondsPerRound: given.seconds,
-      startUpMs,
-      sites,
-      delivery,
-    };
-  } finally {
+  process.once('exit', () => {
+    killServers();
     rmSync(folder, { recursive: true, force: true });
-  }
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => process.exit(128 + constants.signals[signal]));
+  return folder;
 }
 
 /** Every engine with every number of cards, which are loaded once for both. */

@@ -36,6 +36,14 @@ export type Server = AsyncDisposable & {
   stop(): Promise<number | null>;
 };
 
+/** Servers that were started and have not ended. */
+const running = new Set<ChildProcess>();
+
+/** Kills every server that still runs: for the end of this process, which nothing else may outlive. */
+export function killServers(): void {
+  for (const child of running) child.kill('SIGKILL');
+}
+
 /** Whether processes of this machine can be given a core each. */
 export function canPin(): boolean {
   return availableParallelism() > 1 && spawnSync(pinner, ['--version']).status === 0;
@@ -81,6 +89,8 @@ export async function startServer(given: {
     env: { PATH: process.env['PATH'], ...given.environment, PORT: String(port) },
   });
   closeSync(output);
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   const stop = stopper(child);
   try {
     await ready(child, `http://127.0.0.1:${port}${given.readiness}`);
