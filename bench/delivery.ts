@@ -1,78 +1,145 @@
 /**
- * `node bench/delivery.ts`: how fast events that wait are delivered, and what that costs the callers of the API.
+ * How fast events that wait are delivered, and what that costs the callers of the API.
  *
- * So many events wait when the service starts; receivers answer each after some ms. Then callers ask at a steady
+ * So many events wait when the service starts; a receiver answers each after some ms. Then callers ask at a steady
  * rate, once with nothing to deliver and once while as many events are delivered, round after round.
- *
- *   --events 10000      that wait
- *   --endpoints 1       webhooks, each of which wants every event: the deliveries are shared out among them
- *   --answer-ms 5       how long a receiver takes
- *   --rate 200          requests per second, half of them creations and half of them retrievals
- *   --seconds 4         length of a measurement
- *   --rounds 3          of which the median counts
  */
 
 import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { readDatabaseConfig } from '../src/config.ts';
-import { openDatabase } from '../src/database.ts';
-import { issue } from '../src/service/card.ts';
-import { requireStore } from '../src/service/store.ts';
-import { largesse, pin, startServer, startService, type Server } from './processes.ts';
+import type { DeliveryPlan } from './plan.ts';
+import { populate } from './population.ts';
+import { largesse, startServer, startService, type Environment, type Server } from './processes.ts';
+import type { Credentials } from './requests.ts';
+import type { DeliveryResults } from './results.ts';
+import { moveGenerator, serverCore, type Bench } from './rounds.ts';
+import { embeddedAt, makeStore } from './site.ts';
+import { latencyOf } from './statistics.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    events: { type: 'string', default: '10000' },
-    endpoints: { type: 'string', default: '1' },
-    'answer-ms': { type: 'string', default: '5' },
-    rate: { type: 'string', default: '200' },
-    seconds: { type: 'string', default: '4' },
-    rounds: { type: 'string', default: '3' },
-  },
-});
-const [events, endpoints, rate, seconds, rounds] = [
-  Number(options.events),
-  Number(options.endpoints),
-  Number(options.rate),
-  Number(options.seconds),
-  Number(options.rounds),
-] as const;
-const domain = 'bench.example';
-const batch = 250;
+const deliveredWithinMs = 120_000;
+const pollMs = 10;
+const quietMs = 100;
+/** After deliveries or requests, before the next thing is measured. */
+const settleMs = 500;
 
-type Received = { readonly count: number; readonly firstAt: number; readonly lastAt: number };
+/** A service, and where its events go. */
+type Delivering = {
+  readonly bench: Bench;
+  readonly plan: DeliveryPlan;
+  readonly environment: Environment;
+  readonly credentials: Credentials;
+  readonly receiver: Server;
+};
 
-async function received({ port }: Server): Promise<Received> {
-  return (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as Received;
+type RoundOfDeliveries = {
+  readonly perSecond: number;
+  readonly cpuMicros: number;
+  readonly idleP99Ms: number;
+  readonly deliveringP99Ms: number;
+};
+
+export async function measureDelivery(bench: Bench, plan: DeliveryPlan): Promise<DeliveryResults> {
+  moveGenerator(bench, 'away from servers');
+  const home = join(bench.folder, 'delivery');
+  mkdirSync(home);
+  const environment = embeddedAt({ file: join(home, 'largesse.db'), keysFile: join(home, 'keys.json') });
+  const credentials = makeStore(environment);
+  await using receiver = await startServer({
+    script: 'bench/receiver.ts',
+    argument: String(plan.receiverAnswersAfterMs),
+    readiness: '/',
+    // That of this process, which starts it.
+    core: null,
+    log: join(home, 'receiver.log'),
+  });
+  const url = `http://127.0.0.1:${receiver.port}/`;
+  const webhook = ['--store', credentials.domain, '--url', url, '--events', 'gift_card.*'];
+  largesse(environment, 'webhook', 'create', ...webhook);
+  const rounds: RoundOfDeliveries[] = [];
+  for (let count = 0; count < plan.rounds; count += 1)
+    rounds.push(await measureRound({ bench, plan, environment, credentials, receiver }));
+  largesse(environment, 'verify');
+  const { events, receiverAnswersAfterMs, requestsPerSecond } = plan;
+  return {
+    events,
+    receiverAnswersAfterMs,
+    requestsPerSecond,
+    deliveriesPerSecond: rounds.map(({ perSecond }) => perSecond),
+    cpuMicrosPerDelivery: rounds.map(({ cpuMicros }) => cpuMicros),
+    idleP99Ms: rounds.map(({ idleP99Ms }) => idleP99Ms),
+    deliveringP99Ms: rounds.map(({ deliveringP99Ms }) => deliveringP99Ms),
+  };
 }
 
-/** Writes events that wait, while no service runs. */
-async function fill(home: string): Promise<void> {
-  const config = readDatabaseConfig({ DATABASE_URL: `file:${join(home, 'largesse.db')}` });
-  await using database = await openDatabase(config, { prepare: false });
-  const { ctx, storage } = database;
-  const { store } = await storage.read(() => requireStore(domain));
-  const value = { minor: 2_500n, currency: store.currency };
-  const command = {
-    store, value, apiClientId: null, actor: 'bench', expiresOn: null, customer: null, recipient: null, note: null,
-    message: null, code: null,
-  }; // prettier-ignore
-  const cards = Math.ceil(events / endpoints);
-  for (let made = 0; made < cards; made += batch)
-    await Promise.all(
-      Array.from({ length: Math.min(batch, cards - made) }, () => storage.write(() => issue(ctx, command))),
-    );
+async function measureRound(delivering: Delivering): Promise<RoundOfDeliveries> {
+  await fill(delivering);
+  const { perSecond, cpuMicros, idleP99Ms } = await measureBacklog(delivering);
+  await fill(delivering);
+  await using service = await start(delivering);
+  const deliveringP99Ms = await p99Of(delivering, service);
+  await untilQuiet(delivering.receiver);
+  assert.equal(await service.stop(), 0);
+  return { perSecond, cpuMicros, idleP99Ms, deliveringP99Ms };
 }
 
-/** Asks at a steady rate, whatever the answers take, and answers how long each took, in ms. */
-async function ask({ port }: Server, token: string): Promise<readonly number[]> {
-  const agent = new Agent({ keepAlive: true });
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+/** Events that wait, one for each card, written while no service runs; the rich card's is one more. */
+async function fill({ environment, credentials, plan }: Delivering): Promise<void> {
+  await populate(environment, { domain: credentials.domain, cards: plan.events - 1 });
+}
+
+function start({ bench, environment }: Delivering): Promise<Server> {
+  const log = join(bench.folder, 'delivery', 'service.log');
+  return startService(environment, { core: serverCore(bench), isProduction: false, log });
+}
+
+/** Lets a service deliver what waits, and then asks it while it has nothing to deliver. */
+async function measureBacklog(delivering: Delivering): Promise<Omit<RoundOfDeliveries, 'deliveringP99Ms'>> {
+  const { plan, receiver } = delivering;
+  const before = await receivedBy(receiver);
+  await using service = await start(delivering);
+  const cpuBefore = service.cpuSeconds();
+  const deadline = performance.now() + deliveredWithinMs;
+  let first: { readonly at: number; readonly count: number } | undefined;
+  let count = before;
+  while (count < before + plan.events) {
+    assert.ok(performance.now() < deadline, `only ${count - before} were delivered`);
+    await wait(pollMs);
+    count = await receivedBy(receiver);
+    if (count > before) first ??= { at: performance.now(), count };
+  }
+  assert(first);
+  const perSecond = (count - first.count) / ((performance.now() - first.at) / 1_000);
+  const cpuMicros = ((service.cpuSeconds() - cpuBefore) * 1e6) / plan.events;
+  await wait(settleMs);
+  // The first of them warm the service up.
+  await p99Of(delivering, service);
+  await wait(settleMs);
+  const idleP99Ms = await p99Of(delivering, service);
+  assert.equal(await service.stop(), 0);
+  return { perSecond, cpuMicros, idleP99Ms };
+}
+
+/** How many deliveries it has answered. */
+async function receivedBy({ port }: Server): Promise<number> {
+  const { count } = (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as { readonly count: number };
+  return count;
+}
+
+async function untilQuiet(receiver: Server): Promise<void> {
+  for (let seen = -1, now = 0; now !== seen;) {
+    seen = now;
+    await wait(quietMs);
+    now = await receivedBy(receiver);
+  }
+}
+
+/** Asks at a steady rate, whatever the answers take, half of it creations and half of it retrievals. */
+async function p99Of({ plan, credentials }: Delivering, { port }: Server): Promise<number> {
+  using agent = new DisposableAgent({ keepAlive: true });
+  const headers = { authorization: `Bearer ${credentials.token}`, 'content-type': 'application/json' };
   const latenciesMs: number[] = [];
   const ids: number[] = [];
   const call = (method: string, path: string, body?: string): Promise<string> =>
@@ -83,7 +150,8 @@ async function ask({ port }: Server, token: string): Promise<readonly number[]> 
         response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
         response.on('end', () => {
           latenciesMs.push(performance.now() - startedAt);
-          resolve(text);
+          if (response.statusCode === 200 || response.statusCode === 201) resolve(text);
+          else reject(new Error(`answered ${response.statusCode}: ${text}`));
         });
       })
         .on('error', reject)
@@ -98,103 +166,17 @@ async function ask({ port }: Server, token: string): Promise<readonly number[]> 
   await create();
   const asked: Promise<unknown>[] = [];
   const startedAt = performance.now();
-  for (let count = 0; performance.now() - startedAt < seconds * 1_000; count += 1) {
-    const dueMs = startedAt + (count * 1_000) / rate - performance.now();
+  for (let count = 0; performance.now() - startedAt < plan.seconds * 1_000; count += 1) {
+    const dueMs = startedAt + (count * 1_000) / plan.requestsPerSecond - performance.now();
     if (dueMs > 0) await wait(dueMs);
     asked.push(count % 2 === 0 ? create() : call('GET', `/gift_card/${ids[count % ids.length]}`));
   }
   await Promise.all(asked);
-  agent.destroy();
-  return latenciesMs.toSorted((left, right) => left - right);
+  return latencyOf([Float64Array.from(latenciesMs)]).p99Ms;
 }
 
-function quantile(sorted: readonly number[], share: number): number {
-  return sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
-}
-
-function median(values: readonly number[]): number {
-  return quantile(
-    values.toSorted((left, right) => left - right),
-    0.5,
-  );
-}
-
-const folder = mkdtempSync(join(tmpdir(), 'largesse-delivery-'));
-try {
-  const isPinned = pin();
-  const home = join(folder, 'service');
-  largesse(home, 'store', 'create', domain, '--currency', 'USD');
-  const { token } = largesse(home, 'token', 'create', '--store', domain) as { readonly token: string };
-  await using receiver = await startServer({
-    script: 'bench/receiver.ts',
-    argument: options['answer-ms'],
-    readiness: '/',
-    isPinned: false,
-    log: join(folder, 'receiver.log'),
-  });
-  for (let made = 0; made < endpoints; made += 1) {
-    const url = `http://127.0.0.1:${receiver.port}/${made}`;
-    largesse(home, 'webhook', 'create', '--store', domain, '--url', url, '--events', 'gift_card.*');
+class DisposableAgent extends Agent implements Disposable {
+  [Symbol.dispose](): void {
+    this.destroy();
   }
-  const figures = {
-    perSecond: [] as number[],
-    cpu: [] as number[],
-    idle: [] as number[],
-    busy: [] as number[],
-  };
-  for (let round = 0; round < rounds; round += 1) {
-    await fill(home);
-    const before = await received(receiver);
-    const startedAt = performance.now();
-    await using service = await startService(home, { isPinned, production: false });
-    const waiting = Math.ceil(events / endpoints) * endpoints;
-    let after = before;
-    const cpuBefore = service.cpuSeconds();
-    let seenAt = 0;
-    let seen = 0;
-    for (; after.count < before.count + waiting; after = await received(receiver)) {
-      assert.ok(performance.now() - startedAt < 120_000, `only ${after.count - before.count} were delivered`);
-      if (seenAt === 0 && after.count > before.count) {
-        seenAt = performance.now();
-        seen = after.count;
-      }
-      await wait(10);
-    }
-    figures.perSecond.push((after.count - seen) / ((performance.now() - seenAt) / 1_000));
-    figures.cpu.push(((service.cpuSeconds() - cpuBefore) * 1e6) / waiting);
-    await wait(500);
-    await ask(service, token);
-    await wait(500);
-    figures.idle.push(quantile(await ask(service, token), 0.99));
-    assert.equal(await service.stop(), 0);
-
-    await fill(home);
-    await using again = await startService(home, { isPinned, production: false });
-    figures.busy.push(quantile(await ask(again, token), 0.99));
-    const state = await received(receiver);
-    if (state.count - after.count < waiting) console.log('(events were left at the end of the measurement)');
-    for (let count = 0; count < 600; count += 1) {
-      const now = await received(receiver);
-      await wait(100);
-      if ((await received(receiver)).count === now.count) break;
-    }
-    assert.equal(await again.stop(), 0);
-  }
-  console.log(
-    `${events} events waiting, ${endpoints} endpoints that answer in ${options['answer-ms']} ms${isPinned ? '' : ' (not pinned)'}`,
-  );
-  console.log(
-    `deliveries/s        ${figures.perSecond.map((value) => value.toFixed(0)).join(' ')}  median ${median(figures.perSecond).toFixed(0)}`,
-  );
-  console.log(
-    `processor/delivery  ${figures.cpu.map((value) => value.toFixed(0)).join(' ')}  median ${median(figures.cpu).toFixed(0)} us`,
-  );
-  console.log(
-    `p99 at ${rate}/s       ${figures.idle.map((value) => value.toFixed(2)).join(' ')}  median ${median(figures.idle).toFixed(2)} ms`,
-  );
-  console.log(
-    `p99 while delivering ${figures.busy.map((value) => value.toFixed(2)).join(' ')}  median ${median(figures.busy).toFixed(2)} ms`,
-  );
-} finally {
-  rmSync(folder, { recursive: true, force: true });
 }

@@ -9,17 +9,19 @@
 import { connect } from 'node:net';
 
 export type Call = {
+  readonly method: 'GET' | 'POST' | 'PUT';
   /** The request as it goes over the wire. */
   readonly request: string;
+  /** The status that its answer must have. */
+  readonly status: number;
   /** Looks at the body of the answer, and throws if it is not what it should be; null: nobody looks. */
   readonly check: ((body: string) => void) | null;
 };
 
 export type Load = {
-  readonly port: number;
+  /** Of the servers that share the connections. */
+  readonly ports: readonly number[];
   readonly connections: number;
-  /** The status that every answer must have. */
-  readonly status: number;
   /** Once this has passed, nothing more is sent; what was sent is still waited for. */
   readonly seconds: number;
   /** The next request; undefined if there is none left. */
@@ -27,15 +29,15 @@ export type Load = {
 };
 
 export type Figures = {
-  readonly requests: number;
   readonly seconds: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
+  /** How long each answer took, in the order in which they came. */
+  readonly latenciesMs: Float64Array;
 };
 
 type Connection = {
   send(request: string): void;
   close(): void;
+  /** What it throws is a failure of the connection. */
   onAnswer: (answer: Answer) => void;
   onFailure: (error: Error) => void;
 };
@@ -43,8 +45,10 @@ type Connection = {
 type Answer = { readonly status: number; readonly body: string };
 
 /** @throws Error if a connection breaks, an answer has another status, or a check fails. */
-export async function load({ port, connections, status, seconds, next }: Load): Promise<Figures> {
-  const opened = await Promise.all(Array.from({ length: connections }, () => open(port)));
+export async function load({ ports, connections, seconds, next }: Load): Promise<Figures> {
+  const opened = await Promise.all(
+    Array.from({ length: connections }, (_, index) => open(ports[index % ports.length] ?? 0)),
+  );
   const latenciesMs: number[] = [];
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1_000;
@@ -60,15 +64,10 @@ export async function load({ port, connections, status, seconds, next }: Load): 
         else resolve();
       };
       connection.onFailure = reject;
-      connection.onAnswer = (answer) => {
+      connection.onAnswer = ({ status, body }) => {
         latenciesMs.push(performance.now() - sentAt);
-        try {
-          if (answer.status !== status) throw new Error(`answered ${answer.status}: ${answer.body}`);
-          call?.check?.(answer.body);
-        } catch (error) {
-          reject(error instanceof Error ? error : new Error(String(error)));
-          return;
-        }
+        if (status !== call?.status) throw new Error(`answered ${status}: ${body}`);
+        call.check?.(body);
         ask();
       };
       ask();
@@ -79,12 +78,9 @@ export async function load({ port, connections, status, seconds, next }: Load): 
   } finally {
     for (const connection of opened) connection.close();
   }
-  const sorted = Float64Array.from(latenciesMs).toSorted();
   return {
-    requests: sorted.length,
     seconds: (performance.now() - startedAt) / 1_000,
-    p50Ms: sorted[Math.floor(sorted.length * 0.5)] ?? Number.NaN,
-    p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN,
+    latenciesMs: Float64Array.from(latenciesMs),
   };
 }
 
@@ -93,10 +89,14 @@ function open(port: number): Promise<Connection> {
     let received = '';
     const take = (count: number, bytes: Buffer): void => {
       received += bytes.toString('latin1', 0, count);
-      const answer = parse(received);
-      if (!answer) return;
-      received = '';
-      connection.onAnswer(answer);
+      try {
+        const answer = parse(received);
+        if (!answer) return;
+        received = '';
+        connection.onAnswer(answer);
+      } catch (error) {
+        connection.onFailure(error instanceof Error ? error : new Error(String(error)));
+      }
     };
     const socket = connect({
       port,

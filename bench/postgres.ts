@@ -1,225 +1,114 @@
 /**
- * `node bench/postgres.ts`: what the service makes of a PostgreSQL server, against `pgbench` on the same server and
- * a bare `node:http` server on the same core.
+ * The service on a PostgreSQL server, against `pgbench` on the same server and a bare `node:http` server.
  *
- * The server has core 1 to itself; the service's processes and whoever asks, the load generator or `pgbench`, share
- * core 0. So the service pays for its HTTP, its load generator and itself with what `pgbench` has for itself alone.
- *
- *   --cards 10000       cards loaded before anything is measured
- *   --seconds 5         length of a round
- *   --rounds 3          rounds of each, in turn; the median is told
- *   --connections 64    callers
+ * The database server has core 1 to itself, as one on a machine of its own would have. Core 0 is the client machine:
+ * the service's processes, the bare server and `pgbench` run there in turn, each with whoever asks it. So the bare
+ * server and the service pay alike for the load generator beside them, and `pgbench` has for its own what they have.
  */
 
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { queryOnce } from '../test/harness/postgres-client.ts';
 import { startPostgres, type PostgresServer } from '../test/harness/postgres-server.ts';
+import { holdToShare } from './core-share.ts';
 import { load } from './load.ts';
-import { createOf, debitOf, loadingOf, type Operation } from './operations.ts';
-import { startServer, type Server } from './processes.ts';
+import type { Operation } from './operations.ts';
+import { preparePgbench } from './pgbench.ts';
+import { largesse, type Environment, type Server } from './processes.ts';
+import type { Loading, Scaling, SiteResults } from './results.ts';
+import { moveDatabase, moveGenerator, type Bench } from './rounds.ts';
+import { embeddedAt, measureSite, type Master } from './site.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    cards: { type: 'string', default: '10000' },
-    seconds: { type: 'string', default: '5' },
-    rounds: { type: 'string', default: '3' },
-    connections: { type: 'string', default: '64' },
-  },
-});
-const [seconds, rounds, connections] = [options.seconds, options.rounds, options.connections].map(Number) as [
-  number,
-  number,
-  number,
-];
-const cards = Number(options.cards);
-const warmUpSeconds = 2;
+/** How much of a core each process may use while one process is compared with two. */
+const coreShare = 0.25;
 
-/** Moves a process and all its threads to a core. */
-function pinTo(core: number, pid: number): void {
-  spawnSync('taskset', ['--all-tasks', '--cpu-list', '--pid', String(core), String(pid)]);
-}
-
-const folder = mkdtempSync(join(tmpdir(), 'largesse-bench-postgres-'));
-try {
-  await using postgres = await startPostgres({
+/** A durable server with memory for a database of this size, as its own documentation advises. */
+export async function startDatabase(bench: Bench): Promise<PostgresServer> {
+  const postgres = await startPostgres({
     durable: true,
     settings: { shared_buffers: '512MB', max_wal_size: '4GB', min_wal_size: '1GB', autovacuum: 'on' },
   });
   // What it forks from here on stays on its core.
-  for (const pid of postgres.processes) pinTo(1, pid);
-  pinTo(0, process.pid);
-  await measure(postgres);
-} finally {
-  rmSync(folder, { recursive: true, force: true });
+  moveDatabase(bench, postgres.processes);
+  return postgres;
 }
 
-type Environment = Readonly<Record<string, string>>;
+export async function versionOf(postgres: PostgresServer): Promise<string> {
+  const [{ server_version: version } = {}] = await postgres.query('show server_version');
+  return String(version);
+}
 
-function command(environment: Environment, ...args: readonly string[]): unknown {
-  const commandLine = join(import.meta.dirname, '../src/cli.ts');
-  const output = execFileSync(process.execPath, [commandLine, ...args, '--json'], {
-    encoding: 'utf8',
-    env: environment,
+export async function measurePostgres(
+  bench: Bench,
+  given: { readonly postgres: PostgresServer; readonly master: Master },
+): Promise<SiteResults> {
+  const { postgres, master } = given;
+  moveGenerator(bench, 'beside servers');
+  const name = `cards_${master.cards}`;
+  await postgres.query(`create database ${name}`);
+  const url = postgres.url(name);
+  const environment: Environment = { DATABASE_URL: url, KEYS_FILE: master.keysFile };
+  const loading = copyInto(environment, master);
+  await queryOnce(url, 'vacuum analyze');
+  await queryOnce(url, 'checkpoint');
+  const bytes = await bytesOf(postgres, name);
+  const pgbench = await preparePgbench(bench, { postgres, cards: master.cards });
+  const results = await measureSite(bench, {
+    engine: 'postgres',
+    cards: master.cards,
+    loading,
+    bytesPerCard: bytes / master.cards,
+    master,
+    environment,
+    processes: 2,
+    shared: ['create', 'debit'],
+    rivalsOf: (operation) => pgbench.rivalsOf(operation),
+    database: () => postgres.processes,
+    afterwards: (debit, servers) => measureScaling(bench, { debit, servers }),
   });
-  return JSON.parse(output) as unknown;
+  await postgres.query(`drop database ${name}`);
+  await pgbench.end();
+  return { ...results, pgbench: pgbench.measured };
 }
 
-async function measure(postgres: PostgresServer): Promise<void> {
-  const environment = {
-    PATH: process.env['PATH'] ?? '',
-    DATABASE_URL: postgres.url(),
-    KEYS_FILE: join(folder, 'largesse.keys.json'),
-    RATE_LIMIT: 'off',
-    NODE_ENV: 'production',
-  };
-  const largesse = (...args: readonly string[]): unknown => command(environment, ...args);
-  largesse('store', 'create', 'bench.example', '--currency', 'USD');
-  const { token } = largesse('token', 'create', '--store', 'bench.example') as { readonly token: string };
-  const start = (place: number): Promise<Server> =>
-    startServer({
-      script: 'src/cli.ts',
-      argument: 'serve',
-      environment,
-      readiness: '/readyz',
-      isPinned: true,
-      log: join(folder, `service-${place}.log`),
-    });
-  await using one = await start(1);
-  await using other = await start(2);
-  const ids: number[] = [];
-  const loading = loadingOf({ cards, token }, (id) => ids.push(id));
-  await load({
-    port: one.port,
-    connections,
-    status: 201,
-    seconds: Infinity,
-    next: () => loading.next().value,
-  });
-  await postgres.query('vacuum analyze');
-
-  const create = createOf(token);
-  const debit = debitOf('debit', ids, token);
-  const pgbench = await pgbenchOn(postgres, environment);
-  const contests: Readonly<Record<string, (length: number) => Promise<number>>> = {
-    'create, 1 process': (length) => rateOf(create, [one], length),
-    'create, 2 processes': (length) => rateOf(create, [one, other], length),
-    'debit, 1 process': (length) => rateOf(debit, [one], length),
-    'debit, 2 processes': (length) => rateOf(debit, [one, other], length),
-    'pgbench, as many connections': (length) => pgbench(16, length),
-    'pgbench, as many callers': (length) => pgbench(connections, length),
-  };
-  const rates = new Map<string, number[]>();
-  for (const contest of Object.values(contests)) await contest(warmUpSeconds);
-  for (let round = 0; round < rounds; round += 1) {
-    for (const [name, contest] of Object.entries(contests))
-      rates.set(name, [...(rates.get(name) ?? []), await contest(seconds)]);
-  }
-  console.log(
-    `Node.js ${process.versions.node}, ${connections} callers, ${cards} cards, ${rounds} rounds of ${seconds} s`,
+/** What a database takes on disk above an empty one. */
+async function bytesOf(postgres: PostgresServer, name: string): Promise<number> {
+  const [{ bytes } = {}] = await postgres.query(
+    `select pg_database_size('${name}') - pg_database_size('template1') as bytes`,
   );
-  for (const [name, measured] of rates) {
-    const sorted = measured.toSorted((left, right) => left - right);
-    const [median = Number.NaN] = sorted.slice(Math.floor(sorted.length / 2));
-    console.log(
-      `${name.padEnd(30)} ${Math.round(median).toString().padStart(6)}/s  (${sorted.map(Math.round).join(', ')})`,
-    );
-  }
-  const { ok } = largesse('verify') as { readonly ok: boolean };
-  console.log(ok ? 'the ledger agrees with every balance' : 'THE LEDGER DOES NOT AGREE');
-  if (!ok) process.exitCode = 1;
+  return Number(bytes);
 }
 
-/** Requests a second, divided among the processes. */
-async function rateOf(operation: Operation, servers: readonly Server[], length: number): Promise<number> {
-  const figures = await Promise.all(
-    servers.map(({ port }) =>
-      load({
-        port,
-        connections: connections / servers.length,
-        status: operation.status,
-        seconds: length,
-        next: operation.next,
-      }),
-    ),
-  );
-  return figures.reduce((sum, { requests, seconds: took }) => sum + requests / took, 0);
+/** Moves the cards as a store does that outgrows one file. */
+function copyInto(target: Environment, master: Master): Loading {
+  const environment = { ...embeddedAt(master), BENCH_TARGET: target['DATABASE_URL'] ?? '' };
+  const from = embeddedAt(master)['DATABASE_URL'] ?? '';
+  const { copied, seconds } = largesse(environment, 'copy', '--from', from, '--to', 'env:BENCH_TARGET') as {
+    readonly copied: number;
+    readonly seconds: { readonly copying: number };
+  };
+  const way = '`largesse copy` from the file of the embedded engine, without the comparison at its end';
+  return { way, rows: copied, seconds: seconds.copying };
 }
 
 /**
- * Transactions a second of `pgbench` that do what a debit does to the same tables, in a database of their own (they
- * leave no chain of hashes). NaN where there is no `pgbench`: the npm package of PostgreSQL has none.
+ * Debits by one process and by two, each held to a share of a core: what a second process adds as long as neither the
+ * database server nor the client's core is the limit. Null where processes cannot be held so.
  */
-async function pgbenchOn(
-  postgres: PostgresServer,
-  environment: Environment,
-): Promise<(clients: number, length: number) => Promise<number>> {
-  const program = join(postgres.parts.binaries, 'pgbench');
-  if (!existsSync(program)) return async () => Number.NaN;
-  await postgres.query('create database pgbench');
-  const url = postgres.url('pgbench');
-  const store = { ...environment, DATABASE_URL: url, KEYS_FILE: join(folder, 'pgbench.keys.json') };
-  command(store, 'store', 'create', 'bench.example', '--currency', 'USD');
-  const [{ id } = {}] = await queryOnce(url, 'select id from stores');
-  await queryOnce(
-    url,
-    `insert into gift_cards (store_id, id, version, currency, initial_value, balance, last_characters, created_at)
-     select ${String(id)}, card, 1, 'USD', 100000000, 100000000, 'abcd', 1 from generate_series(1, ${cards}) card`,
-  );
-  await queryOnce(
-    url,
-    `insert into transfers (store_id, card_id, sequence, id, kind, amount, currency, debit_account, credit_account,
-       balance_after, actor, created_at, hash)
-     select store_id, id, 1, id, 'issue', balance, 'USD', 'sales', 'card', balance, 'bench', 1, sha256('x')
-     from gift_cards`,
-  );
-  await queryOnce(url, 'vacuum analyze');
-  const script = join(folder, 'debit.sql');
-  writeFileSync(script, debitScript(String(id)));
-  return async (clients, length) => {
-    const args = [
-      '-n',
-      '-M',
-      'prepared',
-      '-c',
-      String(clients),
-      '-j',
-      '1',
-      '-T',
-      String(length),
-      '-f',
-      script,
-      url,
-    ];
-    const { stdout, stderr } = spawnSync('taskset', ['--cpu-list', '0', program, ...args], {
-      encoding: 'utf8',
-    });
-    const [, rate] = /tps = ([\d.]+)/.exec(stdout) ?? [];
-    if (rate === undefined) throw new Error(`pgbench: ${stderr}`);
-    return Number(rate);
+async function measureScaling(
+  { plan }: Bench,
+  { debit, servers }: { readonly debit: Operation; readonly servers: readonly Server[] },
+): Promise<Scaling | null> {
+  using held = holdToShare(servers.map(({ pid }) => pid), coreShare); // prettier-ignore
+  if (!held) return null;
+  const rate = async (asked: readonly Server[], seconds: number): Promise<number> => {
+    const ports = asked.map(({ port }) => port);
+    const figures = await load({ ports, connections: plan.connections, seconds, next: debit.next });
+    return figures.latenciesMs.length / figures.seconds;
   };
-}
-
-/** The statements of a debit without an idempotency key, one after the other. */
-function debitScript(storeId: string): string {
-  const event = 'x'.repeat(500);
-  return `
-\\set card random(1, ${cards})
-\\set id random(2, 9000000000000)
-begin;
-update gift_cards set balance = balance - 1, version = version + 1
-  where store_id = ${storeId} and id = :card and balance - 1 >= held and disabled_at is null;
-select g.*, c.email from gift_cards g left join customers c on c.store_id = g.store_id and c.id = g.customer_id
-  where g.store_id = ${storeId} and g.id = :card;
-select sequence, hash from transfers where store_id = ${storeId} and card_id = :card order by sequence desc limit 1;
-insert into transfers (store_id, card_id, sequence, id, kind, amount, currency, debit_account, credit_account,
-    balance_after, actor, created_at, hash)
-  values (${storeId}, :card, :id, :id, 'debit', 1, 'USD', 'card', 'redemptions', 1, 'bench', 1, sha256('x'));
-insert into events (store_id, id, type, subject_id, subject_version, created_at, data)
-  values (${storeId}, :id, 'gift_card.redeemed', :card, 1, 1, '${event}');
-commit;
-`;
+  const [one, two]: [number[], number[]] = [[], []];
+  await rate(servers, plan.settleSeconds);
+  for (let round = 0; round < plan.rounds; round += 1) {
+    one.push(await rate(servers.slice(0, 1), plan.seconds));
+    two.push(await rate(servers, plan.seconds));
+  }
+  return { coreShare, onePerSecond: one, twoPerSecond: two };
 }

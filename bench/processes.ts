@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Memory } from './results.ts';
 
 const root = join(import.meta.dirname, '..');
 /** Of util-linux: runs a program, or moves a process, to given cores. */
@@ -17,44 +18,70 @@ const readyPollMs = 2;
 const stopWithinMs = 40_000;
 /** What /proc counts processor time in, on every Linux (sysconf(_SC_CLK_TCK)). */
 const ticksPerSecond = 100;
+const outputBytesMax = 2 ** 26;
+
+export type Environment = Readonly<Record<string, string>>;
 
 /** A server process that takes requests on 127.0.0.1. */
 export type Server = AsyncDisposable & {
   readonly port: number;
+  readonly pid: number;
   /** From the start of the process to its first readiness. */
   readonly readyAfterMs: number;
   /** User and system time so far, in s; NaN where there is no /proc. */
   cpuSeconds(): number;
-  /** Resident memory in MB, and the part that is not of mapped files; NaN where there is no /proc. */
-  memory(): { readonly residentMb: number; readonly anonymousMb: number };
+  /** NaN where there is no /proc. */
+  memory(): Memory;
   /** Ends it with SIGTERM and answers its exit code. */
   stop(): Promise<number | null>;
 };
 
-/**
- * Takes core 1 for this process, the load generator, and leaves core 0 to the servers.
- * False if the machine cannot do that: then everything competes for the same cores.
- */
-export function pin(): boolean {
-  if (availableParallelism() < 2) return false;
-  const { status } = spawnSync(pinner, ['--all-tasks', '--cpu-list', '--pid', '1', String(process.pid)]);
-  return status === 0;
+/** Servers that were started and have not ended. */
+const running = new Set<ChildProcess>();
+
+/** Kills every server that still runs: for the end of this process, which nothing else may outlive. */
+export function killServers(): void {
+  for (const child of running) child.kill('SIGKILL');
+}
+
+/** Whether processes of this machine can be given a core each. */
+export function canPin(): boolean {
+  return availableParallelism() > 1 && spawnSync(pinner, ['--version']).status === 0;
+}
+
+/** Moves a process and all its threads to a core; what it starts from then on starts there, too. */
+export function pinTo(core: number, pid = process.pid): void {
+  const { status } = spawnSync(pinner, ['--all-tasks', '--cpu-list', '--pid', String(core), String(pid)]);
+  // The process may have ended by itself, as the helpers of a database server do.
+  assert(status === 0 || pid !== process.pid, `${pinner} cannot move a process to core ${core}`);
+}
+
+/** The command that runs another one on a core; null: on whichever is free. */
+export function pinned(command: readonly string[], core: number | null): readonly [string, ...string[]] {
+  if (core !== null) return [pinner, '--cpu-list', String(core), ...command];
+  const [file = '', ...args] = command;
+  return [file, ...args];
 }
 
 /** Starts a server on a free port and waits until `readiness` answers 200. */
 export async function startServer(given: {
   readonly script: string;
-  readonly argument: string;
-  readonly environment?: Readonly<Record<string, string>>;
+  readonly argument?: string;
+  readonly environment?: Environment;
   readonly readiness: string;
-  readonly isPinned: boolean;
+  /** Null: whichever core is free. */
+  readonly core: number | null;
   /** The file that gets what the process prints. */
   readonly log: string;
 }): Promise<Server> {
   const port = await freePort();
   const output = openSync(given.log, 'a');
-  const command = [process.execPath, join(root, given.script), given.argument];
-  const [file = '', ...args] = given.isPinned ? [pinner, '--cpu-list', '0', ...command] : command;
+  const command = [
+    process.execPath,
+    join(root, given.script),
+    ...(given.argument === undefined ? [] : [given.argument]),
+  ];
+  const [file, ...args] = pinned(command, given.core);
   const startedAt = performance.now();
   const child = spawn(file, args, {
     cwd: root,
@@ -62,6 +89,8 @@ export async function startServer(given: {
     env: { PATH: process.env['PATH'], ...given.environment, PORT: String(port) },
   });
   closeSync(output);
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   const stop = stopper(child);
   try {
     await ready(child, `http://127.0.0.1:${port}${given.readiness}`);
@@ -71,25 +100,38 @@ export async function startServer(given: {
   }
   // The pinner becomes the server: its process id stays.
   const { pid } = child;
+  assert(pid !== undefined);
   return {
     port,
+    pid,
     readyAfterMs: performance.now() - startedAt,
-    cpuSeconds() {
-      const [, fields = ''] = /^.*\) (.*)$/.exec(readProc(pid, 'stat').trim()) ?? [];
-      const [user, system] = fields.split(' ').slice(11, 13).map(Number);
-      return ((user ?? Number.NaN) + (system ?? Number.NaN)) / ticksPerSecond;
-    },
-    memory() {
-      const status = readProc(pid, 'status');
-      const megabytes = (name: string): number =>
-        Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? Number.NaN) / 1_024;
-      return { residentMb: megabytes('VmRSS'), anonymousMb: megabytes('RssAnon') };
-    },
+    cpuSeconds: () => cpuSecondsOf([pid]),
+    memory: () => memoryOf(pid),
     stop,
     async [Symbol.asyncDispose]() {
       await stop();
     },
   };
+}
+
+/** User and system time of processes so far, in s; NaN where there is no /proc. */
+export function cpuSecondsOf(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => {
+    const [, fields = ''] = /^.*\) (.*)$/.exec(readProc(pid, 'stat').trim()) ?? [];
+    const [user, system] = fields.split(' ').slice(11, 13).map(Number);
+    return sum + ((user ?? Number.NaN) + (system ?? Number.NaN)) / ticksPerSecond;
+  }, 0);
+}
+
+function memoryOf(pid: number): Memory {
+  const status = readProc(pid, 'status');
+  const megabytes = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? Number.NaN) / 1_024;
+  return { residentMb: megabytes('VmRSS'), anonymousMb: megabytes('RssAnon') };
+}
+
+function readProc(pid: number, name: 'stat' | 'status'): string {
+  return process.platform === 'linux' ? readFileSync(`/proc/${pid}/${name}`, 'utf8') : '';
 }
 
 function stopper(child: ChildProcess): () => Promise<number | null> {
@@ -126,41 +168,31 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-function readProc(pid: number | undefined, name: 'stat' | 'status'): string {
-  if (pid === undefined || process.platform !== 'linux') return '';
-  return readFileSync(`/proc/${pid}/${name}`, 'utf8');
-}
-
-/** The service's own command line on the database in a folder: what it prints with `--json`. */
-export function largesse(folder: string, ...args: readonly string[]): unknown {
+/** The service's own command line on a database: what it prints with `--json`. @throws if it exits with another code than 0. */
+export function largesse(environment: Environment, ...args: readonly string[]): unknown {
   const output = execFileSync(process.execPath, [join(root, 'src/cli.ts'), ...args, '--json'], {
     encoding: 'utf8',
-    env: { PATH: process.env['PATH'], ...databaseIn(folder) },
-    maxBuffer: 2 ** 26,
+    env: { PATH: process.env['PATH'], ...environment },
+    maxBuffer: outputBytesMax,
   });
   return JSON.parse(output) as unknown;
 }
 
-/** The service as it is shipped, but for the rate limit. `production`: with real stores only. */
+/** The service as it is shipped, but for the rate limit. `isProduction`: with real stores only. */
 export function startService(
-  folder: string,
-  { isPinned, production }: { readonly isPinned: boolean; readonly production: boolean },
+  environment: Environment,
+  given: { readonly core: number | null; readonly isProduction: boolean; readonly log: string },
 ): Promise<Server> {
-  mkdirSync(folder, { recursive: true });
   return startServer({
     script: 'src/cli.ts',
     argument: 'serve',
     environment: {
-      ...databaseIn(folder),
+      ...environment,
       RATE_LIMIT: 'off',
-      ...(production && { NODE_ENV: 'production' }),
+      ...(given.isProduction && { NODE_ENV: 'production' }),
     },
     readiness: '/readyz',
-    isPinned,
-    log: join(folder, 'service.log'),
+    core: given.core,
+    log: given.log,
   });
-}
-
-function databaseIn(folder: string): Readonly<Record<string, string>> {
-  return { DATABASE_URL: `file:${join(folder, 'largesse.db')}` };
 }
