@@ -1,0 +1,35 @@
+/** What Node.js makes of the sources is kept for the next start, for nobody but its owner, and is not needed. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+
+const root = join(import.meta.dirname, '../..');
+const cache = join(root, 'node_modules/.cache/largesse');
+
+function version(environment: Readonly<Record<string, string>>): string {
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['src/cli.ts', '--version'], {
+    cwd: root,
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'], ...environment },
+  });
+  assert.equal(status, 0, stderr);
+  assert.equal(stderr, '');
+  return stdout;
+}
+
+test('a command keeps it beside the packages, where only its owner may look', () => {
+  const told = version({});
+  const files = readdirSync(cache, { recursive: true, encoding: 'utf8' });
+  assert.ok(files.length > 100, `${files.length} files`);
+  for (const path of [cache, ...files.map((file) => join(cache, file))]) {
+    assert.equal((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077, 0, path);
+  }
+  assert.equal(version({}), told);
+});
+
+test('without it, a command does the same', () => {
+  assert.equal(version({ NODE_DISABLE_COMPILE_CACHE: '1' }), version({}));
+});
