@@ -6,7 +6,7 @@
  * key material. The file lives outside the database: whoever steals one of the two has nothing.
  */
 
-import { createCipheriv, createDecipheriv, hash, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import assert from 'node:assert/strict';
 
 export type MasterKey = {
@@ -51,11 +51,11 @@ export function keysOf(masters: readonly MasterKey[]): Keys {
     digests: (purpose, text) => rings.map((ring) => ring.digest(purpose, text)),
     seal(purpose, plain, boundTo, nonce) {
       assert.equal(nonce.length, sealNonceLength);
-      const cipher = createCipheriv('aes-256-gcm', current.derived(purpose).key, nonce);
+      const cipher = createCipheriv('aes-256-gcm', current.derived(purpose), nonce);
       cipher.setAAD(Buffer.from(boundTo));
-      const body = [cipher.update(plain), cipher.final()];
+      const body = Buffer.concat([cipher.update(plain), cipher.final()]);
       const id = Buffer.from(current.id);
-      return Buffer.concat([Buffer.of(id.length), id, nonce, cipher.getAuthTag(), ...body]);
+      return Buffer.concat([Buffer.of(id.length), id, nonce, cipher.getAuthTag(), body]);
     },
     open(purpose, sealed, boundTo) {
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
@@ -66,7 +66,7 @@ export function keysOf(masters: readonly MasterKey[]): Keys {
       if (!ring) throw new Error(`sealed with the key "${keyId}", which the key file does not hold`);
       const decipher = createDecipheriv(
         'aes-256-gcm',
-        ring.derived(purpose).key,
+        ring.derived(purpose),
         bytes.subarray(nonceAt, tagAt),
         {
           authTagLength: tagLength,
@@ -86,11 +86,11 @@ function ringOf({ id, secret }: MasterKey) {
     'a key id has 1 to 64 letters, digits, dots, hyphens or underscores',
   );
   assert.equal(secret.length, 32, `the key "${id}" must have 32 bytes`);
-  const byPurpose = new Map<Purpose, DerivedKey>();
-  const derived = (purpose: Purpose): DerivedKey => {
+  const byPurpose = new Map<Purpose, Buffer>();
+  const derived = (purpose: Purpose): Buffer => {
     let key = byPurpose.get(purpose);
     if (!key) {
-      key = derivedKeyOf(Buffer.from(hkdfSync('sha256', secret, '', `largesse/${purpose}`, 32)));
+      key = Buffer.from(hkdfSync('sha256', secret, '', `largesse/${purpose}`, 32));
       byPurpose.set(purpose, key);
     }
     return key;
@@ -98,35 +98,9 @@ function ringOf({ id, secret }: MasterKey) {
   return {
     id,
     derived,
-    digest: (purpose: Purpose, text: string): Uint8Array => hmac(derived(purpose), text),
+    digest: (purpose: Purpose, text: string): Uint8Array =>
+      createHmac('sha256', derived(purpose)).update(text).digest(),
   };
-}
-
-/** A key of 32 bytes, and what HMAC hashes before the text and before the hash of that. */
-type DerivedKey = { readonly key: Buffer; readonly inner: Buffer; readonly outer: Buffer };
-
-function derivedKeyOf(key: Buffer): DerivedKey {
-  return { key, inner: maskedBlock(key, 0x36), outer: maskedBlock(key, 0x5c) };
-}
-
-/** A key, filled up with zeros to a block of SHA-256 and masked. */
-function maskedBlock(key: Buffer, mask: number): Buffer {
-  const block = Buffer.alloc(64, mask);
-  for (const [index, byte] of key.entries()) block[index] = byte ^ mask;
-  return block;
-}
-
-/**
- * HMAC-SHA-256 (RFC 2104, 2) with both masked blocks at hand. `createHmac` takes twice as long: it masks the key
- * anew, in an object outside the heap that is used once.
- */
-function hmac({ inner, outer }: DerivedKey, text: string): Uint8Array {
-  return sha256(Buffer.concat([outer, sha256(Buffer.concat([inner, Buffer.from(text)]))]));
-}
-
-/** By way of a text of bytes: to hand out a buffer takes the hash as long as to hash. */
-function sha256(bytes: Uint8Array): Buffer {
-  return Buffer.from(hash('sha256', bytes, 'binary'), 'binary');
 }
 
 /** Whether two byte strings are the same, in a time that does not tell where they differ. */
