@@ -71,10 +71,12 @@ export function openPostgres(options: PostgresOptions): Storage {
     onConnection(async (session) => {
       const startedAt = performance.now();
       const transaction = openTransaction(session, writing);
-      const result = await undoIfThrown(transaction, () => drive(transaction, script()));
-      if (await transaction.commit())
-        observer.committed({ size: 1, seconds: (performance.now() - startedAt) / 1_000 });
-      return result;
+      return undoIfThrown(transaction, async () => {
+        const result = await drive(transaction, script());
+        if (await transaction.commit())
+          observer.committed({ size: 1, seconds: (performance.now() - startedAt) / 1_000 });
+        return result;
+      });
     });
 
   const rehearse = <T>(script: () => Script<T>): Promise<T> =>
@@ -269,7 +271,7 @@ async function migrateDatabase(
   const transaction = openTransaction(session, 'savepoint migrations');
   const missing = pending(migrations, await drive(transaction, selectApplied()));
   for (const migration of missing) {
-    await session.send([inPartitions(migration.text, partitions)]);
+    await session.runText(inPartitions(migration.text, partitions));
     await drive(transaction, insertApplied(migration, clock.now()));
   }
   await transaction.commit();
