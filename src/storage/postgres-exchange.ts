@@ -61,11 +61,7 @@ export class Exchange extends pg.Query {
    * @param prepared of the connection; it grows as statements are prepared.
    * @param settle is told what the exchange came to. What it is told after the first time is to be ignored.
    */
-  constructor(
-    queries: readonly Query[],
-    prepared: PreparedStatements,
-    settle: (outcome: Outcome) => void,
-  ) {
+  constructor(queries: readonly Query[], prepared: PreparedStatements, settle: (outcome: Outcome) => void) {
     super('');
     this.#queries = queries;
     this.#prepared = prepared;

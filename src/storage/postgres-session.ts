@@ -3,7 +3,13 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Secret } from '../domain/secret.ts';
-import { Exchange, type Outcome, type PreparedStatements, type Query, type Result } from './postgres-exchange.ts';
+import {
+  Exchange,
+  type Outcome,
+  type PreparedStatements,
+  type Query,
+  type Result,
+} from './postgres-exchange.ts';
 import type { Dialect, Statement } from './sql.ts';
 
 /** The server that answered is no primary: it is in recovery, as a standby is. */

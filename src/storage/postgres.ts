@@ -17,14 +17,17 @@ import type { Chance, Clock } from '../clock-and-chance.ts';
 import { Fault } from '../domain/fault.ts';
 import { createMigrationsTable, insertApplied, pending, selectApplied } from './migrate.ts';
 import type { AppliedMigration, Migration } from './migrate.ts';
+import { driveTogether, type Ending } from './postgres-batch.ts';
+import type { Result } from './postgres-exchange.ts';
 import { inPartitions } from './postgres-partitions.ts';
 import { openPool, type PoolOptions } from './postgres-pool.ts';
+import { openSharing, sharedMax, type Job } from './postgres-sharing.ts';
 import { ConnectionLost, isConflict, isServerFailure, isWaitedOut } from './postgres-session.ts';
 import type { Command, Session } from './postgres-session.ts';
 import { Rerun, rerunsMax, sql, type Script, type Statement } from './sql.ts';
-import type { Storage, StorageObserver } from './storage.ts';
+import type { Storage, StorageObserver, Subject } from './storage.ts';
 
-export type PostgresOptions = PoolOptions & {
+export type PostgresOptions = Omit<PoolOptions, 'sharedMax'> & {
   /** How long a script may take, its waiting and its reruns included. */
   readonly scriptMaxMs: number;
   /** Into how many parts new tables are divided by their store; null: they are whole. */
@@ -39,36 +42,60 @@ const reading = 'begin isolation level repeatable read, read only';
 
 export function openPostgres(options: PostgresOptions): Storage {
   const { observer } = options;
-  const pool = openPool(options);
+  const pool = openPool<Job>({ ...options, sharedMax });
   let active = 0;
   let isDisposed = false;
 
-  /** Runs a body on a connection, again on another one where that is known to be safe. */
-  const onConnection = async <T>(body: (session: Session) => Promise<T>): Promise<T> => {
+  /** Refuses what comes once this is closed, and has the closing wait for what came before. */
+  const accept = async <T>(body: (until: number) => Promise<T>): Promise<T> => {
     if (isDisposed) throw new Fault('closing', { retryAfterSeconds: 1 });
     active += 1;
-    const until = performance.now() + options.scriptMaxMs;
     try {
-      for (let reruns = 0; ; reruns += 1) {
-        const session = await pool.take(until);
-        try {
-          return await body(session);
-        } catch (error) {
-          if (!mayRunAgain(error) || reruns === rerunsMax || performance.now() >= until) throw told(error);
-        } finally {
-          pool.giveBack(session);
-        }
-        // Whoever met once would meet again in step.
-        const [spread = 0] = options.chance.bytes(1);
-        await wait((spread / 64) * 2 ** reruns);
-      }
+      return await body(performance.now() + options.scriptMaxMs);
     } finally {
       active -= 1;
     }
   };
 
-  const write = <T>(script: () => Script<T>): Promise<T> =>
-    onConnection(async (session) => {
+  /** Runs a body on a connection, again on another one where that is known to be safe. */
+  const retried = async <T>(until: number, body: (session: Session) => Promise<T>): Promise<T> => {
+    for (let reruns = 0; ; reruns += 1) {
+      const session = await pool.take(until);
+      try {
+        return await body(session);
+      } catch (error) {
+        if (!mayRunAgain(error) || reruns === rerunsMax || performance.now() >= until) throw told(error);
+      } finally {
+        pool.giveBack(session);
+      }
+      // Whoever met once would meet again in step.
+      const [spread = 0] = options.chance.bytes(1);
+      await wait((spread / 64) * 2 ** reruns);
+    }
+  };
+
+  const onConnection = <T>(body: (session: Session) => Promise<T>): Promise<T> =>
+    accept((until) => retried(until, body));
+
+  /** Drives scripts in one transaction and commits what they have done. */
+  const commitTogether = async <T>(
+    session: Session,
+    scripts: readonly Script<T>[],
+  ): Promise<readonly Ending<T>[]> => {
+    const startedAt = performance.now();
+    const transaction = openTransaction(session, writing);
+    return undoIfThrown(transaction, async () => {
+      const endings = await driveTogether(transaction, scripts);
+      const size = endings.filter(({ kind }) => kind === 'returned').length;
+      if (size === 0) transaction.abandon();
+      else if (await transaction.commit())
+        observer.committed({ size, seconds: (performance.now() - startedAt) / 1_000 });
+      return endings;
+    });
+  };
+
+  const writeAlone = <T>(script: () => Script<T>, until: number): Promise<T> =>
+    retried(until, async (session) => {
       const startedAt = performance.now();
       const transaction = openTransaction(session, writing);
       return undoIfThrown(transaction, async () => {
@@ -78,6 +105,15 @@ export function openPostgres(options: PostgresOptions): Storage {
         return result;
       });
     });
+
+  const sharing = openSharing({ pool, alone: writeAlone, commitTogether, mayRunAgain, told });
+
+  const write = <T>(script: () => Script<T>, subject?: Subject): Promise<T> =>
+    accept((until) =>
+      subject && !sharing.isAloneNext(subject.storeId)
+        ? sharing.share(script, subject, until)
+        : writeAlone(script, until),
+    );
 
   const rehearse = <T>(script: () => Script<T>): Promise<T> =>
     onConnection(async (session) => {
@@ -132,8 +168,8 @@ export function openPostgres(options: PostgresOptions): Storage {
 
 /** A transaction on a connection, which `begin` opens together with its first statements. */
 type Transaction = {
-  /** Sends statements together with those held back, and answers the rows of each. */
-  step(statements: readonly Statement[]): Promise<readonly (readonly unknown[])[]>;
+  /** Sends statements together with those held back, and answers what each came to. */
+  step(statements: readonly Statement[]): Promise<readonly Result[]>;
   /** Keeps statements back until the next step or the end. */
   hold(statements: readonly Statement[]): void;
   /** Sends what was held back. */
@@ -160,7 +196,7 @@ function openTransaction(session: Session, begin: Command): Transaction {
     async step(statements) {
       if (statements.length === 0) return [];
       const results = await session.send([...flushed(), ...statements]);
-      return results.slice(-statements.length).map(({ rows }) => rows);
+      return results.slice(-statements.length);
     },
     hold: (statements) => void held.push(...statements),
     async settle() {
@@ -188,7 +224,7 @@ async function drive<T>(transaction: Transaction, script: Script<T>): Promise<T>
   let step = script.next([]);
   while (step.done !== true) {
     const { statements, isAwaited } = step.value;
-    if (isAwaited) step = script.next(await transaction.step(statements));
+    if (isAwaited) step = script.next((await transaction.step(statements)).map(({ rows }) => rows));
     else {
       transaction.hold(statements);
       step = script.next(statements.map(() => []));
@@ -252,7 +288,7 @@ async function appliedTo(session: Session): Promise<readonly AppliedMigration[]>
     const [found] = await transaction.step([
       sql`select 1 as found where to_regclass('schema_migrations') is not null`,
     ]);
-    const applied = found?.length === 1 ? await drive(transaction, selectApplied()) : [];
+    const applied = found?.rows.length === 1 ? await drive(transaction, selectApplied()) : [];
     transaction.abandon();
     return applied;
   });
