@@ -197,8 +197,8 @@ function sessionOn(client: pg.Client, socket: Socket): Session {
       }),
     post: (command) => submit([toQuery(command)], () => undefined),
     async runText(text) {
-      await client.query(text).catch((error: Error) => {
-        throw failureOf(error);
+      await client.query(text).catch((error: unknown) => {
+        throw error instanceof Error ? failureOf(error) : error;
       });
     },
     hasWarned() {

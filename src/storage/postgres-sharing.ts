@@ -16,7 +16,9 @@ import type { Script } from './sql.ts';
 import type { Subject } from './storage.ts';
 
 /** How many connections may be shared at a time: with more of them, fewer wait to be taken along. */
-export const sharedMax = 4;
+export const sharedMax = 2;
+/** How long a shared transaction waits for a row: less than the server takes to look for a deadlock. */
+export const sharedLockWaitMaxMs = 200;
 /** Scripts in one transaction. */
 const scriptsMax = 32;
 /** How many scripts of a store are run alone after one has brought others down. */
@@ -38,16 +40,19 @@ type Settling = Ending<() => void>;
 type Engine = {
   readonly pool: Pool<Job>;
   /** Runs a script in a transaction of its own, again and again where need be, until a deadline. */
-  alone<T>(script: () => Script<T>, until: number): Promise<T>;
+  readonly alone: <T>(script: () => Script<T>, until: number) => Promise<T>;
   /**
    * Runs scripts in one transaction and commits it.
    * @throws Fault `unavailable` if nobody knows whether it was done; any other error if nothing of it was.
    */
-  commitTogether(session: Session, scripts: readonly Script<() => void>[]): Promise<readonly Settling[]>;
+  readonly commitTogether: (
+    session: Session,
+    scripts: readonly Script<() => void>[],
+  ) => Promise<readonly Settling[]>;
   /** Whether a script that ended so may succeed when it is run again. */
-  mayRunAgain(error: unknown): boolean;
+  readonly mayRunAgain: (error: unknown) => boolean;
   /** What the caller is told of what ended a script for good. */
-  told(error: unknown): unknown;
+  readonly told: (error: unknown) => unknown;
 };
 
 /** Runs a script in one transaction with others; `until` as of a job. @throws as `Storage.write` does. */
@@ -80,38 +85,39 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
 
   /** Runs a job, and those that can be taken along, on a connection that is given back then. */
   const lead = async (session: Session, first: Job): Promise<void> => {
+    if (isUnderWay(first)) {
+      // It has to wait for the card: not where others would wait along with it.
+      pool.giveBack(session);
+      return runAlone(first);
+    }
     const jobs = [first, ...companionsOf(first)].toSorted(byCard);
     for (const job of jobs) count(job, 1);
     try {
-      const endings = await commitTogether(
-        session,
-        jobs.map(({ script }) => script()),
-      );
+      const scripts = jobs.map(({ script }) => script());
+      const endings = await commitTogether(session, scripts);
       for (const [place, job] of jobs.entries()) settle(job, endings[place]);
     } catch (error) {
-      if (jobs.length === 1)
-        settle(first, { kind: 'thrown', error: error instanceof Spoiled ? error.cause : error });
-      else undone(jobs, error);
+      if (jobs.length > 1) undone(jobs, error);
+      else settle(first, { kind: 'thrown', error: error instanceof Spoiled ? error.cause : error });
     } finally {
       for (const job of jobs) count(job, -1);
       pool.giveBack(session);
     }
   };
 
-  /** Nobody is to wait behind a card that somebody else is changing. */
+  /** Takes along those who wait with other cards than anybody has. */
   const companionsOf = (first: Job): readonly Job[] => {
-    if (underWay.has(cardOf(first))) return [];
-    const cards = new Set([cardOf(first)]);
-    let left = scriptsMax - 1;
-    return pool.takeAlong((job) => {
-      const card = cardOf(job);
-      if (left === 0 || (job.subject.cardId !== null && (cards.has(card) || underWay.has(card))))
-        return false;
-      cards.add(card);
-      left -= 1;
+    const jobs = [first];
+    pool.takeAlong((job) => {
+      const isFree = !isUnderWay(job) && !jobs.some((other) => isSameCard(job, other));
+      if (jobs.length === scriptsMax || !isFree) return false;
+      jobs.push(job);
       return true;
     });
+    return jobs.slice(1);
   };
+
+  const isUnderWay = (job: Job): boolean => underWay.has(cardOf(job));
 
   const count = (job: Job, added: number): void => {
     if (job.subject.cardId === null) return;
@@ -127,16 +133,20 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
   };
 
   const undone = (jobs: readonly Job[], error: unknown): void => {
-    // Of any other failure it is known that nothing was done.
-    if (error instanceof Fault) for (const { reject } of jobs) reject(error);
-    else {
-      for (const { subject } of suspectsOf(jobs, error)) suspects.set(subject.storeId, scriptsAlone);
-      for (const job of jobs) runAlone(job);
+    if (error instanceof Fault) {
+      for (const { reject } of jobs) reject(error);
+      return;
     }
+    for (const { subject } of suspectsOf(jobs, error)) suspects.set(subject.storeId, scriptsAlone);
+    for (const job of jobs) runAlone(job);
   };
 
-  const runAlone = ({ script, until, reject }: Job): void => {
-    alone(script, until).then((settleCaller) => settleCaller(), reject);
+  const runAlone = (job: Job): void => {
+    count(job, 1);
+    alone(job.script, job.until)
+      .then((settleCaller) => settleCaller(), job.reject)
+      .finally(() => count(job, -1))
+      .catch(job.reject);
   };
 
   return {
@@ -157,10 +167,15 @@ function suspectsOf(jobs: readonly Job[], error: unknown): readonly Job[] {
   return error instanceof ConnectionLost ? [] : jobs;
 }
 
+function isSameCard(left: Job, right: Job): boolean {
+  return left.subject.cardId !== null && byCard(left, right) === 0;
+}
+
 function cardOf({ subject: { storeId, cardId } }: Job): string {
   return `${storeId} ${cardId}`;
 }
 
 function byCard({ subject: left }: Job, { subject: right }: Job): number {
-  return left.storeId - right.storeId || (left.cardId ?? 0) - (right.cardId ?? 0);
+  if (left.storeId !== right.storeId) return left.storeId - right.storeId;
+  return (left.cardId ?? 0) - (right.cardId ?? 0);
 }

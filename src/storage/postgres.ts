@@ -21,7 +21,7 @@ import { driveTogether, type Ending } from './postgres-batch.ts';
 import type { Result } from './postgres-exchange.ts';
 import { inPartitions } from './postgres-partitions.ts';
 import { openPool, type PoolOptions } from './postgres-pool.ts';
-import { openSharing, sharedMax, type Job } from './postgres-sharing.ts';
+import { openSharing, sharedLockWaitMaxMs, sharedMax, type Job } from './postgres-sharing.ts';
 import { ConnectionLost, isConflict, isServerFailure, isWaitedOut } from './postgres-session.ts';
 import type { Command, Session } from './postgres-session.ts';
 import { Rerun, rerunsMax, sql, type Script, type Statement } from './sql.ts';
@@ -42,6 +42,7 @@ const reading = 'begin isolation level repeatable read, read only';
 
 export function openPostgres(options: PostgresOptions): Storage {
   const { observer } = options;
+  const lockWaitMaxMs = Math.min(options.lockWaitMaxMs, sharedLockWaitMaxMs);
   const pool = openPool<Job>({ ...options, sharedMax });
   let active = 0;
   let isDisposed = false;
@@ -77,13 +78,17 @@ export function openPostgres(options: PostgresOptions): Storage {
   const onConnection = <T>(body: (session: Session) => Promise<T>): Promise<T> =>
     accept((until) => retried(until, body));
 
-  /** Drives scripts in one transaction and commits what they have done. */
+  /**
+   * Drives scripts in one transaction and commits what they have done. Several do not wait for long behind a row that
+   * only one of them wants.
+   */
   const commitTogether = async <T>(
     session: Session,
     scripts: readonly Script<T>[],
   ): Promise<readonly Ending<T>[]> => {
     const startedAt = performance.now();
-    const transaction = openTransaction(session, writing);
+    const begin = scripts.length > 1 ? [writing, `set local lock_timeout = ${lockWaitMaxMs}`] : [writing];
+    const transaction = openTransaction(session, ...begin);
     return undoIfThrown(transaction, async () => {
       const endings = await driveTogether(transaction, scripts);
       const size = endings.filter(({ kind }) => kind === 'returned').length;
@@ -183,11 +188,11 @@ type Transaction = {
   abandon(): void;
 };
 
-function openTransaction(session: Session, begin: Command): Transaction {
+function openTransaction(session: Session, ...begin: readonly Command[]): Transaction {
   let isBegun = false;
   let held: (Statement | Command)[] = [];
   const flushed = (): (Statement | Command)[] => {
-    const queries = isBegun ? held : [begin, ...held];
+    const queries = isBegun ? held : [...begin, ...held];
     isBegun = true;
     held = [];
     return queries;
