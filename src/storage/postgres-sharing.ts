@@ -56,7 +56,7 @@ type Engine = {
 };
 
 /** Runs a script in one transaction with others; `until` as of a job. @throws as `Storage.write` does. */
-export type Share = <T>(script: () => Script<T>, subject: Subject, until: number) => Promise<T>;
+type Share = <T>(script: () => Script<T>, subject: Subject, until: number) => Promise<T>;
 
 export type Sharing = {
   readonly share: Share;
