@@ -19,20 +19,23 @@ export type PoolOptions = Omit<SessionOptions, 'url'> & {
   /** One a host, the likeliest primary first. */
   readonly urls: readonly Secret[];
   readonly connectionsMax: number;
-  /** How many of them those may have at a time who would share one: the fewer, the more share. */
-  readonly sharedMax: number;
+  /** How many of them those of a lane may have at a time who would share one: the fewer, the more share. */
+  readonly sharedMax: Readonly<Record<Lane, number>>;
   /** Scripts that may wait for a connection; one more is refused. */
   readonly waitingMax: number;
   /** How long a script waits for a connection. */
   readonly waitMaxMs: number;
 };
 
+/** Those of one lane may share a connection with each other. */
+type Lane = 'reads' | 'writes';
+
 /** None of the hosts takes writes; the message tells of each why, and no password. */
 class NoPrimary extends Error {
   override readonly name = 'NoPrimary';
 }
 
-export type Pool<Sharer> = {
+export type Pool<Sharer extends { readonly lane: Lane }> = {
   /**
    * A connection for one script, to be given back; at `until` (of `performance.now`) it is broken off.
    * @throws Fault `overloaded` if all are taken for too long, `unavailable` if no primary can be reached.
@@ -56,7 +59,7 @@ export type Pool<Sharer> = {
   close(): Promise<void>;
 };
 
-type Taken = { readonly since: number; readonly until: number; readonly isShared: boolean };
+type Taken = { readonly since: number; readonly until: number; readonly lane: Lane | undefined };
 
 type Waiter<Sharer> = {
   /** When it gives up. */
@@ -75,7 +78,7 @@ const retryMs = 100;
 /** How long a script may take until the pool looks whether its server is still the primary, and how often then. */
 const doubtMs = 2_000;
 
-export function openPool<Sharer>(options: PoolOptions): Pool<Sharer> {
+export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOptions): Pool<Sharer> {
   const idle: Session[] = [];
   const taken = new Map<Session, Taken>();
   const hosts = new WeakMap<Session, Secret>();
@@ -83,7 +86,7 @@ export function openPool<Sharer>(options: PoolOptions): Pool<Sharer> {
   let urls = options.urls;
   let opening = 0;
   /** Connections that are shared, or could be. */
-  let shared = 0;
+  const shared = { reads: 0, writes: 0 };
   let retryAt = 0;
   let doubtAt = 0;
   /** Why the last attempt to connect failed; undefined after one that did not. */
@@ -120,12 +123,18 @@ export function openPool<Sharer>(options: PoolOptions): Pool<Sharer> {
       .catch(() => undefined);
   };
 
-  const mayTake = ({ sharer }: Waiter<Sharer>): boolean => sharer === undefined || shared < options.sharedMax;
+  const mayTake = ({ sharer }: Waiter<Sharer>): boolean =>
+    sharer === undefined || shared[sharer.lane] < options.sharedMax[sharer.lane];
 
   /** How many of those who wait could use another connection. */
   const countWanted = (): number => {
-    const sharers = waiting.filter(({ sharer }) => sharer !== undefined).length;
-    return waiting.length - sharers + Math.min(sharers, options.sharedMax - shared);
+    const { reads, writes } = options.sharedMax;
+    const left = { reads: reads - shared.reads, writes: writes - shared.writes };
+    return waiting.filter(({ sharer }) => {
+      if (!sharer) return true;
+      left[sharer.lane] -= 1;
+      return left[sharer.lane] >= 0;
+    }).length;
   };
 
   const grow = (): void => {
@@ -169,9 +178,9 @@ export function openPool<Sharer>(options: PoolOptions): Pool<Sharer> {
       const session = popIdle();
       if (!session) return grow();
       waiting.splice(waiting.indexOf(waiter), 1);
-      const isShared = waiter.sharer !== undefined;
-      if (isShared) shared += 1;
-      taken.set(session, { since: performance.now(), until: waiter.until, isShared });
+      const lane = waiter.sharer?.lane;
+      if (lane) shared[lane] += 1;
+      taken.set(session, { since: performance.now(), until: waiter.until, lane });
       waiter.resolve(session);
     }
   };
@@ -238,7 +247,8 @@ export function openPool<Sharer>(options: PoolOptions): Pool<Sharer> {
       return chosen;
     },
     giveBack(session) {
-      if (taken.get(session)?.isShared) shared -= 1;
+      const lane = taken.get(session)?.lane;
+      if (lane) shared[lane] -= 1;
       taken.delete(session);
       offer(session);
     },

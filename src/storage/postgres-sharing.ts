@@ -26,6 +26,7 @@ const scriptsAlone = 32;
 
 /** A write that may share a transaction. */
 export type Job = {
+  readonly lane: 'writes';
   readonly subject: Subject;
   /** When it is given up, of `performance.now`. */
   readonly until: number;
@@ -38,7 +39,7 @@ type Settling = Ending<() => void>;
 
 /** What the engine does with scripts. */
 type Engine = {
-  readonly pool: Pool<Job>;
+  readonly pool: Pool<Job | { readonly lane: 'reads' }>;
   /** Runs a script in a transaction of its own, again and again where need be, until a deadline. */
   readonly alone: <T>(script: () => Script<T>, until: number) => Promise<T>;
   /**
@@ -76,7 +77,7 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
         const value = yield* script();
         return () => resolve(value);
       };
-      const job: Job = { subject, until, script: settling, reject };
+      const job: Job = { lane: 'writes', subject, until, script: settling, reject };
       pool
         .share(until, job)
         .then((session) => session && lead(session, job))
@@ -109,6 +110,7 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
   const companionsOf = (first: Job): readonly Job[] => {
     const jobs = [first];
     pool.takeAlong((job) => {
+      if (job.lane !== 'writes') return false;
       const isFree = !isUnderWay(job) && !jobs.some((other) => isSameCard(job, other));
       if (jobs.length === scriptsMax || !isFree) return false;
       jobs.push(job);

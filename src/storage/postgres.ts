@@ -21,6 +21,7 @@ import { driveTogether, type Ending } from './postgres-batch.ts';
 import type { Result } from './postgres-exchange.ts';
 import { inPartitions } from './postgres-partitions.ts';
 import { openPool, type PoolOptions } from './postgres-pool.ts';
+import { openReads, sharedReadsMax, type ReadJob } from './postgres-reads.ts';
 import { openSharing, sharedLockWaitMaxMs, sharedMax, type Job } from './postgres-sharing.ts';
 import { ConnectionLost, isConflict, isServerFailure, isWaitedOut } from './postgres-session.ts';
 import type { Command, Session } from './postgres-session.ts';
@@ -43,7 +44,10 @@ const reading = 'begin isolation level repeatable read, read only';
 export function openPostgres(options: PostgresOptions): Storage {
   const { observer } = options;
   const lockWaitMaxMs = Math.min(options.lockWaitMaxMs, sharedLockWaitMaxMs);
-  const pool = openPool<Job>({ ...options, sharedMax });
+  const pool = openPool<ReadJob | Job>({
+    ...options,
+    sharedMax: { reads: sharedReadsMax, writes: sharedMax },
+  });
   let active = 0;
   let isDisposed = false;
 
@@ -131,10 +135,8 @@ export function openPostgres(options: PostgresOptions): Storage {
       });
     });
 
-  const read = <T>(script: () => Script<T>): Promise<T> =>
-    onConnection(async (session) => {
-      const short = await readAlone(session, script());
-      if (short) return short.result;
+  const readAlone = <T>(script: () => Script<T>, until: number): Promise<T> =>
+    retried(until, async (session) => {
       const transaction = openTransaction(session, reading);
       return undoIfThrown(transaction, async () => {
         const result = await drive(transaction, script());
@@ -143,6 +145,10 @@ export function openPostgres(options: PostgresOptions): Storage {
         return result;
       });
     });
+
+  const readTogether = openReads({ pool, alone: readAlone, mayRunAgain });
+
+  const read = <T>(script: () => Script<T>): Promise<T> => accept((until) => readTogether(script, until));
 
   return {
     read,
@@ -245,28 +251,6 @@ async function undoIfThrown<T>(transaction: Transaction, body: () => Promise<T>)
     transaction.abandon();
     throw error;
   }
-}
-
-/** The first statements of reads that turned out to need more than one step. */
-const longReads = new WeakSet<readonly string[]>();
-
-/**
- * Runs a read without a transaction, if it is one statement: what that sees is one state by itself.
- * @returns undefined if it is more; then the script is to be started anew.
- */
-async function readAlone<T>(
-  session: Session,
-  script: Script<T>,
-): Promise<{ readonly result: T } | undefined> {
-  const first = script.next([]);
-  if (first.done === true) return { result: first.value };
-  const [statement, ...others] = first.value.statements;
-  if (!statement || others.length > 0 || longReads.has(statement.strings)) return undefined;
-  const [answer] = await session.send([statement]);
-  const second = script.next([answer?.rows ?? []]);
-  if (second.done === true) return { result: second.value };
-  longReads.add(statement.strings);
-  return undefined;
 }
 
 function mayRunAgain(error: unknown): boolean {
