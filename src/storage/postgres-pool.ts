@@ -1,6 +1,6 @@
 /**
  * The connections to the primary, wherever it is: made when they are wanted, given to one script at a
- * time, replaced when they break.
+ * time, or to those that share one, replaced when they break.
  *
  * Of several hosts one is the primary; after a failover it is another one. Who asks for a connection waits
  * for the first host that takes writes, for a bounded time. Nothing has to be restarted when a server comes

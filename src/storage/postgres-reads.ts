@@ -64,8 +64,9 @@ export function openReads({ pool, alone, mayRunAgain }: Engine): Read {
   };
 
   const share = <T>({ script, running, statement, until }: Begun<T>): Promise<T> =>
-    new Promise((resolve, reject: (error: unknown) => void) => {
-      const retry = (): void => void alone(script, until).then(resolve, reject);
+    new Promise((resolve, reject) => {
+      const refuse: (error: unknown) => void = reject;
+      const retry = (): void => void alone(script, until).then(resolve, refuse);
       const answer = (rows: readonly unknown[]): void => {
         try {
           const step = running.next([rows]);
@@ -74,14 +75,14 @@ export function openReads({ pool, alone, mayRunAgain }: Engine): Read {
           retry();
         } catch (error) {
           if (mayRunAgain(error)) retry();
-          else reject(error);
+          else refuse(error);
         }
       };
       const job: ReadJob = { lane: 'reads', statement, answer, retry };
       pool
         .share(until, job)
         .then((session) => session && lead(session, job))
-        .catch(reject);
+        .catch(refuse);
     });
 
   return async (script, until) => {

@@ -1,6 +1,7 @@
 /**
  * The engine for PostgreSQL, and what speaks its protocol: one transaction a script, on a connection of its
- * own for as long as that takes.
+ * own for as long as that takes. Writes about different cards share one where they would wait for each other
+ * (`postgres-sharing.ts`), and short reads go out together (`postgres-reads.ts`).
  *
  * Round trips are what costs. `begin` travels with the first step, statements whose rows nobody awaits
  * travel with the next step, and the last of them with the commit: a script whose rows are awaited in n
