@@ -126,26 +126,10 @@ export function openPostgres(options: PostgresOptions): Storage {
     );
 
   const rehearse = <T>(script: () => Script<T>): Promise<T> =>
-    onConnection(async (session) => {
-      const transaction = openTransaction(session, writing);
-      return undoIfThrown(transaction, async () => {
-        const result = await drive(transaction, script());
-        await transaction.settle();
-        transaction.abandon();
-        return result;
-      });
-    });
+    onConnection((session) => runAndAbandon(openTransaction(session, writing), script));
 
   const readAlone = <T>(script: () => Script<T>, until: number): Promise<T> =>
-    retried(until, async (session) => {
-      const transaction = openTransaction(session, reading);
-      return undoIfThrown(transaction, async () => {
-        const result = await drive(transaction, script());
-        await transaction.settle();
-        transaction.abandon();
-        return result;
-      });
-    });
+    retried(until, (session) => runAndAbandon(openTransaction(session, reading), script));
 
   const readTogether = openReads({ pool, alone: readAlone, mayRunAgain });
 
@@ -243,6 +227,16 @@ async function drive<T>(transaction: Transaction, script: Script<T>): Promise<T>
     }
   }
   return step.value;
+}
+
+/** Runs a script in a transaction of which nothing is kept. */
+function runAndAbandon<T>(transaction: Transaction, script: () => Script<T>): Promise<T> {
+  return undoIfThrown(transaction, async () => {
+    const result = await drive(transaction, script());
+    await transaction.settle();
+    transaction.abandon();
+    return result;
+  });
 }
 
 async function undoIfThrown<T>(transaction: Transaction, body: () => Promise<T>): Promise<T> {
