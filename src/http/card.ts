@@ -14,7 +14,7 @@ import type { Body } from './body.ts';
 import { etagOf, isKnown, matchedVersions } from './etag.ts';
 import type { Exchange } from './exchange.ts';
 import * as parameters from './parameters.ts';
-import { idOf, reader, refuseOthers, unknownParameter } from './reading.ts';
+import { idOf, reader, refuseOthers, subjectOf, unknownParameter } from './reading.ts';
 
 /** `POST /gift_card` */
 export async function postCard(exchange: Exchange): Promise<Answer> {
@@ -45,7 +45,10 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
     refusalOf: (name) => (recordFields.has(name) ? 'cannot be set' : unknownParameter),
   });
 
-  return exchange.write(body, function* () {
+  // Of an address that is new, or a code that is chosen, somebody else may be making the row, too.
+  const isOwn = !customer && !recipient && !code;
+  const subject = isOwn ? { storeId: store.id, cardId: null } : undefined;
+  return exchange.writeAbout(subject, body, function* () {
     if (refusals.any || value === undefined) return yield* refuseIssue(ctx, { store, code, refusals });
     const { apiClientId, actor } = caller;
     const issued = yield* issue(ctx, {
@@ -133,7 +136,7 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
     refusalOf: () => unknownParameter,
   });
 
-  return exchange.write(body, function* () {
+  return exchange.writeAbout(subjectOf(exchange), body, function* () {
     const cardId = idOf(exchange, 'gift_card_id');
     const versions = matchedVersions(request.headers['if-match'], cardId);
     const card = yield* update(ctx, {

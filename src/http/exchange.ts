@@ -17,7 +17,7 @@ import {
   type KeyUse,
 } from '../service/idempotency.ts';
 import { constant, type Script } from '../storage/sql.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { Storage, Subject } from '../storage/storage.ts';
 import type { Endpoints } from '../service/webhook.ts';
 import type { Caller } from './auth.ts';
 import { noBody, parseBody, type Body, type RawBody, type Wrapper } from './body.ts';
@@ -43,6 +43,11 @@ export type Exchange = {
   readBody(wrapper: Wrapper, refusals: Refusals): Body;
   /** Runs the script that answers a write: once for an idempotency key, if the request has one. A dry run keeps nothing. */
   write(body: Body, script: () => Script<Answer>): Promise<Answer>;
+  /**
+   * As `write`, of a script that changes no more than its subject; undefined: it may change anything. The key is no
+   * part of the subject, because it is used by one request at a time.
+   */
+  writeAbout(subject: Subject | undefined, body: Body, script: () => Script<Answer>): Promise<Answer>;
 };
 
 /** An answer without an end of its own. */
@@ -57,7 +62,7 @@ function isKept(code: FaultCode): boolean {
 }
 
 export function exchangeOf(
-  given: Omit<Exchange, 'readBody' | 'write'> & {
+  given: Omit<Exchange, 'readBody' | 'write' | 'writeAbout'> & {
     readonly keysInFlight: KeysInFlight;
     readonly keysInFlightMax: number;
   },
@@ -67,10 +72,13 @@ export function exchangeOf(
     ...given,
     readBody: (wrapper, refusals) =>
       parseBody((request.body as RawBody | undefined) ?? noBody, { wrapper, refusals }),
-    async write(body, script) {
+    write(body, script) {
+      return this.writeAbout(undefined, body, script);
+    },
+    async writeAbout(subject, body, script) {
       const key = idempotencyKeyOf(request);
       if (isDryRun) return storage.rehearse(script);
-      if (key === undefined) return storage.write(script);
+      if (key === undefined) return storage.write(script, subject);
       const owner = { storeId: caller.store.id, apiClientId: caller.apiClientId ?? 0, key };
       const name = `${owner.storeId} ${owner.apiClientId} ${key}`;
       if (keysInFlight.has(name)) throw new Fault('idempotency-key-in-use', { retryAfterSeconds: 1 });
@@ -86,7 +94,7 @@ export function exchangeOf(
         const { answer, replayed } = await writeOnce(
           { ctx, storage, basePath, requestId: request.id },
           { owner, fingerprints },
-          script,
+          { script, subject },
         );
         return replayed
           ? { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } }
@@ -111,11 +119,11 @@ async function writeOnce(
     requestId,
   }: Pick<Exchange, 'ctx' | 'storage' | 'basePath'> & { readonly requestId: string },
   use: KeyUse,
-  script: () => Script<Answer>,
+  { script, subject }: { readonly script: () => Script<Answer>; readonly subject: Subject | undefined },
 ): Promise<Outcome> {
   const write = async (work: () => Script<Answer>): Promise<Outcome> => {
     try {
-      return { answer: await storage.write(() => once(ctx, use, work)), replayed: false };
+      return { answer: await storage.write(() => once(ctx, use, work), subject), replayed: false };
     } catch (error) {
       if (!(error instanceof Answered)) throw error;
       await storage.write(() => confirmAnswered(use));

@@ -17,7 +17,7 @@ import { etagOf, matchedVersions } from './etag.ts';
 import type { Exchange } from './exchange.ts';
 import * as parameters from './parameters.ts';
 import type { Parameter } from './parameters.ts';
-import { idOf, reader, refuseOthers, unknownParameter } from './reading.ts';
+import { idOf, reader, refuseOthers, subjectOf, unknownParameter } from './reading.ts';
 
 /** `POST /gift_card/lookup` */
 export async function postLookup(exchange: Exchange): Promise<Answer> {
@@ -69,7 +69,7 @@ export async function postRedeem(exchange: Exchange): Promise<Answer> {
 export async function postDebit(exchange: Exchange): Promise<Answer> {
   const { ctx } = exchange;
   const { body, values } = readBody(exchange, 'transaction', { ...spending, partial: parameters.partial });
-  return exchange.write(body, function* () {
+  return exchange.writeAbout(subjectOf(exchange), body, function* () {
     const cardId = idOf(exchange, 'gift_card_id');
     const { amount, partial = false, ...beside } = values();
     return moved(201, yield* debit(ctx, { ...moneyCommand(exchange, cardId, beside), amount, partial }));
@@ -80,7 +80,7 @@ export async function postDebit(exchange: Exchange): Promise<Answer> {
 export async function postCredit(exchange: Exchange): Promise<Answer> {
   const { ctx } = exchange;
   const { body, values } = readBody(exchange, 'transaction', spending);
-  return exchange.write(body, function* () {
+  return exchange.writeAbout(subjectOf(exchange), body, function* () {
     const cardId = idOf(exchange, 'gift_card_id');
     const { amount, ...beside } = values();
     return moved(201, yield* credit(ctx, { ...moneyCommand(exchange, cardId, beside), amount }));
@@ -91,7 +91,7 @@ export async function postCredit(exchange: Exchange): Promise<Answer> {
 export async function postHold(exchange: Exchange): Promise<Answer> {
   const { ctx, basePath } = exchange;
   const { body, values } = readBody(exchange, 'hold', { ...spending, expires_in: parameters.expiresIn });
-  return exchange.write(body, function* () {
+  return exchange.writeAbout(subjectOf(exchange), body, function* () {
     const cardId = idOf(exchange, 'gift_card_id');
     const { amount, expires_in: seconds = holdSecondsDefault, ...beside } = values();
     const held = yield* placeHold(ctx, { ...moneyCommand(exchange, cardId, beside), amount, seconds });

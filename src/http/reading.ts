@@ -1,6 +1,7 @@
 /** Reading a request's parameters one by one, and gathering what is refused of them. */
 
 import { Fault, type Refusals } from '../domain/fault.ts';
+import type { Subject } from '../storage/storage.ts';
 import { wrappers, type Body } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { required, type Parameter, type Reading } from './parameters.ts';
@@ -37,8 +38,19 @@ export function refuseOthers(
 
 /** The id that the path names. @throws Fault `not-found` for anything that cannot be an id. */
 export function idOf({ request }: Pick<Exchange, 'request'>, name: string): number {
-  const text = (request.params as Readonly<Record<string, string>>)[name] ?? '';
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(id)) throw new Fault('not-found');
+  const id = parseId(request, name);
+  if (id === undefined) throw new Fault('not-found');
   return id;
+}
+
+/** The card that the path names, as what a write changes; undefined for anything that cannot be an id. */
+export function subjectOf({ request, caller }: Pick<Exchange, 'request' | 'caller'>): Subject | undefined {
+  const cardId = parseId(request, 'gift_card_id');
+  return cardId === undefined ? undefined : { storeId: caller.store.id, cardId };
+}
+
+function parseId({ params }: Exchange['request'], name: string): number | undefined {
+  const text = (params as Readonly<Record<string, string>>)[name] ?? '';
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  return Number.isSafeInteger(id) ? id : undefined;
 }

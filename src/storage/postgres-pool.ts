@@ -1,6 +1,6 @@
 /**
  * The connections to the primary, wherever it is: made when they are wanted, given to one script at a
- * time, replaced when they break.
+ * time, or to those that share one, replaced when they break.
  *
  * Of several hosts one is the primary; after a failover it is another one. Who asks for a connection waits
  * for the first host that takes writes, for a bounded time. Nothing has to be restarted when a server comes
@@ -10,6 +10,7 @@
  * looks whether another host has become the primary, and gives up all connections to the old one if so.
  */
 
+import assert from 'node:assert/strict';
 import { Fault } from '../domain/fault.ts';
 import type { Secret } from '../domain/secret.ts';
 import { openSession, type Session, type SessionOptions } from './postgres-session.ts';
@@ -18,23 +19,35 @@ export type PoolOptions = Omit<SessionOptions, 'url'> & {
   /** One a host, the likeliest primary first. */
   readonly urls: readonly Secret[];
   readonly connectionsMax: number;
+  /** How many of them those of a lane may have at a time who would share one: the fewer, the more share. */
+  readonly sharedMax: Readonly<Record<Lane, number>>;
   /** Scripts that may wait for a connection; one more is refused. */
   readonly waitingMax: number;
   /** How long a script waits for a connection. */
   readonly waitMaxMs: number;
 };
 
+/** Those of one lane may share a connection with each other. */
+type Lane = 'reads' | 'writes';
+
 /** None of the hosts takes writes; the message tells of each why, and no password. */
 class NoPrimary extends Error {
   override readonly name = 'NoPrimary';
 }
 
-export type Pool = {
+export type Pool<Sharer extends { readonly lane: Lane }> = {
   /**
    * A connection for one script, to be given back; at `until` (of `performance.now`) it is broken off.
    * @throws Fault `overloaded` if all are taken for too long, `unavailable` if no primary can be reached.
    */
   take(until: number): Promise<Session>;
+  /**
+   * As `take`, for somebody who may share a connection: undefined, if somebody else has one by now and has taken
+   * this sharer along.
+   */
+  share(until: number, sharer: Sharer): Promise<Session | undefined>;
+  /** Those who wait to share a connection and are chosen: they wait no more. */
+  takeAlong(isChosen: (sharer: Sharer) => boolean): readonly Sharer[];
   giveBack(session: Session): void;
   /**
    * A connection of the caller's own, who ends it.
@@ -46,13 +59,15 @@ export type Pool = {
   close(): Promise<void>;
 };
 
-type Taken = { readonly since: number; readonly until: number };
+type Taken = { readonly since: number; readonly until: number; readonly lane: Lane | undefined };
 
-type Waiter = {
+type Waiter<Sharer> = {
   /** When it gives up. */
   readonly deadline: number;
   readonly until: number;
-  readonly resolve: (session: Session) => void;
+  /** undefined: it wants a connection for itself. */
+  readonly sharer: Sharer | undefined;
+  readonly resolve: (session: Session | undefined) => void;
   readonly reject: (fault: Fault) => void;
 };
 
@@ -63,13 +78,15 @@ const retryMs = 100;
 /** How long a script may take until the pool looks whether its server is still the primary, and how often then. */
 const doubtMs = 2_000;
 
-export function openPool(options: PoolOptions): Pool {
+export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOptions): Pool<Sharer> {
   const idle: Session[] = [];
   const taken = new Map<Session, Taken>();
   const hosts = new WeakMap<Session, Secret>();
-  const waiting: Waiter[] = [];
+  const waiting: Waiter<Sharer>[] = [];
   let urls = options.urls;
   let opening = 0;
+  /** Connections that are shared, or could be. */
+  const shared = { reads: 0, writes: 0 };
   let retryAt = 0;
   let doubtAt = 0;
   /** Why the last attempt to connect failed; undefined after one that did not. */
@@ -106,9 +123,23 @@ export function openPool(options: PoolOptions): Pool {
       .catch(() => undefined);
   };
 
+  const mayTake = ({ sharer }: Waiter<Sharer>): boolean =>
+    sharer === undefined || shared[sharer.lane] < options.sharedMax[sharer.lane];
+
+  /** How many of those who wait could use another connection. */
+  const countWanted = (): number => {
+    const { reads, writes } = options.sharedMax;
+    const left = { reads: reads - shared.reads, writes: writes - shared.writes };
+    return waiting.filter(({ sharer }) => {
+      if (!sharer) return true;
+      left[sharer.lane] -= 1;
+      return left[sharer.lane] >= 0;
+    }).length;
+  };
+
   const grow = (): void => {
     const total = idle.length + taken.size + opening;
-    if (waiting.length <= opening || total >= options.connectionsMax) return;
+    if (total >= options.connectionsMax || countWanted() <= opening) return;
     if (failure !== undefined && (opening > 0 || performance.now() < retryAt)) return;
     opening += 1;
     connect()
@@ -134,12 +165,24 @@ export function openPool(options: PoolOptions): Pool {
 
   const offer = (session: Session): void => {
     if (session.isBroken) return forget(session);
-    const waiter = waiting.shift();
-    if (waiter) {
-      taken.set(session, { since: performance.now(), until: waiter.until });
+    if (isClosed) return session.destroy();
+    idle.push(session);
+    handOut();
+  };
+
+  /** Gives idle connections to those who wait, and sees that there are more where they do not suffice. */
+  const handOut = (): void => {
+    for (;;) {
+      const waiter = waiting.find(mayTake);
+      if (!waiter) return;
+      const session = popIdle();
+      if (!session) return grow();
+      waiting.splice(waiting.indexOf(waiter), 1);
+      const lane = waiter.sharer?.lane;
+      if (lane) shared[lane] += 1;
+      taken.set(session, { since: performance.now(), until: waiter.until, lane });
       waiter.resolve(session);
-    } else if (isClosed) session.destroy();
-    else idle.push(session);
+    }
   };
 
   /** The connection that was used last; one that broke just now may still be among them. */
@@ -151,10 +194,22 @@ export function openPool(options: PoolOptions): Pool {
   const forget = (session: Session): void => {
     const place = idle.indexOf(session);
     if (place >= 0) idle.splice(place, 1);
-    grow();
+    handOut();
   };
 
-  const refuse = (waiter: Waiter): void => {
+  const enter = (until: number, sharer?: Sharer): Promise<Session | undefined> =>
+    new Promise((resolve, reject) => {
+      const deadline = Math.min(performance.now() + options.waitMaxMs, until);
+      const waiter: Waiter<Sharer> = { deadline, until, sharer, resolve, reject };
+      waiting.push(waiter);
+      handOut();
+      if (waiting.length > options.waitingMax && waiting.at(-1) === waiter) {
+        waiting.pop();
+        reject(new Fault('overloaded', { retryAfterSeconds: 1 }));
+      }
+    });
+
+  const refuse = (waiter: Waiter<Sharer>): void => {
     waiting.splice(waiting.indexOf(waiter), 1);
     const code = failure === undefined ? 'overloaded' : 'unavailable';
     waiter.reject(new Fault(code, { retryAfterSeconds: 1, cause: failure }));
@@ -169,27 +224,31 @@ export function openPool(options: PoolOptions): Pool {
     if (late.length > 0) for (const session of idle.splice(0)) session.destroy();
     const isDoubtful = urls.length > 1 && [...taken.values()].some(({ since }) => now - since >= doubtMs);
     if (isDoubtful && now >= doubtAt) doubt();
-    grow();
+    handOut();
   };
   const sweeper = setInterval(sweep, sweepMs).unref();
 
   return {
-    take(until) {
-      const since = performance.now();
-      const session = popIdle();
-      if (session) {
-        taken.set(session, { since, until });
-        return Promise.resolve(session);
-      }
-      if (waiting.length >= options.waitingMax)
-        return Promise.reject(new Fault('overloaded', { retryAfterSeconds: 1 }));
-      return new Promise((resolve, reject) => {
-        const deadline = Math.min(since + options.waitMaxMs, until);
-        waiting.push({ deadline, until, resolve, reject });
-        grow();
+    async take(until) {
+      const session = await enter(until);
+      assert(session, 'nobody takes along who does not share');
+      return session;
+    },
+    share: enter,
+    takeAlong(isChosen) {
+      const chosen: Sharer[] = [];
+      const left = waiting.filter(({ sharer, resolve }) => {
+        if (sharer === undefined || !isChosen(sharer)) return true;
+        chosen.push(sharer);
+        resolve(undefined);
+        return false;
       });
+      waiting.splice(0, waiting.length, ...left);
+      return chosen;
     },
     giveBack(session) {
+      const lane = taken.get(session)?.lane;
+      if (lane) shared[lane] -= 1;
       taken.delete(session);
       offer(session);
     },

@@ -1,8 +1,15 @@
-/** One connection to a PostgreSQL primary: prepared statements, pipelined, and what its errors mean. */
+/** One connection to a PostgreSQL primary: what is said to it, and what its errors mean. */
 
 import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Secret } from '../domain/secret.ts';
+import {
+  Exchange,
+  type Outcome,
+  type PreparedStatements,
+  type Query,
+  type Result,
+} from './postgres-exchange.ts';
 import type { Dialect, Statement } from './sql.ts';
 
 /** The server that answered is no primary: it is in recovery, as a standby is. */
@@ -34,21 +41,19 @@ export type SessionOptions = {
   readonly idleTransactionMaxMs: number;
 };
 
-/** What a statement came to: its rows, and the server's word for what it did, such as `COMMIT`. */
-type Result = { readonly rows: readonly unknown[]; readonly command: string };
-
 /** A command without values, such as `begin`. */
 export type Command = string;
 
 export type Session = {
   /**
-   * Sends all at once and answers what each came to, in order.
-   * @throws the error that came first (those behind it in the same transaction only say that there was one);
-   * ConnectionLost.
+   * Sends all at once and answers what each came to, in order. If one fails, those behind it are not run.
+   * @throws that one's error; ConnectionLost.
    */
   send(queries: readonly (Statement | Command)[]): Promise<readonly Result[]>;
   /** Sends a command that nobody waits for; what is sent after it is done after it. */
   post(command: Command): void;
+  /** Runs a text of any number of statements without values. @throws as `send` does. */
+  runText(text: string): Promise<void>;
   /** Whether the server has warned since this was last asked: at a commit, that it may not be replicated. */
   hasWarned(): boolean;
   /** Whether it can no longer be used. */
@@ -60,16 +65,6 @@ export type Session = {
   /** Says goodbye, after all that was sent was answered; to a server that stays silent, without waiting for long. */
   close(): Promise<void>;
 };
-
-/** Integers of any width, text, bytes: nothing else is ever selected. */
-const readers: Readonly<Record<number, (text: string) => unknown>> = {
-  20: BigInt,
-  21: BigInt,
-  23: BigInt,
-  17: (text) => Buffer.from(text.slice(2), 'hex'),
-};
-const asText = (text: string): unknown => text;
-const types: pg.CustomTypesConfig = { getTypeParser: (oid: number) => readers[oid] ?? asText };
 
 export const postgresDialect: Dialect = {
   placeholder: (position) => `$${position}`,
@@ -83,25 +78,33 @@ export const postgresDialect: Dialect = {
   },
 };
 
-type Prepared = { readonly name: string; readonly text: string };
-
 /** After so long without a word the system asks whether the other machine is still there. */
 const keepAliveDelayMs = 10_000;
 /** How long a server may take to say goodbye. */
 const closeTimeoutMs = 1_000;
 
-/** One name a call site, the same on every connection. */
-const prepared = new WeakMap<readonly string[], Prepared>();
-let preparedCount = 0;
+type Named = Pick<Query, 'name' | 'text'>;
 
-function preparedOf(statement: Statement): Prepared {
-  let found = prepared.get(statement.strings);
+/** One name a call site, the same on every connection. */
+const named = new WeakMap<readonly string[], Named>();
+let namesCount = 0;
+
+function namedOf(statement: Statement): Named {
+  let found = named.get(statement.strings);
   if (!found) {
-    preparedCount += 1;
-    found = { name: `s${preparedCount}`, text: statement.text(postgresDialect) };
-    prepared.set(statement.strings, found);
+    namesCount += 1;
+    found = { name: `s${namesCount}`, text: statement.text(postgresDialect) };
+    named.set(statement.strings, found);
   }
   return found;
+}
+
+/** The server cuts off longer names. */
+const nameLengthMax = 63;
+
+function toQuery(query: Statement | Command): Query {
+  if (typeof query !== 'string') return { ...namedOf(query), values: query.values };
+  return { name: query.length <= nameLengthMax ? query : '', text: query, values: [] };
 }
 
 /**
@@ -117,7 +120,6 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     keepAliveInitialDelayMillis: keepAliveDelayMs,
     pipeline: true,
     stream: () => socket,
-    types,
   });
   const session = sessionOn(client, socket);
   let isLate = false;
@@ -162,6 +164,7 @@ function sessionOn(client: pg.Client, socket: Socket): Session {
   let isBroken = false;
   let warned = false;
   let ended = false;
+  const prepared: PreparedStatements = new Map();
   const listeners: (() => void)[] = [];
   const end = (): void => {
     isBroken = true;
@@ -178,44 +181,26 @@ function sessionOn(client: pg.Client, socket: Socket): Session {
     if (code === '01000' || code === '57P01') warned = true;
   });
 
-  const submit = (
-    query: Statement | Command,
-    settle: (error: Error | null, result?: Result) => void,
-  ): void => {
-    const callback = (error: Error | null, result: pg.QueryResult): void => {
-      if (error) settle(error);
-      else settle(null, result);
-    };
-    if (typeof query === 'string') client.query({ text: query }, callback);
-    else client.query({ ...preparedOf(query), values: [...query.values] }, callback);
+  const submit = (queries: readonly Query[], settle: (outcome: Outcome) => void): void => {
+    client.query(new Exchange(queries, prepared, settle));
   };
 
   return {
-    send(queries) {
-      const { promise, resolve, reject } = Promise.withResolvers<readonly Result[]>();
-      const results: Result[] = [];
-      let left = queries.length;
-      let failure: Error | undefined;
-      if (left === 0) resolve([]);
-      // One packet for all of them, as far as they fit. With TLS this is another stream than the socket.
-      const { stream } = client.connection;
-      stream.cork();
-      for (const [place, query] of queries.entries()) {
-        submit(query, (error, result) => {
-          if (error) failure = failure === undefined || isAftermath(failure) ? error : failure;
-          else if (result) results[place] = result;
-          left -= 1;
-          if (left > 0) return;
-          if (!failure) return resolve(results);
-          const told = failureOf(failure);
-          if (told instanceof ConnectionLost) socket.destroy();
-          reject(told);
+    send: (queries) =>
+      new Promise((resolve, reject) => {
+        submit(queries.map(toQuery), (outcome) => {
+          if (!(outcome instanceof Error)) return resolve(outcome);
+          const failure = failureOf(outcome);
+          if (failure instanceof ConnectionLost) socket.destroy();
+          reject(failure);
         });
-      }
-      stream.uncork();
-      return promise;
+      }),
+    post: (command) => submit([toQuery(command)], () => undefined),
+    async runText(text) {
+      await client.query(text).catch((error: unknown) => {
+        throw error instanceof Error ? failureOf(error) : error;
+      });
     },
-    post: (command) => submit(command, () => undefined),
     hasWarned() {
       const answer = warned;
       warned = false;
@@ -246,11 +231,6 @@ const featureNotSupported = '0A000';
 
 function codeOf(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
-}
-
-/** in_failed_sql_transaction: an earlier statement of the transaction failed. */
-function isAftermath(error: unknown): boolean {
-  return codeOf(error) === '25P02';
 }
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */

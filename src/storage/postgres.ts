@@ -1,6 +1,7 @@
 /**
  * The engine for PostgreSQL, and what speaks its protocol: one transaction a script, on a connection of its
- * own for as long as that takes.
+ * own for as long as that takes. Writes about different cards share one where they would wait for each other
+ * (`postgres-sharing.ts`), and short reads go out together (`postgres-reads.ts`).
  *
  * Round trips are what costs. `begin` travels with the first step, statements whose rows nobody awaits
  * travel with the next step, and the last of them with the commit: a script whose rows are awaited in n
@@ -17,15 +18,19 @@ import type { Chance, Clock } from '../clock-and-chance.ts';
 import { Fault } from '../domain/fault.ts';
 import { createMigrationsTable, insertApplied, pending, selectApplied } from './migrate.ts';
 import type { AppliedMigration, Migration } from './migrate.ts';
+import { driveTogether, type Ending } from './postgres-batch.ts';
+import type { Result } from './postgres-exchange.ts';
 import { inPartitions } from './postgres-partitions.ts';
 import { openPool, type PoolOptions } from './postgres-pool.ts';
+import { openReads, sharedReadsMax, type ReadJob } from './postgres-reads.ts';
 import { tellRestoredFirst } from './postgres-restored.ts';
+import { openSharing, sharedLockWaitMaxMs, sharedMax, type Job } from './postgres-sharing.ts';
 import { ConnectionLost, isConflict, isServerFailure, isWaitedOut } from './postgres-session.ts';
 import type { Command, Session } from './postgres-session.ts';
 import { Rerun, rerunsMax, sql, type Script, type Statement } from './sql.ts';
-import type { Storage, StorageObserver } from './storage.ts';
+import type { Storage, StorageObserver, Subject } from './storage.ts';
 
-export type PostgresOptions = PoolOptions & {
+export type PostgresOptions = Omit<PoolOptions, 'sharedMax'> & {
   /** How long a script may take, its waiting and its reruns included. */
   readonly scriptMaxMs: number;
   /** Into how many parts new tables are divided by their store; null: they are whole. */
@@ -40,67 +45,96 @@ const reading = 'begin isolation level repeatable read, read only';
 
 export function openPostgres(options: PostgresOptions): Storage {
   const { observer } = options;
-  const pool = openPool(options);
+  const lockWaitMaxMs = Math.min(options.lockWaitMaxMs, sharedLockWaitMaxMs);
+  const pool = openPool<ReadJob | Job>({
+    ...options,
+    sharedMax: { reads: sharedReadsMax, writes: sharedMax },
+  });
   let active = 0;
   let isDisposed = false;
 
-  /** Runs a body on a connection, again on another one where that is known to be safe. */
-  const onConnection = async <T>(body: (session: Session) => Promise<T>): Promise<T> => {
+  /** Refuses what comes once this is closed, and has the closing wait for what came before. */
+  const accept = async <T>(body: (until: number) => Promise<T>): Promise<T> => {
     if (isDisposed) throw new Fault('closing', { retryAfterSeconds: 1 });
     active += 1;
-    const until = performance.now() + options.scriptMaxMs;
     try {
-      for (let reruns = 0; ; reruns += 1) {
-        const session = await pool.take(until);
-        try {
-          return await body(session);
-        } catch (error) {
-          if (!mayRunAgain(error) || reruns === rerunsMax || performance.now() >= until) throw told(error);
-        } finally {
-          pool.giveBack(session);
-        }
-        // Whoever met once would meet again in step.
-        const [spread = 0] = options.chance.bytes(1);
-        await wait((spread / 64) * 2 ** reruns);
-      }
+      return await body(performance.now() + options.scriptMaxMs);
     } finally {
       active -= 1;
     }
   };
 
-  const write = <T>(script: () => Script<T>): Promise<T> =>
-    onConnection(async (session) => {
+  /** Runs a body on a connection, again on another one where that is known to be safe. */
+  const retried = async <T>(until: number, body: (session: Session) => Promise<T>): Promise<T> => {
+    for (let reruns = 0; ; reruns += 1) {
+      const session = await pool.take(until);
+      try {
+        return await body(session);
+      } catch (error) {
+        if (!mayRunAgain(error) || reruns === rerunsMax || performance.now() >= until) throw told(error);
+      } finally {
+        pool.giveBack(session);
+      }
+      // Whoever met once would meet again in step.
+      const [spread = 0] = options.chance.bytes(1);
+      await wait((spread / 64) * 2 ** reruns);
+    }
+  };
+
+  const onConnection = <T>(body: (session: Session) => Promise<T>): Promise<T> =>
+    accept((until) => retried(until, body));
+
+  /**
+   * Drives scripts in one transaction and commits what they have done. Several do not wait for long behind a row that
+   * only one of them wants.
+   */
+  const commitTogether = async <T>(
+    session: Session,
+    scripts: readonly Script<T>[],
+  ): Promise<readonly Ending<T>[]> => {
+    const startedAt = performance.now();
+    const begin = scripts.length > 1 ? [writing, `set local lock_timeout = ${lockWaitMaxMs}`] : [writing];
+    const transaction = openTransaction(session, ...begin);
+    return undoIfThrown(transaction, async () => {
+      const endings = await driveTogether(transaction, scripts);
+      const size = endings.filter(({ kind }) => kind === 'returned').length;
+      if (size === 0) transaction.abandon();
+      else if (await transaction.commit())
+        observer.committed({ size, seconds: (performance.now() - startedAt) / 1_000 });
+      return endings;
+    });
+  };
+
+  const writeAlone = <T>(script: () => Script<T>, until: number): Promise<T> =>
+    retried(until, async (session) => {
       const startedAt = performance.now();
       const transaction = openTransaction(session, writing);
-      const result = await undoIfThrown(transaction, () => drive(transaction, script()));
-      if (await transaction.commit())
-        observer.committed({ size: 1, seconds: (performance.now() - startedAt) / 1_000 });
-      return result;
+      return undoIfThrown(transaction, async () => {
+        const result = await drive(transaction, script());
+        if (await transaction.commit())
+          observer.committed({ size: 1, seconds: (performance.now() - startedAt) / 1_000 });
+        return result;
+      });
     });
+
+  const sharing = openSharing({ pool, alone: writeAlone, commitTogether, mayRunAgain, told });
+
+  const write = <T>(script: () => Script<T>, subject?: Subject): Promise<T> =>
+    accept((until) =>
+      subject && !sharing.isAloneNext(subject.storeId)
+        ? sharing.share(script, subject, until)
+        : writeAlone(script, until),
+    );
 
   const rehearse = <T>(script: () => Script<T>): Promise<T> =>
-    onConnection(async (session) => {
-      const transaction = openTransaction(session, writing);
-      return undoIfThrown(transaction, async () => {
-        const result = await drive(transaction, script());
-        await transaction.settle();
-        transaction.abandon();
-        return result;
-      });
-    });
+    onConnection((session) => runAndAbandon(openTransaction(session, writing), script));
 
-  const read = <T>(script: () => Script<T>): Promise<T> =>
-    onConnection(async (session) => {
-      const short = await readAlone(session, script());
-      if (short) return short.result;
-      const transaction = openTransaction(session, reading);
-      return undoIfThrown(transaction, async () => {
-        const result = await drive(transaction, script());
-        await transaction.settle();
-        transaction.abandon();
-        return result;
-      });
-    });
+  const readAlone = <T>(script: () => Script<T>, until: number): Promise<T> =>
+    retried(until, (session) => runAndAbandon(openTransaction(session, reading), script));
+
+  const readTogether = openReads({ pool, alone: readAlone, mayRunAgain });
+
+  const read = <T>(script: () => Script<T>): Promise<T> => accept((until) => readTogether(script, until));
 
   return {
     read,
@@ -133,8 +167,8 @@ export function openPostgres(options: PostgresOptions): Storage {
 
 /** A transaction on a connection, which `begin` opens together with its first statements. */
 type Transaction = {
-  /** Sends statements together with those held back, and answers the rows of each. */
-  step(statements: readonly Statement[]): Promise<readonly (readonly unknown[])[]>;
+  /** Sends statements together with those held back, and answers what each came to. */
+  step(statements: readonly Statement[]): Promise<readonly Result[]>;
   /** Keeps statements back until the next step or the end. */
   hold(statements: readonly Statement[]): void;
   /** Sends what was held back. */
@@ -148,11 +182,11 @@ type Transaction = {
   abandon(): void;
 };
 
-function openTransaction(session: Session, begin: Command): Transaction {
+function openTransaction(session: Session, ...begin: readonly Command[]): Transaction {
   let isBegun = false;
   let held: (Statement | Command)[] = [];
   const flushed = (): (Statement | Command)[] => {
-    const queries = isBegun ? held : [begin, ...held];
+    const queries = isBegun ? held : [...begin, ...held];
     isBegun = true;
     held = [];
     return queries;
@@ -161,7 +195,7 @@ function openTransaction(session: Session, begin: Command): Transaction {
     async step(statements) {
       if (statements.length === 0) return [];
       const results = await session.send([...flushed(), ...statements]);
-      return results.slice(-statements.length).map(({ rows }) => rows);
+      return results.slice(-statements.length);
     },
     hold: (statements) => void held.push(...statements),
     async settle() {
@@ -189,13 +223,23 @@ async function drive<T>(transaction: Transaction, script: Script<T>): Promise<T>
   let step = script.next([]);
   while (step.done !== true) {
     const { statements, isAwaited } = step.value;
-    if (isAwaited) step = script.next(await transaction.step(statements));
+    if (isAwaited) step = script.next((await transaction.step(statements)).map(({ rows }) => rows));
     else {
       transaction.hold(statements);
       step = script.next(statements.map(() => []));
     }
   }
   return step.value;
+}
+
+/** Runs a script in a transaction of which nothing is kept. */
+function runAndAbandon<T>(transaction: Transaction, script: () => Script<T>): Promise<T> {
+  return undoIfThrown(transaction, async () => {
+    const result = await drive(transaction, script());
+    await transaction.settle();
+    transaction.abandon();
+    return result;
+  });
 }
 
 async function undoIfThrown<T>(transaction: Transaction, body: () => Promise<T>): Promise<T> {
@@ -205,28 +249,6 @@ async function undoIfThrown<T>(transaction: Transaction, body: () => Promise<T>)
     transaction.abandon();
     throw error;
   }
-}
-
-/** The first statements of reads that turned out to need more than one step. */
-const longReads = new WeakSet<readonly string[]>();
-
-/**
- * Runs a read without a transaction, if it is one statement: what that sees is one state by itself.
- * @returns undefined if it is more; then the script is to be started anew.
- */
-async function readAlone<T>(
-  session: Session,
-  script: Script<T>,
-): Promise<{ readonly result: T } | undefined> {
-  const first = script.next([]);
-  if (first.done === true) return { result: first.value };
-  const [statement, ...others] = first.value.statements;
-  if (!statement || others.length > 0 || longReads.has(statement.strings)) return undefined;
-  const [answer] = await session.send([statement]);
-  const second = script.next([answer?.rows ?? []]);
-  if (second.done === true) return { result: second.value };
-  longReads.add(statement.strings);
-  return undefined;
 }
 
 function mayRunAgain(error: unknown): boolean {
@@ -253,7 +275,7 @@ async function appliedTo(session: Session): Promise<readonly AppliedMigration[]>
     const [found] = await transaction.step([
       sql`select 1 as found where to_regclass('schema_migrations') is not null`,
     ]);
-    const applied = found?.length === 1 ? await drive(transaction, selectApplied()) : [];
+    const applied = found?.rows.length === 1 ? await drive(transaction, selectApplied()) : [];
     transaction.abandon();
     return applied;
   });
@@ -272,10 +294,10 @@ async function migrateDatabase(
   const transaction = openTransaction(session, 'savepoint migrations');
   const missing = pending(migrations, await drive(transaction, selectApplied()));
   for (const migration of missing) {
-    await session.send([inPartitions(migration.text, partitions)]);
+    await session.runText(inPartitions(migration.text, partitions));
     await drive(transaction, insertApplied(migration, clock.now()));
   }
-  await session.send([tellRestoredFirst]);
+  await session.runText(tellRestoredFirst);
   await transaction.commit();
   return missing;
 }

@@ -16,10 +16,11 @@ export type Storage = AsyncDisposable & {
    * Runs a script in one transaction and answers when its changes are durable. If the script
    * throws, nothing of it is kept. It may be started more than once, so it must be a function of
    * its arguments.
+   * @param subject absent: the script may change anything.
    * @throws whatever the script throws; Fault `overloaded` if the queue is full (nothing was done),
    * `unavailable` if the database cannot be reached (then whether it was done is unknown).
    */
-  write<T>(script: () => Script<T>): Promise<T>;
+  write<T>(script: () => Script<T>, subject?: Subject): Promise<T>;
 
   /**
    * Runs a script as `write` would, answers what it returns, and keeps nothing of it.
@@ -58,6 +59,16 @@ export type Memory<T> = {
    * @throws as `Storage.read` does.
    */
   read(key: string, script: () => Script<T | undefined>): Promise<T | undefined>;
+};
+
+/**
+ * What a script changes at most: one card of a store with all that hangs on it, and rows that it adds of which
+ * nobody else can have the keys. So an engine may run it in one transaction with scripts about other cards.
+ */
+export type Subject = {
+  readonly storeId: number;
+  /** null: a card that it makes. */
+  readonly cardId: number | null;
 };
 
 /** What an engine tells of its work. */

@@ -1,0 +1,85 @@
+/**
+ * Connections that are cut anywhere in a transaction that several writes share: each of them is done once, or its
+ * caller is told that nobody knows.
+ *
+ * `FAILOVER_SEED` sets the seed.
+ */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { issue, retrieve } from '../../src/service/card.ts';
+import { debit } from '../../src/service/spend.ts';
+import { createStore } from '../../src/service/store.ts';
+import { verify } from '../../src/service/verify.ts';
+import { Fault } from '../../src/domain/fault.ts';
+import { loadMigrations } from '../../src/storage/migrate.ts';
+import { issueCommand, money, newStore, testContext } from '../harness/fixtures.ts';
+import { startProxy, type Direction } from '../harness/postgres-proxy.ts';
+import { startPostgres } from '../harness/postgres-server.ts';
+import { openPostgresEngine } from '../harness/postgres.ts';
+import { seeded } from '../harness/seeded.ts';
+
+const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
+const random = seeded(seed);
+const cuts = Number(process.env['FAILOVER_CUTS'] ?? 60);
+const cardCount = 20;
+
+test(`of ${cardCount} writes that wait together, cut off ${cuts} times somewhere, none is lost or done twice`, async (t) => {
+  t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
+  await using server = await startPostgres();
+  await using proxy = await startProxy(server);
+  await using direct = openPostgresEngine(server.url());
+  await direct.migrate(loadMigrations('postgres'));
+  const ctx = testContext();
+  const store = await direct.write(() => createStore(ctx, newStore()));
+  const sizes: number[] = [];
+  await using storage = openPostgresEngine(proxy.url(), {
+    connectionsMax: 3,
+    observer: { committed: ({ size }) => void sizes.push(size), failed() {} },
+  });
+  const issuing = issueCommand(store, { value: money('1000.00') });
+  const cards = await Promise.all(
+    Array.from({ length: cardCount }, async () => {
+      const { card } = await direct.write(() => issue(ctx, issuing));
+      return { id: card.id, done: 0, unknown: 0 };
+    }),
+  );
+  const beside = { actor: 'test', reference: null, note: null, orderId: null, versions: null };
+  const spend = async (card: (typeof cards)[number]): Promise<void> => {
+    const command = { store, cardId: card.id, ...beside, amount: money('0.01'), partial: false };
+    try {
+      await storage.write(() => debit(ctx, command), { storeId: store.id, cardId: card.id });
+      card.done += 1;
+    } catch (error) {
+      assert.ok(error instanceof Fault && error.code === 'unavailable', String(error));
+      card.unknown += 1;
+    }
+  };
+
+  // What a round costs once all is prepared on the connections.
+  for (let round = 0; round < 3; round += 1) await Promise.all(cards.map(spend));
+  proxy.cutAfter('sent', Number.MAX_SAFE_INTEGER);
+  await Promise.all(cards.map(spend));
+  const length = { ...proxy.bytes };
+  let met = 0;
+  for (let cut = 0; cut < cuts; cut += 1) {
+    const direction: Direction = cut % 2 === 0 ? 'sent' : 'answered';
+    proxy.cutAfter(direction, 1 + Math.floor(random() * length[direction]));
+    await Promise.all(cards.map(spend));
+    if (proxy.hasCut) met += 1;
+  }
+  proxy.cutAfter('sent', Number.MAX_SAFE_INTEGER);
+  await Promise.all(cards.map(spend));
+
+  for (const { id, done, unknown } of cards) {
+    const { balance } = await direct.read(() => retrieve(store.id, id));
+    const spent = 100_000 - Number(balance.minor);
+    assert.ok(spent >= done && spent <= done + unknown, `${spent} of ${done} and perhaps ${unknown}`);
+  }
+  const unknown = cards.reduce((total, card) => total + card.unknown, 0);
+  t.diagnostic(
+    `${met} cuts met a round; of ${unknown} writes nobody knew; the largest shared ${Math.max(...sizes)}`,
+  );
+  assert.ok(met > cuts / 2 && unknown > 0 && Math.max(...sizes) > 5);
+  assert.deepEqual((await direct.read(() => verify(10))).mismatches, []);
+});

@@ -1,0 +1,71 @@
+/** Writes of many callers share commits on PostgreSQL, too, and each caller is answered as if there were no others. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { issuedGiftCardOf } from '../harness/answers.ts';
+import { assertBooksAgree } from '../harness/books.ts';
+import { startService, type TestService } from '../harness/service.ts';
+import { shopOf } from '../harness/shop.ts';
+
+const domain = 'flowers.example';
+const callers = 120;
+
+/** How many transactions have been committed, and how many scripts in them. */
+async function commitsOf(
+  service: TestService,
+): Promise<{ readonly commits: number; readonly scripts: number }> {
+  const { text } = await service.request('/metrics');
+  const read = (name: string): number => Number(new RegExp(`^${name} (\\d+)`, 'm').exec(text)?.[1]);
+  return {
+    commits: read('largesse_commit_group_size_count'),
+    scripts: read('largesse_commit_group_size_sum'),
+  };
+}
+
+/** Sends requests at once, and sees that those that write share commits. */
+async function sharing<T>(
+  service: TestService,
+  requests: readonly (() => Promise<T>)[],
+): Promise<readonly T[]> {
+  const before = await commitsOf(service);
+  const answers = await Promise.all(requests.map((send) => send()));
+  const after = await commitsOf(service);
+  const [commits, scripts] = [after.commits - before.commits, after.scripts - before.scripts];
+  assert.ok(commits < scripts, `${scripts} scripts in ${commits} commits`);
+  return answers;
+}
+
+test('creations and movements of different cards share commits, refusals and keys among them', async () => {
+  await using service = await startService({ stores: [{ domain }] });
+  const shop = await shopOf(service, domain);
+  const keyed = (place: number) =>
+    place % 2 === 0 ? { headers: { 'idempotency-key': `key-${place}` } } : {};
+  const places = Array.from({ length: callers }, (_, place) => place);
+
+  const created = await sharing(
+    service,
+    places.map(
+      (place) => () => shop.ask('POST /gift_card', { json: { initial_value: '25.00' }, ...keyed(place) }),
+    ),
+  );
+  const cards = created.map((answer) => issuedGiftCardOf(answer));
+  assert.equal(new Set(cards.map(({ id }) => id)).size, callers);
+
+  const amountOf = (place: number): string => (place % 10 === 9 ? '25.01' : '1.00');
+  const debit = (place: number) => () => {
+    const json = { amount: amountOf(place) };
+    return shop.ask(`POST /gift_card/${cards[place]?.id}/debit`, { json, ...keyed(place + callers) });
+  };
+  const debited = await sharing(service, places.map(debit));
+  for (const [place, { status }] of debited.entries()) assert.equal(status, place % 10 === 9 ? 422 : 201);
+  // Again under the same keys: those are answered as before, and the others done once more.
+  const again = await Promise.all(places.map((place) => debit(place)()));
+  for (const [place, card] of cards.entries()) {
+    const isRefused = place % 10 === 9;
+    const isReplayed = place % 2 === 0;
+    assert.equal(again[place]?.headers.get('idempotent-replayed'), isReplayed ? 'true' : null);
+    const spent = isRefused ? 0 : 2 - Number(isReplayed);
+    assert.equal((await shop.read(card.id)).balance, `${25 - spent}.00`);
+  }
+  await assertBooksAgree(service.environment, domain);
+});
