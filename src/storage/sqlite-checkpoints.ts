@@ -45,11 +45,14 @@ export type Checkpoints = AsyncDisposable & {
 /** A checkpoint every so many frames: 16 MB. */
 const stepFrames = 4_000;
 
-/** From then on the log is to start over: 128 MB. Each time costs a sync of the file, and a moment in which writes are held. */
-const longFrames = 32_000;
+/**
+ * From then on the log is to start over: 64 MB. Each time costs a sync of the file, and a moment in which writes are
+ * held; but until the first time the log grows, and syncing a file that grows takes one and a half times as long.
+ */
+const longFrames = 16_000;
 
 /** From then on writes wait for as long as moving takes: the disk cannot keep up with them. 256 MB. */
-const tooLongFrames = 2 * longFrames;
+const tooLongFrames = 4 * longFrames;
 
 /** So few frames are copied in a moment. */
 const restFrames = 1_000;
