@@ -1,8 +1,8 @@
 /**
  * How fast events that wait are delivered, and what that costs the callers of the API.
  *
- * So many events wait when the service starts; a receiver answers each after some ms. Then callers ask at a steady
- * rate, once with nothing to deliver and once while as many events are delivered, round after round.
+ * So many events wait when the service starts; a receiver answers each after some ms. Then callers ask a service at
+ * a steady rate, while it delivers and when it has delivered everything, round after round.
  */
 
 import assert from 'node:assert/strict';
@@ -75,19 +75,12 @@ export async function measureDelivery(bench: Bench, plan: DeliveryPlan): Promise
 }
 
 async function measureRound(delivering: Delivering): Promise<RoundOfDeliveries> {
-  await fill(delivering);
-  const { perSecond, cpuMicros, idleP99Ms } = await measureBacklog(delivering);
-  await fill(delivering);
-  await using service = await start(delivering);
-  const deliveringP99Ms = await p99Of(delivering, service);
-  await untilQuiet(delivering.receiver);
-  assert.equal(await service.stop(), 0);
-  return { perSecond, cpuMicros, idleP99Ms, deliveringP99Ms };
+  return { ...(await measureBacklog(delivering)), ...(await measureCallers(delivering)) };
 }
 
 /** Events that wait, one for each card, written while no service runs; the rich card's is one more. */
-async function fill({ environment, credentials, plan }: Delivering): Promise<void> {
-  await populate(environment, { domain: credentials.domain, cards: plan.events - 1 });
+async function fill({ environment, credentials }: Delivering, events: number): Promise<void> {
+  await populate(environment, { domain: credentials.domain, cards: events - 1 });
 }
 
 function start({ bench, environment }: Delivering): Promise<Server> {
@@ -95,8 +88,11 @@ function start({ bench, environment }: Delivering): Promise<Server> {
   return startService(environment, { core: serverCore(bench), isProduction: false, log });
 }
 
-/** Lets a service deliver what waits, and then asks it while it has nothing to deliver. */
-async function measureBacklog(delivering: Delivering): Promise<Omit<RoundOfDeliveries, 'deliveringP99Ms'>> {
+/** Lets a service deliver what waits. */
+async function measureBacklog(
+  delivering: Delivering,
+): Promise<Pick<RoundOfDeliveries, 'perSecond' | 'cpuMicros'>> {
+  await fill(delivering, delivering.plan.events);
   const { plan, receiver } = delivering;
   const before = await receivedBy(receiver);
   await using service = await start(delivering);
@@ -113,13 +109,28 @@ async function measureBacklog(delivering: Delivering): Promise<Omit<RoundOfDeliv
   assert(first);
   const perSecond = (count - first.count) / ((performance.now() - first.at) / 1_000);
   const cpuMicros = ((service.cpuSeconds() - cpuBefore) * 1e6) / plan.events;
-  await wait(settleMs);
+  assert.equal(await service.stop(), 0);
+  return { perSecond, cpuMicros };
+}
+
+/** Asks a service while it delivers, and once it has delivered everything. */
+async function measureCallers(
+  delivering: Delivering,
+): Promise<Pick<RoundOfDeliveries, 'idleP99Ms' | 'deliveringP99Ms'>> {
+  const { plan, receiver } = delivering;
+  const waiting = plan.events * 2;
+  await fill(delivering, waiting);
+  const before = await receivedBy(receiver);
+  await using service = await start(delivering);
   // The first of them warm the service up.
   await p99Of(delivering, service);
+  const deliveringP99Ms = await p99Of(delivering, service);
+  assert.ok((await receivedBy(receiver)) < before + waiting, 'everything was delivered too soon');
+  await untilQuiet(receiver);
   await wait(settleMs);
   const idleP99Ms = await p99Of(delivering, service);
   assert.equal(await service.stop(), 0);
-  return { perSecond, cpuMicros, idleP99Ms };
+  return { idleP99Ms, deliveringP99Ms };
 }
 
 /** How many deliveries it has answered. */

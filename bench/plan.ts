@@ -59,7 +59,7 @@ const fullCards = 10_000_000;
 /** What a process of the service has to a database server, unless told otherwise. */
 const serviceConnections: readonly number[] = [16];
 const usualDelivery: DeliveryPlan = {
-  events: 5_000,
+  events: 10_000,
   rounds: 3,
   receiverAnswersAfterMs: 5,
   requestsPerSecond: 200,
