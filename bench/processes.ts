@@ -114,12 +114,16 @@ export async function startServer(given: {
   };
 }
 
-/** User and system time of processes so far, in s; NaN where there is no /proc. */
+/**
+ * User and system time of processes so far, in s, with that of their children that have ended; NaN where there is no
+ * /proc. A process that has ended meanwhile counts with its parent.
+ */
 export function cpuSecondsOf(pids: readonly number[]): number {
+  if (process.platform !== 'linux') return Number.NaN;
   return pids.reduce((sum, pid) => {
-    const [, fields = ''] = /^.*\) (.*)$/.exec(readProc(pid, 'stat').trim()) ?? [];
-    const [user, system] = fields.split(' ').slice(11, 13).map(Number);
-    return sum + ((user ?? Number.NaN) + (system ?? Number.NaN)) / ticksPerSecond;
+    const [, fields] = /^.*\) (.*)$/.exec(readProc(pid, 'stat').trim()) ?? [];
+    const times = fields?.split(' ').slice(11, 15).map(Number) ?? [];
+    return times.reduce((total, ticks) => total + ticks / ticksPerSecond, sum);
   }, 0);
 }
 
@@ -130,8 +134,13 @@ function memoryOf(pid: number): Memory {
   return { residentMb: megabytes('VmRSS'), anonymousMb: megabytes('RssAnon') };
 }
 
+/** Empty where there is no such process any more. */
 function readProc(pid: number, name: 'stat' | 'status'): string {
-  return process.platform === 'linux' ? readFileSync(`/proc/${pid}/${name}`, 'utf8') : '';
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 function stopper(child: ChildProcess): () => Promise<number | null> {

@@ -162,8 +162,8 @@ async function round(
   { servers, next }: Series,
   given: { readonly bench: Bench; readonly seconds: number; readonly database: Contest['database'] },
 ): Promise<{ readonly figures: Round; readonly latenciesMs: Float64Array }> {
-  const database = given.database?.() ?? null;
-  const databaseSeconds = (): number => (database ? cpuSecondsOf(database) : 0);
+  const { database } = given;
+  const databaseSeconds = (): number => (database ? cpuSecondsOf(database()) : 0);
   const serverSeconds = (): number => servers.reduce((sum, server) => sum + server.cpuSeconds(), 0);
   const [serverBefore, databaseBefore] = [serverSeconds(), databaseSeconds()];
   const generatorBefore = process.cpuUsage();
