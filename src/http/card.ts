@@ -48,16 +48,20 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
   // Of an address that is new, or a code that is chosen, somebody else may be making the row, too.
   const isOwn = !customer && !recipient && !code;
   const subject = isOwn ? { storeId: store.id, cardId: null } : undefined;
-  return exchange.writeAbout(subject, body, function* () {
-    if (refusals.any || value === undefined) return yield* refuseIssue(ctx, { store, code, refusals });
-    const { apiClientId, actor } = caller;
-    const issued = yield* issue(ctx, {
+  return exchange.write(
+    body,
+    function* () {
+      if (refusals.any || value === undefined) return yield* refuseIssue(ctx, { store, code, refusals });
+      const { apiClientId, actor } = caller;
+      const issued = yield* issue(ctx, {
       store, apiClientId, actor, value, expiresOn, customer, recipient, note, message, code,
       ...(isMailed && { mails: { sendAt: sendOn?.at ?? null } }),
     }); // prettier-ignore
-    const headers = { etag: etagOf(issued.card), location: `${basePath}/gift_card/${issued.card.id}` };
-    return answer(201, { ...recordOf(issued.card), code: issued.code.reveal() }, headers);
-  });
+      const headers = { etag: etagOf(issued.card), location: `${basePath}/gift_card/${issued.card.id}` };
+      return answer(201, { ...recordOf(issued.card), code: issued.code.reveal() }, headers);
+    },
+    subject,
+  );
 }
 
 /** Why a time for the mail cannot be kept beside the rest of the creation; null if it can. */
@@ -136,22 +140,26 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
     refusalOf: () => unknownParameter,
   });
 
-  return exchange.writeAbout(subjectOf(exchange), body, function* () {
-    const cardId = idOf(exchange, 'gift_card_id');
-    const versions = matchedVersions(request.headers['if-match'], cardId);
-    const card = yield* update(ctx, {
-      store,
-      cardId,
-      actor,
-      changes,
-      releaseHolds,
-      claims,
-      claimedCode,
-      versions,
-      refusals,
-    });
-    return answer(200, recordOf(card), { etag: etagOf(card) });
-  });
+  return exchange.write(
+    body,
+    function* () {
+      const cardId = idOf(exchange, 'gift_card_id');
+      const versions = matchedVersions(request.headers['if-match'], cardId);
+      const card = yield* update(ctx, {
+        store,
+        cardId,
+        actor,
+        changes,
+        releaseHolds,
+        claims,
+        claimedCode,
+        versions,
+        refusals,
+      });
+      return answer(200, recordOf(card), { etag: etagOf(card) });
+    },
+    subjectOf(exchange),
+  );
 }
 
 const recordFields: ReadonlySet<string> = new Set(['balance', ...claimableFields]);

@@ -41,13 +41,12 @@ export type Exchange = {
   readonly isDryRun: boolean;
   /** @throws Fault `unsupported-media-type` or `invalid-body`. */
   readBody(wrapper: Wrapper, refusals: Refusals): Body;
-  /** Runs the script that answers a write: once for an idempotency key, if the request has one. A dry run keeps nothing. */
-  write(body: Body, script: () => Script<Answer>): Promise<Answer>;
   /**
-   * As `write`, of a script that changes no more than its subject; undefined: it may change anything. The key is no
-   * part of the subject, because it is used by one request at a time.
+   * Runs the script that answers a write: once for an idempotency key, if the request has one. A dry run keeps nothing.
+   * @param subject absent: the script may change anything. The key is no part of it, because it is used by one request
+   * at a time.
    */
-  writeAbout(subject: Subject | undefined, body: Body, script: () => Script<Answer>): Promise<Answer>;
+  write(body: Body, script: () => Script<Answer>, subject?: Subject): Promise<Answer>;
 };
 
 /** An answer without an end of its own. */
@@ -62,7 +61,7 @@ function isKept(code: FaultCode): boolean {
 }
 
 export function exchangeOf(
-  given: Omit<Exchange, 'readBody' | 'write' | 'writeAbout'> & {
+  given: Omit<Exchange, 'readBody' | 'write'> & {
     readonly keysInFlight: KeysInFlight;
     readonly keysInFlightMax: number;
   },
@@ -72,10 +71,7 @@ export function exchangeOf(
     ...given,
     readBody: (wrapper, refusals) =>
       parseBody((request.body as RawBody | undefined) ?? noBody, { wrapper, refusals }),
-    write(body, script) {
-      return this.writeAbout(undefined, body, script);
-    },
-    async writeAbout(subject, body, script) {
+    async write(body, script, subject) {
       const key = idempotencyKeyOf(request);
       if (isDryRun) return storage.rehearse(script);
       if (key === undefined) return storage.write(script, subject);

@@ -69,35 +69,47 @@ export async function postRedeem(exchange: Exchange): Promise<Answer> {
 export async function postDebit(exchange: Exchange): Promise<Answer> {
   const { ctx } = exchange;
   const { body, values } = readBody(exchange, 'transaction', { ...spending, partial: parameters.partial });
-  return exchange.writeAbout(subjectOf(exchange), body, function* () {
-    const cardId = idOf(exchange, 'gift_card_id');
-    const { amount, partial = false, ...beside } = values();
-    return moved(201, yield* debit(ctx, { ...moneyCommand(exchange, cardId, beside), amount, partial }));
-  });
+  return exchange.write(
+    body,
+    function* () {
+      const cardId = idOf(exchange, 'gift_card_id');
+      const { amount, partial = false, ...beside } = values();
+      return moved(201, yield* debit(ctx, { ...moneyCommand(exchange, cardId, beside), amount, partial }));
+    },
+    subjectOf(exchange),
+  );
 }
 
 /** `POST /gift_card/{gift_card_id}/credit` */
 export async function postCredit(exchange: Exchange): Promise<Answer> {
   const { ctx } = exchange;
   const { body, values } = readBody(exchange, 'transaction', spending);
-  return exchange.writeAbout(subjectOf(exchange), body, function* () {
-    const cardId = idOf(exchange, 'gift_card_id');
-    const { amount, ...beside } = values();
-    return moved(201, yield* credit(ctx, { ...moneyCommand(exchange, cardId, beside), amount }));
-  });
+  return exchange.write(
+    body,
+    function* () {
+      const cardId = idOf(exchange, 'gift_card_id');
+      const { amount, ...beside } = values();
+      return moved(201, yield* credit(ctx, { ...moneyCommand(exchange, cardId, beside), amount }));
+    },
+    subjectOf(exchange),
+  );
 }
 
 /** `POST /gift_card/{gift_card_id}/holds` */
 export async function postHold(exchange: Exchange): Promise<Answer> {
   const { ctx, basePath } = exchange;
   const { body, values } = readBody(exchange, 'hold', { ...spending, expires_in: parameters.expiresIn });
-  return exchange.writeAbout(subjectOf(exchange), body, function* () {
-    const cardId = idOf(exchange, 'gift_card_id');
-    const { amount, expires_in: seconds = holdSecondsDefault, ...beside } = values();
-    const held = yield* placeHold(ctx, { ...moneyCommand(exchange, cardId, beside), amount, seconds });
-    const made = shown(exchange, 201, held);
-    return { ...made, headers: { ...made.headers, location: `${basePath}/holds/${held.hold.id}` } };
-  });
+  return exchange.write(
+    body,
+    function* () {
+      const cardId = idOf(exchange, 'gift_card_id');
+      const { amount, expires_in: seconds = holdSecondsDefault, ...beside } = values();
+      const held = yield* placeHold(ctx, { ...moneyCommand(exchange, cardId, beside), amount, seconds });
+      const made = shown(exchange, 201, held);
+      return { ...made, headers: { ...made.headers, location: `${basePath}/holds/${held.hold.id}` } };
+    },
+    subjectOf(exchange),
+  );
 }
 
 /** `GET /holds/{hold_id}` */
