@@ -19,6 +19,7 @@ import type { Script, Statement } from '../src/storage/sql.ts';
 import { sqliteDialect } from '../src/storage/sqlite-connection.ts';
 import { load } from './load.ts';
 import { canPin, largesse, pinTo, startServer } from './processes.ts';
+import { answerLike } from './rounds.ts';
 import { spreadOf } from './statistics.ts';
 
 const rounds = 5;
@@ -51,13 +52,11 @@ function tell(what: string, costs: readonly number[]): void {
 async function costsOfServer(script: string): Promise<readonly number[]> {
   await using server = await startServer({
     script,
-    argument: String(answerBytes),
     readiness: '/',
     core: canPin() ? 0 : null,
     log: join(folder, 'server.log'),
   });
-  const { port } = server;
-  await fetch(`http://127.0.0.1:${port}/`, { method: 'PATCH', body: JSON.stringify({ GET: answerBytes }) });
+  await answerLike(server, { GET: answerBytes });
   const call = {
     method: 'GET',
     request: 'GET /gift_card/1 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n',
@@ -66,7 +65,7 @@ async function costsOfServer(script: string): Promise<readonly number[]> {
   } as const;
   const round = async (): Promise<number> => {
     const before = server.cpuSeconds();
-    const { latenciesMs } = await load({ ports: [port], connections, seconds, next: () => call });
+    const { latenciesMs } = await load({ ports: [server.port], connections, seconds, next: () => call });
     return ((server.cpuSeconds() - before) * 1e6) / latenciesMs.length;
   };
   await round();

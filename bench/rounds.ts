@@ -56,8 +56,8 @@ export function startCeiling(bench: Bench): Promise<Server> {
   });
 }
 
-/** Has a bare server answer as many bytes. */
-async function answerLike({ port }: Server, lengths: Readonly<Record<string, number>>): Promise<void> {
+/** Has a bare server answer as many bytes to each method. */
+export async function answerLike({ port }: Server, lengths: Readonly<Record<string, number>>): Promise<void> {
   const body = JSON.stringify(lengths);
   const { ok } = await fetch(`http://127.0.0.1:${port}/`, { method: 'PATCH', body });
   assert(ok);
