@@ -139,19 +139,23 @@ export function* findCardsOf(
 ): Script<readonly Card[]> {
   const [lowest, highest] = [onlyCustomerId ?? 0, onlyCustomerId ?? Number.MAX_SAFE_INTEGER];
   const rows = yield* all(sql<CardRow>`
-    select g.*, c.email as customer_email, r.email as recipient_email
+    select g.store_id, g.id, g.version, g.currency, g.initial_value, g.balance, g.held, g.last_characters,
+      g.customer_id, g.recipient_id, g.note, g.message, g.expires_on, g.disabled_at, g.created_at,
+      g.line_item_id, g.order_id, g.user_id, g.api_client_id,
+      c.email as customer_email, r.email as recipient_email
     from (
-      select own.* from customers searched
+      select own.store_id, own.id from customers searched
       join gift_cards own on own.store_id = searched.store_id and own.customer_id = searched.id
       where searched.store_id = ${storeId} and searched.email_key = ${address.key}
         and searched.id between ${lowest} and ${highest} and own.last_characters = ${lastCharacters}
       union all
-      select given.* from customers searched
+      select given.store_id, given.id from customers searched
       join gift_cards given on given.store_id = searched.store_id and given.recipient_id = searched.id
       where searched.store_id = ${storeId} and searched.email_key = ${address.key}
         and searched.id between ${lowest} and ${highest} and given.last_characters = ${lastCharacters}
         and (given.customer_id is null or given.customer_id <> given.recipient_id)
-    ) g
+    ) found
+    join gift_cards g on g.store_id = found.store_id and g.id = found.id
     left join customers c on c.store_id = g.store_id and c.id = g.customer_id
     left join customers r on r.store_id = g.store_id and r.id = g.recipient_id`);
   return rows.map(toCard);
