@@ -56,8 +56,9 @@ export function createServer(services: Services): FastifyInstance {
   const app = Fastify({
     loggerInstance: logger,
     genReqId: ({ headers }) => saneRequestId(headers['x-request-id']) ?? ctx.chance.requestId(),
-    // Requests are logged by the hook below, one line each.
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
+    // Requests are logged by the hook below, one line each, and need no logger of their own.
+    logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: (parent) => parent,
     rewriteUrl: (request) => originForm(request),
     trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
     bodyLimit: limits.bodyBytesMax,
@@ -83,8 +84,12 @@ export function createServer(services: Services): FastifyInstance {
       sendProblem(reply, new Fault('invalid-request'), { basePath, requestId: request.id });
       report(services, request, reply);
     },
-    // What is too long for an id is no id, and answered so.
-    routerOptions: { maxParamLength: limits.headerBytesMax },
+    routerOptions: {
+      // What is too long for an id is no id, and answered so.
+      maxParamLength: limits.headerBytesMax,
+      // Queries are read strictly, below.
+      querystringParser: () => ({}),
+    },
   });
   app.server.maxConnections = limits.connectionsMax;
   // Node drops header fields beyond a maximum in silence; here they are all read and counted.
@@ -136,6 +141,7 @@ export function createServer(services: Services): FastifyInstance {
  * not count beside it (RFC 9112, 3.2.2).
  */
 function originForm({ url = '/', headers }: IncomingMessage): string {
+  if (url.startsWith('/')) return url;
   const [, authority, rest] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(url) ?? [];
   if (authority === undefined) return url;
   headers.host = authority;
@@ -160,6 +166,8 @@ function refuseHeaders({ raw }: FastifyRequest, headersMax: number): Fault | und
     return new Fault('invalid-request', { detail: 'Host is missing.' });
   }
   if (rawHeaders.length > headersMax * 2) return new Fault('headers-too-large');
+  // No name stands twice, which is almost always so.
+  if (rawHeaders.length === Object.keys(raw.headers).length * 2) return undefined;
   const seen = new Set<string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]?.toLowerCase() ?? '';
@@ -195,7 +203,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
           query,
           customerMaySearch,
         }).catch((error: unknown) => refuseStranger(error, request, reply, { ctx, limiters }));
-        limit(limiters?.callers, reply, { key: rateKeyOf(caller), now: ctx.clock.now() });
+        if (limiters) limit(limiters.callers, reply, { key: rateKeyOf(caller), now: ctx.clock.now() });
         if (caller.tokenId !== null) {
           services.tokenUses.note({ storeId: caller.store.id, id: caller.tokenId, usedAt: ctx.clock.now() });
         }
@@ -292,17 +300,16 @@ function refuseStranger(
   { ctx, limiters }: { readonly ctx: Context; readonly limiters: Limiters | null },
 ): never {
   const isStranger = error instanceof Fault && strangers.has(error.code);
-  if (isStranger) limit(limiters?.strangers, reply, { key: request.ip, now: ctx.clock.now() });
+  if (isStranger && limiters) limit(limiters.strangers, reply, { key: request.ip, now: ctx.clock.now() });
   throw error;
 }
 
 /** @throws Fault `too-many-requests`. */
 function limit(
-  limiter: RateLimiter | undefined,
+  limiter: RateLimiter,
   reply: FastifyReply,
   { key, now }: { readonly key: string; readonly now: number },
 ): void {
-  if (!limiter) return;
   const limited = limiter(key, now);
   reply.headers(limited.headers);
   if (!limited.allowed)
@@ -327,7 +334,8 @@ function answerError(
 ): FastifyReply {
   const fault = faultOf(error);
   // A fault of ours is told in full in the log, and not at all in the answer.
-  if (fault.cause !== undefined) request.log.error({ err: fault.cause }, fault.code);
+  if (fault.cause !== undefined)
+    request.log.error({ request_id: request.id, err: fault.cause }, fault.code);
   return sendProblem(reply, fault, { basePath, requestId: request.id });
 }
 
