@@ -111,6 +111,7 @@ export const limits = Object.freeze({
   idleTransactionMaxMs: 15_000,
   rateLimitedCallersMax: 20_000,
   tokensRememberedMax: 4_096,
+  shopsRememberedMax: 1_024,
   idempotencyKeysInFlightMax: 8_192,
   searchMissesMax: 10,
   holdExpiryPeriodMs: 10_000,

@@ -17,13 +17,13 @@ import {
   type QueryParameter,
 } from '../domain/app-proxy.ts';
 import { Fault } from '../domain/fault.ts';
+import type { Secret } from '../domain/secret.ts';
 import { parseDomain, scopes as allScopes, type Scope, type Store } from '../domain/store.ts';
 import { sameBytes } from '../keys.ts';
-import { findOpenDemonstrationStore, identify, type Identity } from '../service/caller.ts';
-import { parseToken, tokenDigest, tokenHash, type PresentedToken } from '../service/token.ts';
+import { findOpenDemonstrationStore, findPresented, findShop, type Shop } from '../service/caller.ts';
+import { parseToken, tokenDigest, type PresentedToken } from '../service/token.ts';
 import type { Memory, Storage } from '../storage/storage.ts';
-import { openProxySecret, type StoreRecord } from '../storage/store.ts';
-import { findActiveToken, type FoundToken } from '../storage/token.ts';
+import type { FoundToken } from '../storage/token.ts';
 import { isForwarded } from './forwarded.ts';
 
 export type Caller = {
@@ -43,6 +43,8 @@ export type Authentication = {
   readonly storage: Storage;
   /** Tokens that were found to work, by their hashes. */
   readonly tokens: Memory<FoundToken>;
+  /** Stores whose storefronts signed requests, by their domains. */
+  readonly shops: Memory<Shop>;
   /** Whether development mode may let requests in without a credential. */
   readonly developmentMode: boolean;
 };
@@ -53,7 +55,7 @@ export type Authentication = {
  * @throws Fault `unauthenticated`, `invalid-signature` or `cross-site-request`.
  */
 export async function authenticate(
-  { ctx, storage, tokens, developmentMode }: Authentication,
+  { ctx, storage, tokens, shops, developmentMode }: Authentication,
   request: FastifyRequest,
   {
     query,
@@ -62,20 +64,22 @@ export async function authenticate(
 ): Promise<Caller> {
   const token = presentedToken(request);
   const proxied = proxiedBy(query);
-  if (!token && !proxied) {
+  if (!proxied) {
+    if (token) return tokenCaller(await recall(tokens, token), undefined);
     if (!developmentMode) throw new Fault('unauthenticated');
     return enterDevelopment(storage, request);
   }
-  if (token && !proxied) return tokenCaller({ token: await recall(tokens, token), shop: undefined }, false);
-  const identity = await storage.read(() => identify({ token, shop: proxied?.shop ?? null }));
-  if (proxied) verifySignature(ctx, proxied, { query, record: identity.shop });
-  if (token) return tokenCaller(identity, proxied !== null);
-  return customerCaller(identity.shop, proxied, customerMaySearch);
+  const [found, shop] = await Promise.all([
+    token ? recall(tokens, token) : undefined,
+    shops.read(proxied.shop, () => findShop(ctx, proxied.shop)),
+  ]);
+  verifySignature(ctx, proxied, { query, secret: shop?.proxySecret });
+  return token ? tokenCaller(found, shop) : customerCaller(shop, proxied, customerMaySearch);
 }
 
 /** The token if it works. One that does not is looked up each time, known or not: the time tells nothing of it. */
 function recall(tokens: Memory<FoundToken>, token: PresentedToken): Promise<FoundToken | undefined> {
-  return tokens.read(tokenDigest(token), () => findActiveToken(token.storeId, tokenHash(token)));
+  return tokens.read(tokenDigest(token), () => findPresented(token));
 }
 
 /** The one token that the request presents in any of the three header forms; null if it presents none. */
@@ -101,11 +105,12 @@ function trimmed(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value.trim() : undefined;
 }
 
-function tokenCaller({ token: found, shop }: Identity, isSigned: boolean): Caller {
+/** @param signedBy the store whose storefront signed the request; undefined: nobody did. */
+function tokenCaller(found: FoundToken | undefined, signedBy: Shop | undefined): Caller {
   if (!found) throw new Fault('unauthenticated');
   const { token, record } = found;
-  if (isSigned && shop?.store.id !== record.store.id) throw new Fault('invalid-signature');
-  if (record.store.requireSignature && !isSigned) throw new Fault('invalid-signature');
+  if (signedBy && signedBy.store.id !== record.store.id) throw new Fault('invalid-signature');
+  if (record.store.requireSignature && !signedBy) throw new Fault('invalid-signature');
   return {
     store: record.store,
     scopes: token.scopes,
@@ -116,17 +121,12 @@ function tokenCaller({ token: found, shop }: Identity, isSigned: boolean): Calle
   };
 }
 
-function customerCaller(
-  record: StoreRecord | undefined,
-  proxied: Proxied | null,
-  customerMaySearch: boolean,
-): Caller {
-  const customerId = proxied?.customerId ?? null;
-  if (!record || !customerMaySearch || !record.store.customerSearch || customerId === null) {
+function customerCaller(shop: Shop | undefined, { customerId }: Proxied, customerMaySearch: boolean): Caller {
+  if (!shop || !customerMaySearch || !shop.store.customerSearch || customerId === null) {
     throw new Fault('unauthenticated');
   }
   return {
-    store: record.store,
+    store: shop.store,
     scopes: ['read_gift_cards'],
     apiClientId: null,
     tokenId: null,
@@ -175,9 +175,11 @@ const wellFormedAbsence: Readonly<Record<(typeof proxyParameters)[number], strin
 function verifySignature(
   ctx: Context,
   proxied: Proxied,
-  { query, record }: { readonly query: readonly QueryParameter[]; readonly record: StoreRecord | undefined },
+  {
+    query,
+    secret,
+  }: { readonly query: readonly QueryParameter[]; readonly secret: Secret | null | undefined },
 ): void {
-  const secret = record && openProxySecret(ctx, record);
   if (!secret) throw new Fault('invalid-signature');
   const expected = createHmac('sha256', secret.reveal()).update(signingText(query)).digest();
   if (!sameBytes(expected, proxied.signature)) throw new Fault('invalid-signature');

@@ -14,6 +14,7 @@ import { proxyParameters, type QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, Refusals, type FaultCode } from '../domain/fault.ts';
 import type { Log } from '../log.ts';
 import type { Answer } from '../service/idempotency.ts';
+import type { Shop } from '../service/caller.ts';
 import type { Endpoints } from '../service/webhook.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { FoundToken } from '../storage/token.ts';
@@ -187,6 +188,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
     strangers: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
   };
   const tokens = storage.memory<FoundToken>({ entriesMax: limits.tokensRememberedMax });
+  const shops = storage.memory<Shop>({ entriesMax: limits.shopsRememberedMax });
   const streams = eventStreams({ storage, onCommit: services.onCommit, streamsMax: limits.eventStreamsMax });
   app.addHook('preClose', (done) => {
     streams.close();
@@ -199,7 +201,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
       onRequest: async (request, reply) => {
         const query = parseQuery(request, operation);
         const { customerMaySearch } = operation;
-        const caller = await authenticate({ ctx, storage, tokens, developmentMode }, request, {
+        const caller = await authenticate({ ctx, storage, tokens, shops, developmentMode }, request, {
           query,
           customerMaySearch,
         }).catch((error: unknown) => refuseStranger(error, request, reply, { ctx, limiters }));
@@ -334,8 +336,7 @@ function answerError(
 ): FastifyReply {
   const fault = faultOf(error);
   // A fault of ours is told in full in the log, and not at all in the answer.
-  if (fault.cause !== undefined)
-    request.log.error({ request_id: request.id, err: fault.cause }, fault.code);
+  if (fault.cause !== undefined) request.log.error({ request_id: request.id, err: fault.cause }, fault.code);
   return sendProblem(reply, fault, { basePath, requestId: request.id });
 }
 

@@ -1,37 +1,30 @@
 /** Who calls: stores, tokens, and the demonstration store behind development mode. */
 
+import type { Context } from '../context.ts';
+import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import {
   findDemonstrationStore,
   findStoreByDomain,
   hasRealStores,
-  type StoreRecord,
+  openProxySecret,
 } from '../storage/store.ts';
-import { constant, together, type Script } from '../storage/sql.ts';
+import { together, type Script } from '../storage/sql.ts';
 import { findActiveToken, isTokenActive, noteTokenUse, type FoundToken } from '../storage/token.ts';
 import { tokenHash, type PresentedToken } from './token.ts';
 
-/** What a request brings along to say who it is. */
-export type Presented = {
-  readonly token: PresentedToken | null;
-  /** The domain that a signed request names, lower case. */
-  readonly shop: string | null;
-};
+/** A store, and what its storefront's app proxy signs with; null: it has no app proxy. */
+export type Shop = { readonly store: Store; readonly proxySecret: Secret | null };
 
-export type Identity = {
-  /** The token, if one was presented and it works, and its store. */
-  readonly token: FoundToken | undefined;
-  /** The store that a signed request names. */
-  readonly shop: StoreRecord | undefined;
-};
+/** The store of a domain, which must be in lower case. */
+export function* findShop(ctx: Context, domain: string): Script<Shop | undefined> {
+  const record = yield* findStoreByDomain(domain);
+  return record && { store: record.store, proxySecret: openProxySecret(ctx, record) };
+}
 
-/** Looks up what a request brought along. */
-export function* identify({ token, shop }: Presented): Script<Identity> {
-  const [foundToken, foundShop] = yield* together(
-    token ? findActiveToken(token.storeId, tokenHash(token)) : constant(undefined),
-    shop === null ? constant(undefined) : findStoreByDomain(shop),
-  );
-  return { token: foundToken, shop: foundShop };
+/** The token that a request presents, if it works, and its store. */
+export function* findPresented(token: PresentedToken): Script<FoundToken | undefined> {
+  return yield* findActiveToken(token.storeId, tokenHash(token));
 }
 
 /** The demonstration store, for as long as the database holds no other: real stores close development mode. */

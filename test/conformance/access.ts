@@ -4,7 +4,12 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { currencyOf } from '../../src/domain/currency.ts';
 import { Secret } from '../../src/domain/secret.ts';
-import { findOpenDemonstrationStore, identify, noteTokenUses } from '../../src/service/caller.ts';
+import {
+  findOpenDemonstrationStore,
+  findPresented,
+  findShop,
+  noteTokenUses,
+} from '../../src/service/caller.ts';
 import { changeStore, createStore, ensureDemonstrationStore, requireStore } from '../../src/service/store.ts';
 import { createToken, parseToken, revoke, rotateToken, tokenHash } from '../../src/service/token.ts';
 import { all, sql } from '../../src/storage/sql.ts';
@@ -126,23 +131,21 @@ export function testAccess(factory: StorageFactory): void {
 
     const presented = parseToken(text);
     assert.ok(presented);
-    const who = () => storage.read(() => identify({ token: presented, shop: store.domain }));
-    const identity = await who();
-    assert.deepEqual(identity.token?.token, token);
-    assert.deepEqual(identity.token?.record.store, store);
-    assert.deepEqual(identity.shop?.store, store);
+    const who = () => storage.read(() => findPresented(presented));
+    const found = await who();
+    assert.deepEqual(found?.token, token);
+    assert.deepEqual(found?.record.store, store);
     const forged = parseToken(`${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`);
     assert.ok(forged);
-    const stranger = await storage.read(() => identify({ token: forged, shop: 'nowhere.example' }));
-    assert.deepEqual(stranger, { token: undefined, shop: undefined });
-    assert.deepEqual(await storage.read(() => identify({ token: null, shop: null })), {
-      token: undefined,
-      shop: undefined,
-    });
+    assert.equal(await storage.read(() => findPresented(forged)), undefined);
+
+    const shop = await storage.read(() => findShop(ctx, store.domain));
+    assert.deepEqual(shop?.store, store);
+    assert.equal(await storage.read(() => findShop(ctx, 'nowhere.example')), undefined);
 
     assert.equal(await storage.read(hasRealTokens), true);
     await storage.write(() => revoke(ctx, store, token.id));
-    assert.equal((await who()).token, undefined);
+    assert.equal(await who(), undefined);
     assert.equal(await storage.read(hasRealTokens), false);
     const [listed] = await storage.read(() => listTokens(store.id));
     assert.deepEqual(listed, { ...token, revokedAt: ctx.clock.now() });

@@ -9,7 +9,7 @@ import test from 'node:test';
 import type { Context } from '../../src/context.ts';
 import { Fault, Refusals } from '../../src/domain/fault.ts';
 import { issue, lookUp, refuseIssue, retrieve, search, undo, update, type LookupCommand, type SearchCommand } from '../../src/service/card.ts'; // prettier-ignore
-import { findOpenDemonstrationStore, identify, noteTokenUses } from '../../src/service/caller.ts';
+import { findOpenDemonstrationStore, findPresented, findShop, noteTokenUses } from '../../src/service/caller.ts';
 import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
 import { capture, expireHolds, placeHold, showHold, voidHold } from '../../src/service/hold.ts';
 import { fingerprintsOf, once, type Answer } from '../../src/service/idempotency.ts';
@@ -77,16 +77,8 @@ const disabling = ({ storage, ctx, store, card }: Shop, releaseHolds: boolean) =
 const amount = money('1');
 
 const operations: readonly Operation[] = [
-  {
-    name: 'identify a token',
-    awaited: [1],
-    script: ({ presented }) => identify({ token: presented, shop: null }),
-  },
-  {
-    name: 'identify a token and a signed shop',
-    awaited: [1],
-    script: ({ presented, store }) => identify({ token: presented, shop: store.domain }),
-  },
+  { name: 'find a presented token', awaited: [1], script: ({ presented }) => findPresented(presented) },
+  { name: 'find a signed shop', awaited: [1], script: ({ ctx, store }) => findShop(ctx, store.domain) },
   { name: 'find the demonstration store', awaited: [1], script: findOpenDemonstrationStore },
 
   { name: 'retrieve', awaited: [1], script: ({ store, card }) => retrieve(store.id, card.id) },

@@ -21,6 +21,7 @@ import { Fault } from '../../src/domain/fault.ts';
 import { Secret } from '../../src/domain/secret.ts';
 import { authenticate } from '../../src/http/auth.ts';
 import { parseUrlEncoded } from '../../src/http/query.ts';
+import type { Shop } from '../../src/service/caller.ts';
 import { createStore } from '../../src/service/store.ts';
 import type { FoundToken } from '../../src/storage/token.ts';
 import { show } from './samples.ts';
@@ -104,7 +105,8 @@ async function serviceAccepts(query: readonly QueryParameter[]): Promise<boolean
   const request = { headers: {} } as FastifyRequest;
   try {
     const tokens = storage.memory<FoundToken>({ entriesMax: 1 });
-    const authentication = { ctx, storage, tokens, developmentMode: false };
+    const shops = storage.memory<Shop>({ entriesMax: 1 });
+    const authentication = { ctx, storage, tokens, shops, developmentMode: false };
     await authenticate(authentication, request, { query, customerMaySearch: true });
     return true;
   } catch (error) {
