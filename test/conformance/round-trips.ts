@@ -9,7 +9,12 @@ import test from 'node:test';
 import type { Context } from '../../src/context.ts';
 import { Fault, Refusals } from '../../src/domain/fault.ts';
 import { issue, lookUp, refuseIssue, retrieve, search, undo, update, type LookupCommand, type SearchCommand } from '../../src/service/card.ts'; // prettier-ignore
-import { findOpenDemonstrationStore, findPresented, findShop, noteTokenUses } from '../../src/service/caller.ts';
+import {
+  findOpenDemonstrationStore,
+  findPresented,
+  findShop,
+  noteTokenUses,
+} from '../../src/service/caller.ts';
 import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
 import { capture, expireHolds, placeHold, showHold, voidHold } from '../../src/service/hold.ts';
 import { fingerprintsOf, once, type Answer } from '../../src/service/idempotency.ts';
