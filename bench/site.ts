@@ -40,7 +40,7 @@ export function embeddedAt({ file, keysFile }: Pick<Master, 'file' | 'keysFile'>
 }
 
 /** Makes a store and loads its cards. */
-export async function makeMaster({ folder }: Bench, cards: number): Promise<Master> {
+export async function makeMaster({ folder }: Pick<Bench, 'folder'>, cards: number): Promise<Master> {
   const home = join(folder, `master-${cards}`);
   mkdirSync(home);
   const place = { file: join(home, 'largesse.db'), keysFile: join(home, 'keys.json') };
