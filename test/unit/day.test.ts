@@ -116,6 +116,20 @@ test('the day of an instant agrees with what Intl shows', () => {
   );
 });
 
+test('asked again and again around a midnight, the day changes at its first millisecond', () => {
+  const midnight = Date.parse('2026-11-21T05:00:00Z');
+  for (const [offset, day] of [
+    [-60_000, '2026-11-20'],
+    [-1, '2026-11-20'],
+    [0, '2026-11-21'],
+    [59_999, '2026-11-21'],
+    [-1, '2026-11-20'],
+  ] as const) {
+    assert.equal(dayOf(midnight + offset, 'America/New_York'), day);
+    assert.equal(dayOf(midnight + offset, 'UTC'), '2026-11-21');
+  }
+});
+
 test('an instant is written in UTC, in whole seconds, never in a second that is still to come', () => {
   assert.equal(formatInstant(Date.UTC(2025, 7, 15, 12, 37, 38)), '2025-08-15T12:37:38Z');
   assert.equal(formatInstant(Date.UTC(2025, 7, 15, 12, 37, 38, 999)), '2025-08-15T12:37:38Z');
