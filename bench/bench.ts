@@ -15,7 +15,7 @@
  *   --record              keep the results in bench/recorded.json, and write docs/performance.md from them
  *   --compare [file]      with the fewest cards; exit with 1 if a request costs more processor time than recorded,
  *                         beyond the spread
- *   --from <file>         take the results of an earlier run instead of measuring
+ *   --from <file>         take the results of an earlier run instead of measuring; given several times, those of several
  */
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -29,7 +29,7 @@ import { writeFormatted, writePage } from './page.ts';
 import { readCommand, recordedFile, type Plan } from './plan.ts';
 import { measurePostgres, startDatabase, versionOf } from './postgres.ts';
 import { canPin, killServers } from './processes.ts';
-import type { Machine, Results, SiteResults } from './results.ts';
+import { inOrder, joined, type Machine, type Results, type SiteResults } from './results.ts';
 import type { Bench } from './rounds.ts';
 import { makeMaster } from './site.ts';
 import { changeTable, plainText, tablesOf } from './tables.ts';
@@ -40,7 +40,7 @@ const digits = 5;
 const { plan, from, json, record, compareWith } = readCommand(process.argv.slice(2));
 // Read before a run that may take long: it may be replaced, or not be there.
 const before = compareWith === null ? null : readResults(compareWith);
-const results = from === null ? await measure(plan) : readResults(from);
+const results = from.length === 0 ? await measure(plan) : joined(from.map(readResults));
 tell(results);
 if (json !== null) await writeResults(json, results);
 if (record) {
@@ -141,6 +141,5 @@ async function measureSites(
       );
     }
   }
-  const byEngine = sites.toSorted((one, other) => one.engine.localeCompare(other.engine));
-  return { sites: byEngine, postgres: postgres && (await versionOf(postgres)) };
+  return { sites: inOrder(sites), postgres: postgres && (await versionOf(postgres)) };
 }

@@ -36,8 +36,8 @@ export type DeliveryPlan = {
 
 export type Command = {
   readonly plan: Plan;
-  /** The results of an earlier run, instead of a new one. */
-  readonly from: string | null;
+  /** The results of earlier runs, joined, instead of a new run; none: a new one. */
+  readonly from: readonly string[];
   /** Where the results go as JSON. */
   readonly json: string | null;
   /** Whether the results become the recorded ones, and the page in `docs/` is written. */
@@ -125,7 +125,7 @@ export function readCommand(args: readonly string[]): Command {
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       connections: { type: 'string' },
-      from: { type: 'string' },
+      from: { type: 'string', multiple: true, default: [] },
       json: { type: 'string' },
       record: { type: 'boolean', default: false },
       compare: { type: 'boolean', default: false },
@@ -138,7 +138,7 @@ export function readCommand(args: readonly string[]): Command {
   const plan = planOf(values);
   return {
     plan,
-    from: values.from ?? null,
+    from: values.from,
     json: values.json ?? null,
     record: values.record,
     compareWith: values.compare ? (compared ?? recordedFile) : null,

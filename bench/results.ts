@@ -118,6 +118,34 @@ export type Results = {
   readonly delivery: DeliveryResults | null;
 };
 
+/** By engine, with the fewest cards first. */
+export function inOrder(sites: readonly SiteResults[]): readonly SiteResults[] {
+  return sites.toSorted((one, other) => one.engine.localeCompare(other.engine) || one.cards - other.cards);
+}
+
+/**
+ * The results of several runs on one machine as those of one: what only one of them measured, and of what several did
+ * the first.
+ */
+export function joined([first, ...others]: readonly Results[]): Results {
+  if (!first) throw new Error('there is no run');
+  return others.reduce(join, first);
+}
+
+function join(one: Results, other: Results): Results {
+  const isNew = ({ engine, cards }: SiteResults): boolean =>
+    !one.sites.some((site) => site.engine === engine && site.cards === cards);
+  const { machine } = one;
+  return {
+    ...one,
+    revision: [...new Set([one.revision, other.revision])].join(' and '),
+    minutes: one.minutes + other.minutes,
+    machine: { ...machine, postgres: machine.postgres ?? other.machine.postgres },
+    sites: inOrder([...one.sites, ...other.sites.filter(isNew)]),
+    delivery: one.delivery ?? other.delivery,
+  };
+}
+
 /** Value for value of two series of the same rounds. */
 function perRound(
   { ceiling, service }: Measured,

@@ -7,7 +7,7 @@ import { changesOf } from '../../bench/compare.ts';
 import { goalsOf, type Goal } from '../../bench/goals.ts';
 import { putBetweenMarks } from '../../bench/page.ts';
 import { readCommand, recordedFile } from '../../bench/plan.ts';
-import { costsOf, ratiosOf } from '../../bench/results.ts';
+import { costsOf, joined, ratiosOf } from '../../bench/results.ts';
 import { latencyOf, median, relativeSpread } from '../../bench/statistics.ts';
 import { markdown, plainText, postgresTable, rateTable, tablesOf } from '../../bench/tables.ts';
 import { warningsOf } from '../../bench/warnings.ts';
@@ -45,6 +45,29 @@ test('a round is compared with the ceiling of the same round', () => {
   assert.deepEqual(costsOf(measured), [3, 2]);
 });
 
+test('several runs are joined: what only one measured, and of what several did the first', () => {
+  const one = sampleResults(
+    [sampleSite({ engine: 'embedded', cards: 10_000, readyAfterMs: 1 }), sampleSite({ engine: 'postgres', cards: 10_000 })],
+    { revision: 'one', minutes: 2 },
+  ); // prettier-ignore
+  const other = sampleResults(
+    [sampleSite({ engine: 'embedded', cards: 10_000_000 }), sampleSite({ engine: 'embedded', cards: 10_000, readyAfterMs: 9 })],
+    { revision: 'other', minutes: 3 },
+  ); // prettier-ignore
+  const all = joined([one, other]);
+  assert.deepEqual(
+    all.sites.map(({ engine, cards, readyAfterMs }) => [engine, cards, readyAfterMs === 9]),
+    [
+      ['embedded', 10_000, false],
+      ['embedded', 10_000_000, false],
+      ['postgres', 10_000, false],
+    ],
+  );
+  assert.equal(all.minutes, 5);
+  assert.equal(all.revision, 'one and other');
+  assert.equal(joined([one, one]).revision, 'one');
+});
+
 test('the command line chooses what is measured', async (t) => {
   await t.test('by default both engines, with few cards and with a million', () => {
     const { plan, from, record, compareWith } = readCommand([]);
@@ -52,7 +75,7 @@ test('the command line chooses what is measured', async (t) => {
     assert.deepEqual(plan.cards, [10_000, 1_000_000]);
     assert.ok(plan.rounds >= 5);
     assert.ok(plan.delivery);
-    assert.deepEqual({ from, record, compareWith }, { from: null, record: false, compareWith: null });
+    assert.deepEqual({ from, record, compareWith }, { from: [], record: false, compareWith: null });
   });
   await t.test('--quick, --full and --cards', () => {
     assert.deepEqual(readCommand(['--quick']).plan.cards, [10_000]);
