@@ -11,7 +11,7 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { readDatabaseConfig } from '../src/config.ts';
 import type { Context } from '../src/context.ts';
 import { openDatabase } from '../src/database.ts';
