@@ -1,6 +1,7 @@
 /**
- * Reads of one statement, which need no transaction: what such a statement sees is one state by itself. Those that
- * wait go out together, as writes do, and each is answered by itself.
+ * Reads of one step. Those that wait go out together, as writes do, and each is answered by itself. What is sent at
+ * once outside of a transaction block is a transaction of its own, whose statements all see one state: so a step may
+ * have several.
  */
 
 import type { Pool } from './postgres-pool.ts';
@@ -12,16 +13,17 @@ export const sharedReadsMax = 2;
 /** Reads that go out together. */
 const readsMax = 32;
 
-/** A read that waits for the rows of its only statement. */
+/** A read that waits for the rows of its only step. */
 export type ReadJob = {
   readonly lane: 'reads';
-  readonly statement: Statement;
-  readonly answer: (rows: readonly unknown[]) => void;
+  readonly statements: readonly Statement[];
+  /** Hands it the rows of each statement. */
+  readonly answer: (rows: readonly (readonly unknown[])[]) => void;
   /** Runs it by itself: what it was part of has failed. */
   readonly retry: () => void;
 };
 
-/** The first statements of reads that turned out to need more than one step. */
+/** The first statements of reads that turned out to need more steps. */
 const longReads = new WeakSet<readonly string[]>();
 
 type Engine = {
@@ -32,15 +34,17 @@ type Engine = {
   readonly mayRunAgain: (error: unknown) => boolean;
 };
 
-/** A read that has come to its first statement. */
+/** A read that has come to its first step. */
 type Begun<T> = {
   readonly script: () => Script<T>;
   readonly running: Script<T>;
-  readonly statement: Statement;
+  /** The first of its statements. */
+  readonly head: Statement;
+  readonly statements: readonly Statement[];
   readonly until: number;
 };
 
-/** Runs a read until a deadline of `performance.now`, beside others if it is one statement. @throws as `Storage.read` does. */
+/** Runs a read until a deadline of `performance.now`, beside others if it is one step. @throws as `Storage.read` does. */
 type Read = <T>(script: () => Script<T>, until: number) => Promise<T>;
 
 export function openReads({ pool, alone, mayRunAgain }: Engine): Read {
@@ -53,8 +57,13 @@ export function openReads({ pool, alone, mayRunAgain }: Engine): Read {
       return true;
     });
     try {
-      const results = await session.send(jobs.map(({ statement }) => statement));
-      for (const [place, { answer }] of jobs.entries()) answer(results[place]?.rows ?? []);
+      const results = await session.send(jobs.flatMap(({ statements }) => statements));
+      let from = 0;
+      for (const { statements, answer } of jobs) {
+        const to = from + statements.length;
+        answer(results.slice(from, to).map(({ rows }) => rows));
+        from = to;
+      }
     } catch {
       // By itself each is told what was the matter with it, or nothing is.
       for (const { retry } of jobs) retry();
@@ -63,22 +72,22 @@ export function openReads({ pool, alone, mayRunAgain }: Engine): Read {
     }
   };
 
-  const share = <T>({ script, running, statement, until }: Begun<T>): Promise<T> =>
+  const share = <T>({ script, running, head, statements, until }: Begun<T>): Promise<T> =>
     new Promise((resolve, reject) => {
       const refuse: (error: unknown) => void = reject;
       const retry = (): void => void alone(script, until).then(resolve, refuse);
-      const answer = (rows: readonly unknown[]): void => {
+      const answer = (rows: readonly (readonly unknown[])[]): void => {
         try {
-          const step = running.next([rows]);
+          const step = running.next(rows);
           if (step.done === true) return resolve(step.value);
-          longReads.add(statement.strings);
+          longReads.add(head.strings);
           retry();
         } catch (error) {
           if (mayRunAgain(error)) retry();
           else refuse(error);
         }
       };
-      const job: ReadJob = { lane: 'reads', statement, answer, retry };
+      const job: ReadJob = { lane: 'reads', statements, answer, retry };
       pool
         .share(until, job)
         .then((session) => session && lead(session, job))
@@ -89,8 +98,9 @@ export function openReads({ pool, alone, mayRunAgain }: Engine): Read {
     const running = script();
     const step = running.next([]);
     if (step.done === true) return step.value;
-    const [statement, ...others] = step.value.statements;
-    const isShort = others.length === 0 && statement && !longReads.has(statement.strings);
-    return isShort ? share({ script, running, statement, until }) : alone(script, until);
+    const { statements } = step.value;
+    const [head] = statements;
+    const isShort = head && !longReads.has(head.strings);
+    return isShort ? share({ script, running, head, statements, until }) : alone(script, until);
   };
 }

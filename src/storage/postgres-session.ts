@@ -141,13 +141,14 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 }
 
 /**
- * Outside of a transaction that asks for more, nothing can be written here. A commit is answered after it
- * is durable, and on the synchronous standby where there is one, whatever the server's own settings say.
+ * Outside of a transaction that asks for more, nothing can be written here, and what is sent at once sees one state.
+ * A commit is answered after it is durable, and on the synchronous standby where there is one, whatever the server's
+ * own settings say.
  */
 async function prepareSession(session: Session, options: SessionOptions): Promise<void> {
   const settings = [
     'set default_transaction_read_only = on',
-    "set default_transaction_isolation = 'read committed'",
+    "set default_transaction_isolation = 'repeatable read'",
     `set lock_timeout = ${options.lockWaitMaxMs}`,
     `set idle_in_transaction_session_timeout = ${options.idleTransactionMaxMs}`,
     'set bytea_output = hex',

@@ -5,12 +5,12 @@
  *
  * Round trips are what costs. `begin` travels with the first step, statements whose rows nobody awaits
  * travel with the next step, and the last of them with the commit: a script whose rows are awaited in n
- * steps takes n + 1 round trips to write. A read that is one statement needs no transaction and takes one.
+ * steps takes n + 1 round trips to write. A read of one step needs no `begin` and takes one.
  *
  * A transaction is READ COMMITTED: scripts guard what they change in the statement that changes it. A read
- * of several steps sees one state (REPEATABLE READ). Conflicts, deadlocks and keys that are taken run the
- * script again, and so does a connection that was lost before the commit was sent; after that nobody knows
- * whether it was done, and the caller is told so.
+ * sees one state (REPEATABLE READ). Conflicts, deadlocks and keys that are taken run the script again, and so does a
+ * connection that was lost before the commit was sent; after that nobody knows whether it was done, and the caller is
+ * told so.
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
@@ -40,7 +40,7 @@ export type PostgresOptions = Omit<PoolOptions, 'sharedMax'> & {
   readonly observer: StorageObserver;
 };
 
-const writing = 'begin read write';
+const writing = 'begin isolation level read committed, read write';
 const reading = 'begin isolation level repeatable read, read only';
 
 export function openPostgres(options: PostgresOptions): Storage {

@@ -1,12 +1,13 @@
-/** Reads of one statement go to PostgreSQL together, and each is answered as if it were alone. */
+/** Reads of one step go to PostgreSQL together, and each is answered as if it were alone. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../src/domain/fault.ts';
 import { issue, retrieve } from '../../src/service/card.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
-import { all, one, Rerun, sql, type Script } from '../../src/storage/sql.ts';
+import { all, one, Rerun, sql, together, type Script } from '../../src/storage/sql.ts';
 import { issueCommand, newStore, testContext } from '../harness/fixtures.ts';
 import { queryOnce } from '../harness/postgres-client.ts';
 import { createPostgresDatabase, sharedPostgres } from '../harness/postgres-database.ts';
@@ -19,12 +20,13 @@ async function open(cardCount: number) {
   const ctx = testContext();
   const store = await storage.write(() => createStore(ctx, newStore()));
   const ids: number[] = [];
+  const issueCard = () => storage.write(() => issue(ctx, issueCommand(store)));
   // One after another, on one connection.
-  for (let count = 0; count < cardCount; count += 1)
-    ids.push((await storage.write(() => issue(ctx, issueCommand(store)))).card.id);
+  for (let count = 0; count < cardCount; count += 1) ids.push((await issueCard()).card.id);
   return {
     storage,
     ids,
+    issue: issueCard,
     find: (id: number) => storage.read(() => retrieve(store.id, id)),
     /** The connections that it has by now. */
     async countConnections(): Promise<number> {
@@ -79,6 +81,19 @@ test('a statement that the database refuses fails its own read alone', async () 
     if (place % 20 !== 7) assert.equal(ending.status, 'fulfilled');
     else assert.match(String(ending.status === 'rejected' && ending.reason), /division by zero|read-only/);
   }
+});
+
+test('the statements of one step see one state, whatever is committed between them', async () => {
+  await using opened = await open(1);
+  const { storage } = opened;
+  const count = () => one(sql<{ count: bigint }>`select count(*) as count from gift_cards`);
+  const sleep = () => all(sql`select cast(pg_sleep(0.5) as text) as slept`);
+  const countTwice = () => together(count(), sleep(), count());
+  const reads = Promise.all([storage.read(countTwice), storage.read(countTwice)]);
+  await wait(100);
+  await opened.issue();
+  assert.deepEqual(await storage.read(count), { count: 2n });
+  for (const [before, , after] of await reads) assert.equal(before.count, after.count);
 });
 
 test('a read of several steps sees one state, and so does one that is started over, beside others', async () => {
