@@ -12,6 +12,7 @@
  */
 
 import pg, { type Connection, type FieldDef } from 'pg';
+import { rowMaker } from './rows.ts';
 import type { SqlValue } from './sql.ts';
 
 /** A statement as it goes over the wire. */
@@ -25,10 +26,11 @@ export type Query = {
 /** What a statement came to: its rows, and the server's word for what it did, such as `COMMIT` or `INSERT 0 1`. */
 export type Result = { readonly rows: readonly unknown[]; readonly command: string };
 
-type Column = { readonly name: string; readonly read: (text: string) => unknown };
+/** Makes a row of its fields, as the server writes them. */
+type RowReader = (fields: readonly (string | null)[]) => unknown;
 
-/** The statements that a connection has prepared, by name, and the columns of their rows. */
-export type PreparedStatements = Map<string, readonly Column[]>;
+/** The statements that a connection has prepared, by name, and how their rows are read. */
+export type PreparedStatements = Map<string, RowReader>;
 
 /** Integers of any width, text, bytes: nothing else is ever selected. */
 const readers: Readonly<Record<number, (text: string) => unknown>> = {
@@ -38,6 +40,7 @@ const readers: Readonly<Record<number, (text: string) => unknown>> = {
   17: (text) => Buffer.from(text.slice(2), 'hex'),
 };
 const asText = (text: string): unknown => text;
+const noRow: RowReader = () => ({});
 
 /** Of an exchange: the error that came first, or what each statement came to, in order. */
 export type Outcome = Error | readonly Result[];
@@ -54,7 +57,7 @@ export class Exchange extends pg.Query {
   readonly #settle: (outcome: Outcome) => void;
   readonly #results: Result[] = [];
   /** Of the statement that is being answered. */
-  #columns: readonly Column[] | undefined;
+  #readRow: RowReader | undefined;
   #rows: unknown[] = [];
 
   /**
@@ -77,19 +80,19 @@ export class Exchange extends pg.Query {
   };
 
   handleRowDescription({ fields }: { readonly fields: readonly FieldDef[] }): void {
-    this.#columns = fields.map(({ name, dataTypeID }) => ({ name, read: readers[dataTypeID] ?? asText }));
+    this.#readRow = rowReader(fields);
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-    this.#columns ??= this.#prepared.get(this.#name) ?? [];
-    this.#rows.push(readRow(this.#columns, fields));
+    this.#readRow ??= this.#prepared.get(this.#name) ?? noRow;
+    this.#rows.push(this.#readRow(fields));
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
     const name = this.#name;
-    if (name !== '' && !this.#prepared.has(name)) this.#prepared.set(name, this.#columns ?? []);
+    if (name !== '' && !this.#prepared.has(name)) this.#prepared.set(name, this.#readRow ?? noRow);
     this.#results.push({ rows: this.#rows, command: text });
-    this.#columns = undefined;
+    this.#readRow = undefined;
     this.#rows = [];
   }
 
@@ -124,11 +127,14 @@ function toWire(value: SqlValue): string | Buffer | null {
   return value.toString();
 }
 
-function readRow(columns: readonly Column[], fields: readonly (string | null)[]): unknown {
-  const row: Record<string, unknown> = {};
-  for (const [place, { name, read }] of columns.entries()) {
-    const field = fields[place] ?? null;
-    row[name] = field === null ? null : read(field);
-  }
-  return row;
+function rowReader(columns: readonly FieldDef[]): RowReader {
+  const reads = columns.map(({ dataTypeID }) => readers[dataTypeID] ?? asText);
+  const toRow = rowMaker(columns.map(({ name }) => name));
+  return (fields) =>
+    toRow(
+      reads.map((read, place) => {
+        const field = fields[place] ?? null;
+        return field === null ? null : read(field);
+      }),
+    );
 }

@@ -3,7 +3,7 @@
 import { constants, DatabaseSync } from 'node:sqlite';
 import type { Tables } from './memory.ts';
 import type { Dialect, Script, SqlValue, Statement } from './sql.ts';
-import { namesItsColumns, rowMaker } from './sqlite-rows.ts';
+import { namesItsColumns, rowMaker } from './rows.ts';
 
 /** How long opening may wait for another process that is just making the file. */
 const openingWaitMs = 10_000;
