@@ -151,6 +151,9 @@ async function prepareSession(session: Session, options: SessionOptions): Promis
     "set default_transaction_isolation = 'repeatable read'",
     `set lock_timeout = ${options.lockWaitMaxMs}`,
     `set idle_in_transaction_session_timeout = ${options.idleTransactionMaxMs}`,
+    // A prepared statement keeps its plan. One that was made while a table was new and empty would read all of it
+    // where it looks for a row, until the server has analyzed the table.
+    'set enable_seqscan = off',
     'set bytea_output = hex',
     `select set_config('synchronous_commit', 'on', false)
      where current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`,

@@ -1,0 +1,42 @@
+/** How PostgreSQL finds rows. A prepared statement keeps the plan that was made for it, maybe of an empty table. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { findCard } from '../../src/storage/card.ts';
+import { findIdempotencyRecord } from '../../src/storage/idempotency.ts';
+import { listMisses } from '../../src/storage/miss.ts';
+import { all, sql, Statement, type Script } from '../../src/storage/sql.ts';
+import { findActiveToken } from '../../src/storage/token.ts';
+import { findChainEnd } from '../../src/storage/transfer.ts';
+import { openStore } from '../harness/open-store.ts';
+import { postgresFactory } from '../harness/postgres.ts';
+
+const digest = Uint8Array.of(1);
+const lookups: Readonly<Record<string, Script<unknown>>> = {
+  'an idempotency key': findIdempotencyRecord({ storeId: 1, apiClientId: 1, key: 'key' }),
+  'a card': findCard(1, 1),
+  'the end of a chain': findChainEnd({ storeId: 1, cardId: 1 }),
+  'a token': findActiveToken(1, digest),
+  misses: listMisses(1, digest),
+};
+
+/** Has the server tell how it would run the first statement of a script. */
+function* explain(script: Script<unknown>): Script<string> {
+  const step = script.next([]);
+  const [statement] = step.done === true ? [] : step.value.statements;
+  assert(statement);
+  const [start = '', ...others] = statement.strings;
+  const explanation = new Statement<object>([`explain ${start}`, ...others], statement.values);
+  return JSON.stringify(yield* all(explanation));
+}
+
+test('what is looked for in a table that is known to be empty is looked for in an index', async () => {
+  await using opened = await openStore(postgresFactory(null));
+  // Of a table that was never analyzed the server expects some rows.
+  await opened.database.tamper(sql`analyze`);
+  for (const [name, script] of Object.entries(lookups)) {
+    const plan = await opened.storage.read(() => explain(script));
+    assert.match(plan, /Index/, name);
+    assert.doesNotMatch(plan, /Seq Scan/, name);
+  }
+});
