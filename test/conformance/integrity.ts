@@ -51,7 +51,7 @@ async function assertRefused({ storage }: Opened, statement: Statement, reason: 
 }
 
 export function testIntegrity(factory: StorageFactory): void {
-  test('a balance is never negative, and a card is issued for more than nothing', async () => {
+  test('a balance is never negative nor less than what is held of it, and a card is issued for more than nothing', async () => {
     await using opened = await openWithCard(factory);
     const { card, store } = opened;
     await assertRefused(opened, sql`update gift_cards set balance = -1 where id = ${card.id}`, check);
@@ -60,7 +60,15 @@ export function testIntegrity(factory: StorageFactory): void {
       sql`update gift_cards set balance = balance - 1001 where id = ${card.id}`,
       check,
     );
-    await assertRefused(opened, sql`update gift_cards set version = 0 where id = ${card.id}`, check);
+    for (const statement of [
+      sql`update gift_cards set version = 0 where id = ${card.id}`,
+      sql`update gift_cards set held = -1 where id = ${card.id}`,
+      sql`update gift_cards set held = balance + 1 where id = ${card.id}`,
+      sql`update gift_cards set last_characters = 'abc' where id = ${card.id}`,
+      sql`update gift_cards set expires_on = 'soon' where id = ${card.id}`,
+    ]) {
+      await assertRefused(opened, statement, check);
+    }
     for (const initialValue of [0, -1]) {
       await assertRefused(
         opened,
@@ -83,6 +91,9 @@ export function testIntegrity(factory: StorageFactory): void {
       { debit: 'petty cash', credit: 'card' },
       { debit: 'card', credit: 'CARD' },
       { kind: 'gift' },
+      // Of a hold, and of another transfer, which are not named.
+      { kind: 'capture' },
+      { kind: 'reversal' },
       { sequence: 0 },
       { id: 0 },
       { balanceAfter: -1 },
