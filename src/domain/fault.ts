@@ -97,6 +97,13 @@ export class Refusals {
     else this.#errors.set(field, [message]);
   }
 
+  /** The same errors, to be added to without adding to these. */
+  copy(): Refusals {
+    const copied = new Refusals();
+    for (const [field, messages] of this.#errors) copied.#errors.set(field, [...messages]);
+    return copied;
+  }
+
   has(field: string): boolean {
     return this.#errors.has(field);
   }

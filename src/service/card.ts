@@ -111,9 +111,10 @@ export function* refuseIssue(
   {
     store,
     code,
-    refusals,
+    refusals: refusedBefore,
   }: { readonly store: Store; readonly code: Secret | null; readonly refusals: Refusals },
 ): Script<never> {
+  const refusals = refusedBefore.copy();
   if (code && (yield* findCardIdByCode(ctx, store.id, code)) !== undefined) refusals.add('code', codeTaken);
   refusals.throwIfAny();
   throw new Error('an issue was refused without a reason');
@@ -310,7 +311,9 @@ function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number 
 
 /** @param claimedId the card that has the code that was sent along. */
 function refuseUpdate(card: Card, claimedId: number | undefined, command: UpdateCommand): void {
-  const { refusals, claims } = command;
+  const { claims } = command;
+  // A script may be started again, and must not find what it has refused before.
+  const refusals = command.refusals.copy();
   for (const [field, claim] of claims) {
     if (!isTrue(claim, field, card)) refusals.add(field, cannotBeChanged);
   }

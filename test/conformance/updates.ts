@@ -31,6 +31,26 @@ async function ledger({ storage, store }: OpenStore): Promise<readonly string[]>
 }
 
 export function testUpdates(factory: StorageFactory): void {
+  test('an update that is started again refuses what it refused before, and tells it once', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store } = opened;
+    const { card } = await opened.issue();
+    const refusals = new Refusals();
+    refusals.add('note', 'is too long');
+    const command = updateCommand(
+      store,
+      card.id,
+      { disable: true },
+      { refusals, claimedCode: code('another0code') },
+    );
+    const expected = { errors: { note: ['is too long'], code: ['cannot be changed'] } };
+    for (let start = 0; start < 3; start += 1)
+      await assert.rejects(
+        storage.write(() => update(ctx, command)),
+        expected,
+      );
+  });
+
   test('an update changes what it names and nothing else, one version further', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
