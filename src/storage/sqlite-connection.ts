@@ -61,6 +61,8 @@ export type Connection = {
   readonly foreignVersion: () => unknown;
   /** Gives the open transaction up, if there still is one. */
   readonly abandon: () => void;
+  /** Whether the script that was driven last has changed any row: one that has not leaves nothing to undo. */
+  readonly hasWritten: boolean;
   /** Drives a script to its end. */
   readonly drive: <T>(script: Script<T>) => T;
   /** As `drive`, and answers the tables that the script looked at besides. */
@@ -71,6 +73,8 @@ export type Connection = {
 type Touched = { readonly reads: Set<string>; readonly writes: Set<string> };
 
 type Prepared = Touched & {
+  /** Whether it hands back the rows that it writes: if there is none, it has written none. */
+  readonly returnsRows: boolean;
   readonly query: (values: readonly SqlValue[]) => readonly unknown[];
 };
 
@@ -124,7 +128,7 @@ export function connect(
     let prepared = preparedStatements.get(statement.strings);
     if (!prepared) {
       preparing = { reads: new Set(), writes: new Set() };
-      prepared = { ...preparing, query: queryOf(database, statement.text(sqliteDialect)) };
+      prepared = { ...preparing, ...queryOf(database, statement.text(sqliteDialect)) };
       preparedStatements.set(statement.strings, prepared);
     }
     return prepared;
@@ -132,16 +136,19 @@ export function connect(
 
   const writtenTo = new Set<string>();
   let lookedAt: Set<string> | undefined;
+  let hasWritten = false;
   const query = (statement: Statement): readonly unknown[] => {
     const prepared = preparedOf(statement);
     // Where the schema has changed, SQLite prepares it anew.
     preparing = prepared;
     const rows = prepared.query(statement.values);
+    if (prepared.writes.size > 0 && (rows.length > 0 || !prepared.returnsRows)) hasWritten = true;
     for (const table of prepared.writes) writtenTo.add(table);
     if (lookedAt) for (const table of prepared.reads) lookedAt.add(table);
     return rows;
   };
   const drive = <T>(script: Script<T>): T => {
+    hasWritten = false;
     let step = script.next([]);
     while (!step.done) step = script.next(step.value.statements.map(query));
     return step.value;
@@ -179,6 +186,9 @@ export function connect(
         // The error that led here is the one that is told.
       }
     },
+    get hasWritten() {
+      return hasWritten;
+    },
     drive,
     driveWatched(script) {
       lookedAt = new Set();
@@ -191,13 +201,17 @@ export function connect(
   };
 }
 
-/** Prepares a text, and runs it with values whenever it is called: its rows, all of them. */
-function queryOf(database: DatabaseSync, text: string): Prepared['query'] {
+/** Prepares a text, to be run with values whenever it is asked for its rows, all of them. */
+function queryOf(database: DatabaseSync, text: string): Pick<Prepared, 'returnsRows' | 'query'> {
   const statement = database.prepare(text);
   const columns = statement.columns().map(({ name }) => name);
-  if (columns.length === 0 || !namesItsColumns(text)) return (values) => statement.all(...values);
+  const returnsRows = columns.length > 0;
+  if (!returnsRows || !namesItsColumns(text))
+    return { returnsRows, query: (values) => statement.all(...values) };
   const rowOf = rowMaker(columns);
   statement.setReturnArrays(true);
   // As arrays, and not as the objects of their declaration.
-  return (values) => (statement.all(...values) as unknown as (readonly unknown[])[]).map(rowOf);
+  const query: Prepared['query'] = (values) =>
+    (statement.all(...values) as unknown as (readonly unknown[])[]).map(rowOf);
+  return { returnsRows, query };
 }

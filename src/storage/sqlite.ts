@@ -1,9 +1,9 @@
 /**
  * The embedded engine: SQLite in this process, with group commit.
  *
- * Scripts that arrive in the same turn of the event loop run one after another, each to its end
- * and in its own savepoint, inside one transaction. Nothing can interleave with a script, so there
- * are no locks. What is committed becomes durable by a sync beside the event loop
+ * Scripts that arrive in the same turn of the event loop run one after another, each to its end,
+ * inside one transaction. Nothing can interleave with a script, so there are no locks. What a script
+ * throws leaves the others alone (`sqlite-attempt.ts`). What is committed becomes durable by a sync beside the event loop
  * (`sqlite-durability.ts`), and every caller is answered after it, those as well who only saw what it
  * makes durable. There is no timer: while one sync runs, the next group gathers.
  *
@@ -19,15 +19,9 @@ import { backup } from 'node:sqlite';
 import type { Clock } from '../clock-and-chance.ts';
 import { Fault } from '../domain/fault.ts';
 import { memories, type Remembered } from './memory.ts';
-import { Rerun, rerunsMax, type Script } from './sql.ts';
-import {
-  connect,
-  isBusy,
-  isFatal,
-  isKeyTaken,
-  isStorageFailure,
-  type Connection,
-} from './sqlite-connection.ts';
+import type { Script } from './sql.ts';
+import { attempt, Spoiled, type Job } from './sqlite-attempt.ts';
+import { connect, isBusy, isFatal, type Connection } from './sqlite-connection.ts';
 import { startCheckpointThread } from './sqlite-checkpoint-thread.ts';
 import { checkpointsOf, type Mover } from './sqlite-checkpoints.ts';
 import { durabilityBy, syncOfLog, type Answers, type Sync } from './sqlite-durability.ts';
@@ -60,11 +54,11 @@ const lockRetryMs = 10;
  */
 const gatheredMax = 32;
 
-/** A queued script. `attempt` runs it and returns what answers its caller once the group is durable. */
-type Job = {
-  readonly attempt: (connection: Connection) => () => void;
-  readonly refuse: (cause: unknown) => void;
-};
+/**
+ * So many scripts have savepoints of their own once a group has been spoiled. It bounds what anybody can gain by spoiling
+ * groups on purpose: in so many scripts, one group is run twice.
+ */
+const savepointsAfterSpoiling = 1_024;
 
 /** @throws Error if the file is not there and may not be made, or is no database. */
 export function openSqlite(options: SqliteOptions): Storage {
@@ -93,10 +87,16 @@ export function openSqlite(options: SqliteOptions): Storage {
   const writes: Job[] = [];
   let scheduled = false;
   let lockWaitSince: number | undefined;
+  /** How many scripts are still to have savepoints. */
+  let savepointsLeft = 0;
   /** Once set, nothing is accepted or run any more. */
   let ended: Fault | undefined;
 
-  const enqueue = <T>(queue: Job[], run: (connection: Connection) => T): Promise<T> =>
+  const enqueue = <T>(
+    queue: Job[],
+    run: (connection: Connection) => T,
+    { isRehearsal = false } = {},
+  ): Promise<T> =>
     new Promise((resolve, reject) => {
       if (ended) throw ended;
       if (reads.length + writes.length + durability.waiting >= options.queueMax)
@@ -107,6 +107,7 @@ export function openSqlite(options: SqliteOptions): Storage {
           return () => resolve(result);
         },
         refuse: reject,
+        isRehearsal,
       });
       schedule();
     });
@@ -137,7 +138,7 @@ export function openSqlite(options: SqliteOptions): Storage {
       // Once everybody has arrived who may be answered from memory.
       isForeign = hasForeignChange();
       reader.begin();
-      const settles = group.map((job) => attempt(job, reader));
+      const settles = group.map((job) => attempt(job, reader, { withSavepoint: false }));
       isForeign = hasForeignChange() || isForeign;
       return settles;
     });
@@ -162,13 +163,10 @@ export function openSqlite(options: SqliteOptions): Storage {
   const runWrites = (): void => {
     const group = writes.splice(0, options.groupMax);
     const startedAt = performance.now();
+    const withSavepoints = savepointsLeft > 0;
+    savepointsLeft -= Math.min(savepointsLeft, group.length);
     const answers = inTransaction(writer, group, () =>
-      group.map((job) => {
-        writer.savepoint();
-        const settle = attempt(job, writer);
-        writer.release();
-        return settle;
-      }),
+      group.map((job) => attempt(job, writer, { withSavepoint: withSavepoints || job.isRehearsal })),
     );
     if (!answers) return;
     durability.afterNextSync({
@@ -181,7 +179,13 @@ export function openSqlite(options: SqliteOptions): Storage {
     });
   };
 
-  /** Runs a group and commits it; undefined if it came to nothing and everyone in it is refused. */
+  /** A group is to run again, before all others, and from it on scripts have savepoints for a while. */
+  const runWithSavepoints = (group: readonly Job[]): void => {
+    writes.unshift(...group);
+    savepointsLeft = savepointsAfterSpoiling;
+  };
+
+  /** Runs a group and commits it; undefined if it came to nothing: everyone in it is refused, or it is to run again. */
   const inTransaction = (
     connection: Connection,
     group: readonly Job[],
@@ -193,7 +197,8 @@ export function openSqlite(options: SqliteOptions): Storage {
       connection.commit();
     } catch (error) {
       connection.abandon();
-      refuse(group, error);
+      if (error instanceof Spoiled) runWithSavepoints(group);
+      else refuse(group, error);
       return undefined;
     }
     return {
@@ -203,22 +208,6 @@ export function openSqlite(options: SqliteOptions): Storage {
       },
       refuse: (cause) => refuse(group, cause),
     };
-  };
-
-  /** Runs one job. What its script throws is the job's own answer and leaves the rest of the group alone. */
-  const attempt = (job: Job, connection: Connection, reruns = 0): (() => void) => {
-    try {
-      return job.attempt(connection);
-    } catch (error) {
-      // SQLite gives up the whole transaction on some errors: then there is no group left to save.
-      if (isStorageFailure(error) || !connection.database.isTransaction) throw error;
-      if (connection === writer) writer.undoToSavepoint();
-      const isRerun = error instanceof Rerun || isKeyTaken(error);
-      if (isRerun && reruns < rerunsMax) return attempt(job, connection, reruns + 1);
-      // The script was undone every time, so nothing of it was kept.
-      const refusal = isRerun ? new Fault('overloaded', { retryAfterSeconds: 1, cause: error }) : error;
-      return () => job.refuse(refusal);
-    }
   };
 
   /**
@@ -266,11 +255,15 @@ export function openSqlite(options: SqliteOptions): Storage {
     read: (script) => enqueue(reads, ({ drive }) => drive(script())),
     write: (script) => enqueue(writes, ({ drive }) => drive(script())),
     rehearse: (script) =>
-      enqueue(writes, (connection) => {
-        const result = connection.drive(script());
-        connection.undoToSavepoint();
-        return result;
-      }),
+      enqueue(
+        writes,
+        (connection) => {
+          const result = connection.drive(script());
+          connection.undoToSavepoint();
+          return result;
+        },
+        { isRehearsal: true },
+      ),
     memory<T>(limits: { readonly entriesMax: number }): Memory<T> {
       const found = remembered.open<T>(limits);
       return {

@@ -42,7 +42,8 @@ export function testScripts(factory: StorageFactory): void {
       }),
       (error) => error instanceof Fault && error.code === 'overloaded' && error.cause instanceof Rerun,
     );
-    assert.equal(attempts, 1 + rerunsMax);
+    // An engine may start it once more than that, to undo it by itself.
+    assert.ok([1, 2].includes(attempts - rerunsMax), String(attempts));
     assert.deepEqual(await storage.read(listRows), []);
   });
 

@@ -8,6 +8,7 @@ import test, { suite } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../src/domain/fault.ts';
 import { all, Rerun, sql, type Script } from '../../src/storage/sql.ts';
+import type { Storage } from '../../src/storage/storage.ts';
 import { startProgram } from '../harness/programs.ts';
 import { createSqliteDatabase, openEngine, sqliteFactory, type SqliteSettings } from '../harness/sqlite.ts';
 import { addTo, counterOf, hasRow, insertRow, listRows } from '../harness/tally.ts';
@@ -107,6 +108,98 @@ suite('SQLite: group commit', () => {
     };
     // 1 is NORMAL: SQLite itself syncs what keeps the file whole, and the engine what makes a commit durable.
     assert.deepEqual(await storage.write(pragmas), [1n, 'wal', 1n]);
+  });
+});
+
+suite('SQLite: scripts of a group that throw', () => {
+  /** Ten writes of one turn, the fifth of which ends so; answers how each ended, and how often it was started. */
+  async function writeTen(storage: Storage, from: number, fifth: (id: number) => Script<void>) {
+    const starts = Array.from({ length: 10 }, () => 0);
+    const outcomes = await Promise.allSettled(
+      starts.map((_, place) =>
+        storage.write(() => {
+          starts[place] = (starts[place] ?? 0) + 1;
+          return place === 4 ? fifth(from + place) : insertRow(from + place, `row-${from + place}`);
+        }),
+      ),
+    );
+    return { starts, kept: outcomes.map(({ status }) => status === 'fulfilled') };
+  }
+
+  const never = function* (id: number): Script<void> {
+    yield* insertRow(id, 'never');
+    throw new Fault('not-found');
+  };
+  const allButTheFifth = Array.from({ length: 10 }, (_, place) => place !== 4);
+  const once = Array.from({ length: 10 }, () => 1);
+
+  test('one that has written is undone with its group; the group runs again, and the next ones once', async () => {
+    await using opened = await openCounted();
+    const { storage, sizes } = opened;
+    const spoiled = await writeTen(storage, 100, never);
+    assert.deepEqual(spoiled, { starts: [2, 2, 2, 2, 2, 1, 1, 1, 1, 1], kept: allButTheFifth });
+    for (const from of [200, 300])
+      assert.deepEqual(await writeTen(storage, from, never), { starts: once, kept: allButTheFifth });
+    assert.deepEqual(sizes, [10, 10, 10]);
+    const rows = [100, 200, 300].flatMap((from) =>
+      allButTheFifth.flatMap((isKept, place) => (isKept ? [`row-${from + place}`] : [])),
+    );
+    assert.deepEqual(await storage.read(listRows), rows);
+  });
+
+  test('one that has written nothing leaves the others alone', async () => {
+    await using opened = await openCounted();
+    const { storage } = opened;
+    await storage.write(() => insertRow(1, 'counter'));
+    const refusals: readonly ((id: number) => Script<void>)[] = [
+      function* () {
+        yield* all(sql`update stores set updated_at = 7 where domain = 'another' returning updated_at`);
+        throw new Fault('not-found');
+      },
+      function* () {
+        yield* counterOf('counter');
+        throw new Fault('not-found');
+      },
+      () => insertRow(1, 'taken'),
+    ];
+    for (const [index, refused] of refusals.entries()) {
+      const { starts, kept } = await writeTen(storage, 100 * (index + 1), refused);
+      assert.deepEqual(kept, allButTheFifth, `refusal ${index}`);
+      assert.deepEqual(starts.toSpliced(4, 1), once.slice(1), `refusal ${index}`);
+    }
+  });
+
+  test('a rehearsal leaves the others alone', async () => {
+    await using opened = await openCounted();
+    const { storage } = opened;
+    let starts = 0;
+    const writing = (id: number) =>
+      storage.write(() => {
+        starts += 1;
+        return insertRow(id, `row-${id}`);
+      });
+    const rehearsed = storage.rehearse(() => insertRow(2, 'rehearsed'));
+    const refused = storage.rehearse(() => never(3));
+    await Promise.all([writing(1), rehearsed, assert.rejects(refused, { code: 'not-found' }), writing(4)]);
+    assert.equal(starts, 2);
+    assert.deepEqual(await storage.read(listRows), ['row-1', 'row-4']);
+  });
+
+  test('a group that is to run again waits for a lock that somebody else has got meanwhile', async () => {
+    await using opened = await openCounted();
+    const { storage, database } = opened;
+    const beside = database.connect();
+    const outcome = storage.write(function* () {
+      yield* insertRow(1, 'never');
+      setImmediate(() => beside.exec('begin immediate'));
+      throw new Fault('not-found');
+    });
+    const after = storage.write(() => insertRow(2, 'kept'));
+    await wait(50);
+    beside.exec('commit');
+    await assert.rejects(outcome, { code: 'not-found' });
+    await after;
+    assert.deepEqual(await storage.read(listRows), ['kept']);
   });
 });
 
