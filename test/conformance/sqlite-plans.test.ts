@@ -84,3 +84,18 @@ test('no operation on a card reads more of a store than it needs', async () => {
     }
   }
 });
+
+test('no table is made in passing to check a row that is written with every movement', async () => {
+  await using database = createSqliteDatabase();
+  await using engine = database.open();
+  await engine.migrate(sqliteFactory.migrations);
+  const connection = database.connect();
+  for (const table of [
+    'gift_cards', 'gift_card_codes', 'transfers', 'holds', 'events', 'webhook_deliveries', 'idempotency_records',
+  ]) {
+    const steps = connection.prepare(`explain insert into ${table} default values`).all();
+    const names = steps.map(({ opcode }) => String(opcode));
+    assert.ok(names.includes('OpenWrite'), table);
+    assert.ok(!names.includes('OpenEphemeral'), table);
+  }
+}); // prettier-ignore

@@ -109,13 +109,21 @@ create table transfers (
   card_id integer not null,
   sequence integer not null check (sequence >= 1),
   id integer not null check (id > 0),
-  kind text not null check (kind in ('issue', 'adjustment', 'debit', 'credit', 'capture', 'reversal')),
+  -- Alternatives, and no list: SQLite makes a table of a list of more than two for every row that is written.
+  kind text not null check (
+    kind = 'issue' or kind = 'adjustment' or kind = 'debit'
+    or kind = 'credit' or kind = 'capture' or kind = 'reversal'
+  ),
   amount integer not null check (amount > 0),
   currency text not null check (length(currency) = 3),
-  debit_account text not null
-    check (debit_account in ('card', 'sales', 'promotions', 'redemptions', 'adjustments', 'breakage')),
-  credit_account text not null
-    check (credit_account in ('card', 'sales', 'promotions', 'redemptions', 'adjustments', 'breakage')),
+  debit_account text not null check (
+    debit_account = 'card' or debit_account = 'sales' or debit_account = 'promotions'
+    or debit_account = 'redemptions' or debit_account = 'adjustments' or debit_account = 'breakage'
+  ),
+  credit_account text not null check (
+    credit_account = 'card' or credit_account = 'sales' or credit_account = 'promotions'
+    or credit_account = 'redemptions' or credit_account = 'adjustments' or credit_account = 'breakage'
+  ),
   balance_after integer not null check (balance_after >= 0),
   actor text not null,
   reference text,
@@ -142,7 +150,8 @@ create table holds (
   store_id integer not null,
   id integer not null check (id > 0),
   card_id integer not null,
-  status text not null check (status in ('open', 'captured', 'voided', 'expired')),
+  status text not null
+    check (status = 'open' or status = 'captured' or status = 'voided' or status = 'expired'),
   amount integer not null check (amount > 0),
   -- What a capture took; the rest went back.
   captured integer not null check (captured >= 0 and captured <= amount),
@@ -264,7 +273,8 @@ create table webhook_deliveries (
   store_id integer not null,
   webhook_id integer not null,
   event_id integer not null,
-  status text not null check (status in ('queued', 'retrying', 'delivered', 'dead')),
+  status text not null
+    check (status = 'queued' or status = 'retrying' or status = 'delivered' or status = 'dead'),
   created_at integer not null,
   attempts integer not null default 0 check (attempts >= 0),
   -- Those before it was last asked for anew: from then on the waits start over.
