@@ -3,7 +3,18 @@
 import type { Card } from '../domain/card.ts';
 import { currencyOf } from '../domain/currency.ts';
 import type { EmailAddress } from '../domain/email.ts';
-import { all, first, forUpdate, Rerun, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import {
+  all,
+  first,
+  forUpdate,
+  lock,
+  Rerun,
+  run,
+  sql,
+  toNumber,
+  toNumberOrNull,
+  type Script,
+} from './sql.ts';
 
 export type CardRow = {
   readonly store_id: bigint;
@@ -113,12 +124,12 @@ export function* findStanding({ storeId, cardId }: CardKey, now: number): Script
  * again and again where many change one card.
  */
 export function* lockCard({ storeId, cardId }: CardKey): Script<void> {
-  yield* run(sql`select id from gift_cards where store_id = ${storeId} and id = ${cardId} ${forUpdate}`);
+  yield* run(lock`select id from gift_cards where store_id = ${storeId} and id = ${cardId} ${forUpdate}`);
 }
 
 /** As `lockCard`, of the card that a transfer belongs to. */
 export function* lockCardOfTransfer(storeId: number, transferId: number): Script<void> {
-  yield* run(sql`
+  yield* run(lock`
     select id from gift_cards
     where store_id = ${storeId}
       and id = (select card_id from transfers where store_id = ${storeId} and id = ${transferId}) ${forUpdate}`);

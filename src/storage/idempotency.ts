@@ -1,6 +1,6 @@
 /** Idempotency records: the sealed answers to requests that carried a key. */
 
-import { all, first, forUpdate, forUpdateSkipLocked, run, sql, toNumber, type Script } from './sql.ts';
+import { all, first, forUpdate, forUpdateSkipLocked, lock, run, sql, toNumber, type Script } from './sql.ts';
 
 /** Who used the key: keys of different callers never meet. */
 export type KeyOwner = {
@@ -30,7 +30,7 @@ export function* findIdempotencyRecord(owner: KeyOwner): Script<IdempotencyRecor
  * standby, and so for everything before it.
  */
 export function* lockIdempotencyRecord(owner: KeyOwner): Script<void> {
-  yield* run(sql`
+  yield* run(lock`
     select key from idempotency_records
     where store_id = ${owner.storeId} and api_client_id = ${owner.apiClientId} and key = ${owner.key} ${forUpdate}`);
 }

@@ -80,6 +80,9 @@ export class Statement<Row = unknown> {
   }
 }
 
+/** A statement that only keeps its rows as they are: an engine in which nothing comes between a script's steps leaves it out. */
+export class Lock extends Statement<never> {}
+
 function isFragment(written: SqlValue | Fragment | undefined): written is Fragment {
   return written instanceof Fragment;
 }
@@ -93,6 +96,11 @@ export function sql<Row = never>(
   ...written: (SqlValue | Fragment)[]
 ): Statement<Row> {
   return new Statement<Row>(strings, written);
+}
+
+/** As `sql`, of a select with `forUpdate` behind it at whose rows nobody looks. */
+export function lock(strings: TemplateStringsArray, ...written: (SqlValue | Fragment)[]): Lock {
+  return new Lock(strings, written);
 }
 
 /** Statements that go to the database together, in this order. */

@@ -2,7 +2,7 @@
 
 import { constants, DatabaseSync } from 'node:sqlite';
 import type { Tables } from './memory.ts';
-import type { Dialect, Script, SqlValue, Statement } from './sql.ts';
+import { Lock, type Dialect, type Script, type SqlValue, type Statement } from './sql.ts';
 import { namesItsColumns, rowMaker } from './rows.ts';
 
 /** How long opening may wait for another process that is just making the file. */
@@ -138,6 +138,7 @@ export function connect(
   let lookedAt: Set<string> | undefined;
   let hasWritten = false;
   const query = (statement: Statement): readonly unknown[] => {
+    if (statement instanceof Lock) return [];
     const prepared = preparedOf(statement);
     // Where the schema has changed, SQLite prepares it anew.
     preparing = prepared;

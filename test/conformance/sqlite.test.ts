@@ -7,11 +7,11 @@ import { DatabaseSync } from 'node:sqlite';
 import test, { suite } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../src/domain/fault.ts';
-import { all, Rerun, sql, type Script } from '../../src/storage/sql.ts';
+import { all, lock, Rerun, run, sql, type Script } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { startProgram } from '../harness/programs.ts';
 import { createSqliteDatabase, openEngine, sqliteFactory, type SqliteSettings } from '../harness/sqlite.ts';
-import { addTo, counterOf, hasRow, insertRow, listRows } from '../harness/tally.ts';
+import { addTo, counterOf, hasRow, insertion, insertRow, listRows } from '../harness/tally.ts';
 import { serviceConformance } from './services.ts';
 import { storageConformance } from './storage.ts';
 
@@ -201,6 +201,14 @@ suite('SQLite: scripts of a group that throw', () => {
     await after;
     assert.deepEqual(await storage.read(listRows), ['kept']);
   });
+});
+
+test('SQLite: a statement that only locks is not run', async () => {
+  await using opened = await openCounted();
+  await opened.storage.write(function* (): Script<void> {
+    yield* run(lock`select nothing from nowhere`, insertion(1, 'written'));
+  });
+  assert.deepEqual(await opened.storage.read(listRows), ['written']);
 });
 
 suite('SQLite: reads beside another connection that writes', () => {
