@@ -8,6 +8,12 @@ import { namesItsColumns, rowMaker } from './rows.ts';
 /** How long opening may wait for another process that is just making the file. */
 const openingWaitMs = 10_000;
 
+/**
+ * The file is mapped, so the cache only has to hold what is in the log. It is small because a commit behind which pages
+ * of a tree have changed places goes through all of it.
+ */
+const writingCacheKiB = 8_192;
+
 /** From then on: how long one call may hold up this thread while another process has the file's lock. */
 const lockAttemptMs = 5;
 
@@ -111,7 +117,7 @@ export function connect(
     pragma synchronous = normal;
     pragma wal_autocheckpoint = 0;
     pragma mmap_size = 2147418112;
-    pragma cache_size = ${readOnly ? -16_384 : -32_768};
+    pragma cache_size = ${readOnly ? -16_384 : -writingCacheKiB};
     pragma temp_store = memory;
     pragma trusted_schema = off;
     pragma busy_timeout = ${lockAttemptMs};`);
