@@ -54,6 +54,9 @@ const lockRetryMs = 10;
  */
 const gatheredMax = 32;
 
+/** To look how long the log is costs 30 µs, as much as a small script, and in so short a time it does not grow much. */
+const considerationsApartMs = 10;
+
 /**
  * So many scripts have savepoints of their own once a group has been spoiled. It bounds what anybody can gain by spoiling
  * groups on purpose: in so many scripts, one group is run twice.
@@ -87,6 +90,8 @@ export function openSqlite(options: SqliteOptions): Storage {
   const writes: Job[] = [];
   let scheduled = false;
   let lockWaitSince: number | undefined;
+  /** When the length of the log was last looked at. */
+  let consideredAt = 0;
   /** How many scripts are still to have savepoints. */
   let savepointsLeft = 0;
   /** Once set, nothing is accepted or run any more. */
@@ -173,8 +178,12 @@ export function openSqlite(options: SqliteOptions): Storage {
       ...answers,
       give() {
         answers.give();
-        checkpoints.consider();
-        observer.committed({ size: group.length, seconds: (performance.now() - startedAt) / 1_000 });
+        const now = performance.now();
+        if (now - consideredAt >= considerationsApartMs) {
+          consideredAt = now;
+          checkpoints.consider();
+        }
+        observer.committed({ size: group.length, seconds: (now - startedAt) / 1_000 });
       },
     });
   };
