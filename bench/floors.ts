@@ -5,10 +5,10 @@
  *   - The way through HTTP: `node:http` alone, Fastify with one route, the service's `/healthz` (which gets what every
  *     request gets, and asks nothing), and its operations.
  *   - The way through SQLite: the statements of an operation, prepared and with their values at hand, 32 operations in
- *     a transaction; without scripts, and without waiting for the disk.
+ *     a transaction; without scripts, and without waiting for the disk. And how much they append to its log.
  */
 
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
@@ -50,11 +50,10 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-function tell(what: string, costs: readonly number[]): void {
+function tell(what: string, costs: readonly number[], more = ''): void {
   const { low, median, high } = spreadOf(costs);
-  console.log(
-    `${what.padEnd(44)} ${median.toFixed(1).padStart(6)} µs (${low.toFixed(1)}–${high.toFixed(1)})`,
-  );
+  const spread = `(${low.toFixed(1)}–${high.toFixed(1)})`;
+  console.log(`${what.padEnd(52)} ${median.toFixed(1).padStart(6)} µs ${spread}${more}`);
 }
 
 async function tellBareServers(): Promise<void> {
@@ -133,7 +132,8 @@ async function tellStatements(master: Master): Promise<void> {
   const { store } = await storage.read(() => requireStore(master.credentials.domain));
   for (const [what, script] of scriptsOf(ctx, store, master.population)) {
     const recorded = recordAll(copyOf(master, `${what}, recorded`), script);
-    tell(`statements in SQLite, ${what}`, replay(copyOf(master, `${what}, replayed`), recorded));
+    const { costs, logBytes } = replay(copyOf(master, `${what}, replayed`), recorded);
+    tell(`statements in SQLite, ${what}`, costs, `, ${logBytes.toFixed(0)} bytes of the log`);
   }
 }
 
@@ -208,11 +208,17 @@ function recordAll(file: string, script: () => Script<unknown>): readonly (reado
   return recorded;
 }
 
-/** Runs recorded statements on a database that is as the first was, and answers their processor time in µs a script, in rounds. */
-function replay(file: string, recorded: readonly (readonly Statement[])[]): readonly number[] {
+/**
+ * Runs recorded statements on a database that is as the first was.
+ * @returns for each script its processor time in µs, in rounds, and what the transactions appended to the log.
+ */
+function replay(
+  file: string,
+  recorded: readonly (readonly Statement[])[],
+): { readonly costs: readonly number[]; readonly logBytes: number } {
   using database = connect(file, { readOnly: false }).database;
   const query = querying(database);
-  return Array.from({ length: rounds }, (_, round) => {
+  const costs = Array.from({ length: rounds }, (_, round) => {
     const scripts = recorded.slice(round * scriptsPerRound, (round + 1) * scriptsPerRound);
     const before = process.cpuUsage();
     for (let start = 0; start < scripts.length; start += groupSize) {
@@ -223,6 +229,7 @@ function replay(file: string, recorded: readonly (readonly Statement[])[]): read
     const { user, system } = process.cpuUsage(before);
     return (user + system) / scripts.length;
   });
+  return { costs, logBytes: statSync(`${file}-wal`).size / recorded.length };
 }
 
 function querying(database: DatabaseSync): (statement: Statement) => readonly unknown[] {
