@@ -127,9 +127,11 @@ export function inOrder(sites: readonly SiteResults[]): readonly SiteResults[] {
  * The results of several runs on one machine as those of one: what only one of them measured, and of what several did
  * the first.
  */
-export function joined([first, ...others]: readonly Results[]): Results {
+export function joined(runs: readonly Results[]): Results {
+  const [first, ...others] = runs;
   if (!first) throw new Error('there is no run');
-  return others.reduce(join, first);
+  const revisions = new Set(runs.map(({ revision }) => revision));
+  return { ...others.reduce(join, first), revision: [...revisions].join(' and ') };
 }
 
 function join(one: Results, other: Results): Results {
@@ -138,7 +140,6 @@ function join(one: Results, other: Results): Results {
   const { machine } = one;
   return {
     ...one,
-    revision: [...new Set([one.revision, other.revision])].join(' and '),
     minutes: one.minutes + other.minutes,
     machine: { ...machine, postgres: machine.postgres ?? other.machine.postgres },
     sites: inOrder([...one.sites, ...other.sites.filter(isNew)]),

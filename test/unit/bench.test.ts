@@ -65,7 +65,7 @@ test('several runs are joined: what only one measured, and of what several did t
   );
   assert.equal(all.minutes, 5);
   assert.equal(all.revision, 'one and other');
-  assert.equal(joined([one, one]).revision, 'one');
+  assert.equal(joined([one, other, other]).revision, 'one and other');
 });
 
 test('the command line chooses what is measured', async (t) => {
