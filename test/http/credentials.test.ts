@@ -120,6 +120,16 @@ test('a header of a credential that stands twice is malformed', async (t) => {
   }
 });
 
+test('so is one beside an absolute target that stands for the Host', async () => {
+  const credential = `Authorization: Bearer ${shop.token}\r\n`;
+  const target = `http://127.0.0.1/gift_card/${id}`;
+  const answer = await exchange(
+    service,
+    `GET ${target} HTTP/1.1\r\n${credential}${credential}Connection: close\r\n\r\n`,
+  );
+  problemOf(answer, { code: 'invalid-request' });
+});
+
 test('without a credential that works every operation is a 401 that names the scheme', async (t) => {
   const [prefix, store, secret] = shop.token.split('_');
   const wrong: Readonly<Record<string, Record<string, string>>> = {
