@@ -3,9 +3,9 @@
  *
  * Scripts that arrive in the same turn of the event loop run one after another, each to its end,
  * inside one transaction. Nothing can interleave with a script, so there are no locks. What a script
- * throws leaves the others alone (`sqlite-attempt.ts`). What is committed becomes durable by a sync beside the event loop
- * (`sqlite-durability.ts`), and every caller is answered after it, those as well who only saw what it
- * makes durable. There is no timer: while one sync runs, the next group gathers.
+ * throws leaves the others alone (`sqlite-attempt.ts`). What is committed becomes durable by a sync
+ * beside the event loop (`sqlite-durability.ts`), and every caller is answered after it, those as well
+ * who only saw what it makes durable. There is no timer: while one sync runs, the next group gathers.
  *
  * After an I/O error the state of the file is unknown (a commit that reported one may be there
  * after a restart): the engine then stops for good and tells its observer, so that the process
