@@ -6,6 +6,7 @@ import type { Database } from './database.ts';
 import type { Metrics } from './http/metrics.ts';
 import type { TokenUses } from './http/token-uses.ts';
 import { noteTokenUses } from './service/caller.ts';
+import { shownId } from './domain/public-id.ts';
 import type { Store } from './domain/store.ts';
 import { hasExpiryToTell, tellExpired, tellExpiringSoon } from './service/expiry.ts';
 import { expireHolds } from './service/hold.ts';
@@ -96,7 +97,7 @@ function repeat(task: () => Promise<void>, periodMs: number, logger: FastifyBase
 
 /** Verifies one page of cards a call, store after store, and starts over at the end. */
 function auditor({ database, metrics, logger }: Parameters<typeof startBackground>[0]): () => Promise<void> {
-  const { storage } = database;
+  const { ctx, storage } = database;
   let stores: { readonly id: number; readonly domain: string }[] = [];
   let after = 0;
   let found = 0;
@@ -114,7 +115,8 @@ function auditor({ database, metrics, logger }: Parameters<typeof startBackgroun
     metrics.audited(page.cards.length);
     for (const { cardId, problem } of page.mismatches) {
       found += 1;
-      logger.error({ store: store.domain, card: cardId, problem }, 'the ledger does not agree with a card');
+      const card = cardId === null ? null : shownId(ctx.keys.publicIds, cardId);
+      logger.error({ store: store.domain, card, problem }, 'the ledger does not agree with a card');
     }
     metrics.setMismatches(Math.max(found, foundLast));
     after = page.next ?? 0;

@@ -47,8 +47,9 @@ export async function openDatabase(
       makeKeyFile(config.keysFile, chance);
     const masters = readKeyFile(config.keysFile);
     if (!masters) throw new KeyFileError(missingKeys(config));
-    const ctx: Context = { clock, chance, keys: keysOf(masters) };
-    await storage.write(() => checkKeys(ctx));
+    const opening: Context = { clock, chance, keys: keysOf(masters) };
+    const oldestKey = await storage.write(() => checkKeys(opening));
+    const ctx: Context = { clock, chance, keys: keysOf(masters, oldestKey) };
     return { ctx, storage, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
   } catch (error) {
     await storage[Symbol.asyncDispose]();

@@ -8,6 +8,7 @@
 
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import assert from 'node:assert/strict';
+import { publicIdsOf, type PublicIds } from './domain/public-id.ts';
 
 export type MasterKey = {
   /** Short name, kept beside what the key sealed. */
@@ -18,9 +19,17 @@ export type MasterKey = {
 
 /** What a keyed digest or a seal is for. Each purpose has keys of its own. */
 export type Purpose =
-  'gift-card-code' | 'idempotency' | 'miss' | 'store-secret' | 'webhook-secret' | 'mail' | 'key-check';
+  | 'gift-card-code'
+  | 'idempotency'
+  | 'miss'
+  | 'store-secret'
+  | 'webhook-secret'
+  | 'mail'
+  | 'key-check'
+  | 'public-id';
 
 export type Keys = {
+  readonly publicIds: PublicIds;
   /** The ids of all keys, the one in use first. */
   readonly ids: readonly string[];
   /** HMAC-SHA-256 of the text under the key in use: 32 bytes. */
@@ -38,15 +47,20 @@ const tagLength = 16;
 
 /**
  * Keys over master keys, the first of which is used for what is written.
+ * @param publicIdKey the id of the master key that public ids are derived from, which never changes; absent: the last
+ * one, which is the oldest where new keys are put in front.
  * @throws AssertionError if there is none, an id is used twice or too long, or a secret has another length than 32.
  */
-export function keysOf(masters: readonly MasterKey[]): Keys {
+export function keysOf(masters: readonly MasterKey[], publicIdKey?: string): Keys {
   const rings = masters.map(ringOf);
   assert.equal(new Set(rings.map(({ id }) => id)).size, rings.length, 'key ids must differ');
   const [current] = rings;
   assert(current, 'there must be a key');
+  const ofPublicIds = publicIdKey === undefined ? rings.at(-1) : rings.find(({ id }) => id === publicIdKey);
+  assert(ofPublicIds, 'public ids need a key of the file');
   return {
     ids: rings.map(({ id }) => id),
+    publicIds: publicIdsOf(wordsOf(ofPublicIds.derived('public-id'))),
     digest: (purpose, text) => current.digest(purpose, text),
     digests: (purpose, text) => rings.map((ring) => ring.digest(purpose, text)),
     seal(purpose, plain, boundTo, nonce) {
@@ -101,6 +115,10 @@ function ringOf({ id, secret }: MasterKey) {
     digest: (purpose: Purpose, text: string): Uint8Array =>
       createHmac('sha256', derived(purpose)).update(text).digest(),
   };
+}
+
+function wordsOf(key: Buffer) {
+  return [key.readUInt32LE(0), key.readUInt32LE(4), key.readUInt32LE(8), key.readUInt32LE(12)] as const;
 }
 
 /** Whether two byte strings are the same, in a time that does not tell where they differ. */

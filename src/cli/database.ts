@@ -6,6 +6,7 @@ import { readDatabaseConfig, shownLocation } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import { currencyOf } from '../domain/currency.ts';
 import { formatMoney } from '../domain/money.ts';
+import { shownId } from '../domain/public-id.ts';
 import { verify } from '../service/verify.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson, printTable } from './output.ts';
@@ -47,7 +48,12 @@ export function addDatabaseCommands(root: Command): void {
           ]),
         ),
       }));
-      if (json) printJson({ ok: mismatches.length === 0, stores: totals, mismatches });
+      const { publicIds } = database.ctx.keys;
+      const found = mismatches.map((mismatch) => ({
+        ...mismatch,
+        gift_card_id: mismatch.cardId === null ? null : shownId(publicIds, mismatch.cardId),
+      }));
+      if (json) printJson({ ok: mismatches.length === 0, stores: totals, mismatches: found });
       else {
         printTable(
           totals.map(({ store, cards, transfers, outstanding, currency }) => ({
@@ -61,8 +67,8 @@ export function addDatabaseCommands(root: Command): void {
             none: 'There are no stores.',
           },
         );
-        for (const { store, cardId, problem } of mismatches)
-          print(`${store}${cardId === null ? '' : `, gift card ${cardId}`}: ${problem}`);
+        for (const { store, cardId, gift_card_id: id, problem } of found)
+          print(`${store}${id === null ? '' : `, gift card ${id} (row ${cardId})`}: ${problem}`);
         print(
           mismatches.length === 0 ? 'The ledger agrees with every balance.' : 'THE LEDGER DOES NOT AGREE.',
         );

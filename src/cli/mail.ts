@@ -99,7 +99,9 @@ export function addMailCommands(root: Command): void {
       const { store } = await storage.read(() => requireStore(domain));
       const counts = await storage.read(() => countStoreMails(store.id));
       const mails = await storage.read(() => listStoreMails(store.id, listedMax));
-      const records = mails.map((one) => mailRecordOf(one, { domain, now: ctx.clock.now() }));
+      const records = mails.map((one) =>
+        mailRecordOf(ctx.keys.publicIds, one, { domain, now: ctx.clock.now() }),
+      );
       if (json) {
         const states = Object.fromEntries(deliveryStates.map((state) => [state, counts.get(state) ?? 0]));
         printJson({ states, deliveries: records });

@@ -61,6 +61,16 @@ export function isExpired(card: Card, today: string): boolean {
   return card.expiresOn !== null && card.expiresOn < today;
 }
 
+export const cardStates = ['active', 'expired', 'disabled'] as const;
+
+export type CardState = (typeof cardStates)[number];
+
+/** The card's state on `today`, a day in the store's time zone: a disabled card is disabled, expired or not. */
+export function stateOf(card: Card, today: string): CardState {
+  if (isDisabled(card)) return 'disabled';
+  return isExpired(card, today) ? 'expired' : 'active';
+}
+
 /** What may be spent: the balance without what is held. */
 export function availableOf({ balance, held }: Pick<Card, 'balance' | 'held'>): Money {
   return subtract(balance, held);

@@ -13,6 +13,7 @@
 import type { Card, CardChanges, Customer } from './card.ts';
 import { formatInstant } from './day.ts';
 import type { MailDeliveryRecord } from './mail.ts';
+import type { PublicIds } from './public-id.ts';
 import { recordOf, type HoldRecord, type TransactionRecord } from './record.ts';
 import { webhookRecordOf, type Webhook } from './webhook.ts';
 
@@ -50,15 +51,15 @@ export type Event = {
   readonly data: Readonly<Record<string, unknown>>;
 };
 
-export function cardCreated(card: Card): Event {
-  return cardEvent('gift_card.created', card, { gift_card: recordOf(card) });
+export function cardCreated(ids: PublicIds, card: Card): Event {
+  return cardEvent('gift_card.created', card, { gift_card: recordOf(ids, card) });
 }
 
 /** The events of an update: a disabling is told by a name of its own, beside whatever else changed. */
-export function cardUpdated(card: Card, effective: CardChanges): readonly Event[] {
+export function cardUpdated(ids: PublicIds, card: Card, effective: CardChanges): readonly Event[] {
   const { disable, ...others } = effective;
   const changed = Object.keys(others).map((name) => (name === 'expiresOn' ? 'expires_on' : name));
-  const gift_card = recordOf(card);
+  const gift_card = recordOf(ids, card);
   return [
     ...(changed.length > 0 ? [cardEvent('gift_card.updated', card, { gift_card, changed })] : []),
     ...(disable ? [cardEvent('gift_card.disabled', card, { gift_card, changed: ['disabled_at'] })] : []),
@@ -71,40 +72,51 @@ function cardEvent(type: CardEventType, card: Card, data: Event['data']): Event 
 
 /** What happened to a card's money beyond an update, with what explains it. */
 export function cardMoved(
+  ids: PublicIds,
   type: CardEventType,
   card: Card,
   cause: { readonly transaction?: TransactionRecord; readonly hold?: HoldRecord },
 ): Event {
-  return cardEvent(type, card, { gift_card: recordOf(card), ...cause });
+  return cardEvent(type, card, { gift_card: recordOf(ids, card), ...cause });
 }
 
 /** A card's last good day has passed, or is near. Nothing of the card has changed. */
-export function cardExpiry(type: 'gift_card.expired' | 'gift_card.expiring_soon', card: Card): Event {
-  return cardEvent(type, card, { gift_card: recordOf(card) });
+export function cardExpiry(
+  ids: PublicIds,
+  type: 'gift_card.expired' | 'gift_card.expiring_soon',
+  card: Card,
+): Event {
+  return cardEvent(type, card, { gift_card: recordOf(ids, card) });
 }
 
 /** A disabling was withdrawn within the store's window. */
-export function cardEnabled(card: Card): Event {
-  return cardEvent('gift_card.updated', card, { gift_card: recordOf(card), changed: ['disabled_at'] });
+export function cardEnabled(ids: PublicIds, card: Card): Event {
+  return cardEvent('gift_card.updated', card, { gift_card: recordOf(ids, card), changed: ['disabled_at'] });
 }
 
 /** The card has another code; neither is told. */
-export function codeRotated(card: Card): Event {
-  return cardEvent('gift_card.code_rotated', card, { gift_card: recordOf(card) });
+export function codeRotated(ids: PublicIds, card: Card): Event {
+  return cardEvent('gift_card.code_rotated', card, { gift_card: recordOf(ids, card) });
 }
 
 /** Somebody presented a code that the card had before. Nothing of the card has changed. */
-export function retiredCodeUsed(card: Card): Event {
-  return cardEvent('gift_card.retired_code_used', card, { gift_card: recordOf(card) });
+export function retiredCodeUsed(ids: PublicIds, card: Card): Event {
+  return cardEvent('gift_card.retired_code_used', card, { gift_card: recordOf(ids, card) });
 }
 
 /** A mail about the card will not arrive. */
-export function deliveryFailed(card: Card, delivery: MailDeliveryRecord): Event {
-  return cardEvent('gift_card.delivery_failed', card, { gift_card: recordOf(card), delivery });
+export function deliveryFailed(ids: PublicIds, card: Card, delivery: MailDeliveryRecord): Event {
+  return cardEvent('gift_card.delivery_failed', card, { gift_card: recordOf(ids, card), delivery });
 }
 
-export function customerCreated(storeId: number, customer: Customer): Event {
-  return { type: 'customer.created', storeId, subjectId: customer.id, subjectVersion: 0, data: { customer } };
+export function customerCreated(ids: PublicIds, storeId: number, customer: Customer): Event {
+  return {
+    type: 'customer.created',
+    storeId,
+    subjectId: customer.id,
+    subjectVersion: 0,
+    data: { customer: { ...customer, id: ids.of(customer.id) } },
+  };
 }
 
 /** What happened to a webhook. It has no sequence. */

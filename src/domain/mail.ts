@@ -12,6 +12,7 @@
 import type { Card, Customer } from './card.ts';
 import { formatInstant } from './day.ts';
 import { accepted, refused, type Parsed } from './parsed.ts';
+import type { PublicId, PublicIds } from './public-id.ts';
 
 export const mailKinds = [
   'gift_card',
@@ -132,7 +133,7 @@ export function messageName({ cardId, id }: Pick<MailDelivery, 'cardId' | 'id'>)
 
 export type MailDeliveryRecord = {
   readonly id: number;
-  readonly gift_card_id: number;
+  readonly gift_card_id: PublicId;
   readonly kind: MailKind;
   readonly recipient: string;
   readonly state: MailState;
@@ -148,12 +149,13 @@ export type MailDeliveryRecord = {
 
 /** A delivery as the world reads it. @param domain the store's. */
 export function mailRecordOf(
+  ids: PublicIds,
   delivery: MailDelivery,
   { domain, now }: { readonly domain: string; readonly now: number },
 ): MailDeliveryRecord {
   return {
     id: delivery.id,
-    gift_card_id: delivery.cardId,
+    gift_card_id: ids.of(delivery.cardId),
     kind: delivery.kind,
     recipient: delivery.address,
     state: stateAt(delivery, now),

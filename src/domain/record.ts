@@ -5,15 +5,16 @@
  * update cannot set it, because it sends back the record that it read.
  */
 
-import { availableOf, type Card } from './card.ts';
+import { availableOf, stateOf, type Card, type CardState } from './card.ts';
 import { formatInstant } from './day.ts';
 import { parseEmail } from './email.ts';
 import { hasRunOut, type Hold, type HoldStatus } from './hold.ts';
 import { effectOf, type Transfer, type TransferKind } from './ledger.ts';
 import { formatMoney, parseAmount } from './money.ts';
+import { publicIdOrNull, type PublicId, type PublicIds } from './public-id.ts';
 
 export type GiftCardRecord = {
-  readonly id: number;
+  readonly id: PublicId;
   readonly balance: string;
   readonly created_at: string;
   readonly currency: string;
@@ -22,9 +23,9 @@ export type GiftCardRecord = {
   readonly line_item_id: number | null;
   readonly api_client_id: number | null;
   readonly user_id: number | null;
-  readonly customer_id: number | null;
+  readonly customer_id: PublicId | null;
   readonly customer_email: string | null;
-  readonly recipient_id: number | null;
+  readonly recipient_id: PublicId | null;
   readonly recipient_email: string | null;
   readonly note: string | null;
   readonly expires_on: string | null;
@@ -34,9 +35,9 @@ export type GiftCardRecord = {
 };
 
 /** The record of a card. The code is no part of it: only the answer to a creation adds it. */
-export function recordOf(card: Card): GiftCardRecord {
+export function recordOf(ids: PublicIds, card: Card): GiftCardRecord {
   return {
-    id: card.id,
+    id: ids.of(card.id),
     balance: formatMoney(card.balance),
     created_at: formatInstant(card.createdAt),
     currency: card.initialValue.currency.code,
@@ -45,9 +46,9 @@ export function recordOf(card: Card): GiftCardRecord {
     line_item_id: card.lineItemId,
     api_client_id: card.apiClientId,
     user_id: card.userId,
-    customer_id: card.customer?.id ?? null,
+    customer_id: publicIdOrNull(ids, card.customer?.id ?? null),
     customer_email: card.customer?.email ?? null,
-    recipient_id: card.recipient?.id ?? null,
+    recipient_id: publicIdOrNull(ids, card.recipient?.id ?? null),
     recipient_email: card.recipient?.email ?? null,
     note: card.note,
     expires_on: card.expiresOn,
@@ -60,14 +61,47 @@ export function recordOf(card: Card): GiftCardRecord {
 /** A card on the resources beyond the four operations: with what may be spent of its balance. */
 export type SpendableRecord = GiftCardRecord & { readonly held: string; readonly available: string };
 
-export function spendableRecordOf(card: Card): SpendableRecord {
-  return { ...recordOf(card), held: formatMoney(card.held), available: formatMoney(availableOf(card)) };
+export function spendableRecordOf(ids: PublicIds, card: Card): SpendableRecord {
+  return { ...recordOf(ids, card), held: formatMoney(card.held), available: formatMoney(availableOf(card)) };
+}
+
+/** What of a card may be spent, and whether it is usable. */
+export type BalanceRecord = {
+  readonly balance: string;
+  readonly held: string;
+  readonly available: string;
+  readonly currency: string;
+  readonly expires_on: string | null;
+  readonly state: CardState;
+};
+
+/** @param today the present day in the store's time zone. */
+export function balanceRecordOf(card: Card, today: string): BalanceRecord {
+  return {
+    balance: formatMoney(card.balance),
+    held: formatMoney(card.held),
+    available: formatMoney(availableOf(card)),
+    currency: card.balance.currency.code,
+    expires_on: card.expiresOn,
+    state: stateOf(card, today),
+  };
+}
+
+/** A card for a caller who may redeem but not read it: no addresses, note or message. */
+export type TillRecord = BalanceRecord & {
+  readonly id: PublicId;
+  readonly last_characters: string;
+};
+
+/** @param today the present day in the store's time zone. */
+export function tillRecordOf(ids: PublicIds, card: Card, today: string): TillRecord {
+  return { id: ids.of(card.id), ...balanceRecordOf(card, today), last_characters: card.lastCharacters };
 }
 
 /** A transfer as the world reads it: its amount is signed by what it did to the balance. */
 export type TransactionRecord = {
-  readonly id: number;
-  readonly gift_card_id: number;
+  readonly id: PublicId;
+  readonly gift_card_id: PublicId;
   readonly kind: TransferKind;
   readonly amount: string;
   readonly currency: string;
@@ -76,16 +110,16 @@ export type TransactionRecord = {
   readonly reference: string | null;
   readonly note: string | null;
   readonly order_id: number | null;
-  readonly hold_id: number | null;
-  readonly reverses: number | null;
+  readonly hold_id: PublicId | null;
+  readonly reverses: PublicId | null;
   readonly created_at: string;
 };
 
-export function transactionOf(transfer: Transfer): TransactionRecord {
+export function transactionOf(ids: PublicIds, transfer: Transfer): TransactionRecord {
   const { currency } = transfer.amount;
   return {
-    id: transfer.id,
-    gift_card_id: transfer.cardId,
+    id: ids.of(transfer.id),
+    gift_card_id: ids.of(transfer.cardId),
     kind: transfer.kind,
     amount: formatMoney({ minor: effectOf(transfer), currency }),
     currency: currency.code,
@@ -94,15 +128,15 @@ export function transactionOf(transfer: Transfer): TransactionRecord {
     reference: transfer.reference,
     note: transfer.note,
     order_id: transfer.orderId,
-    hold_id: transfer.holdId,
-    reverses: transfer.reverses,
+    hold_id: publicIdOrNull(ids, transfer.holdId),
+    reverses: publicIdOrNull(ids, transfer.reverses),
     created_at: formatInstant(transfer.createdAt),
   };
 }
 
 export type HoldRecord = {
-  readonly id: number;
-  readonly gift_card_id: number;
+  readonly id: PublicId;
+  readonly gift_card_id: PublicId;
   readonly status: HoldStatus;
   readonly amount: string;
   readonly captured_amount: string;
@@ -116,12 +150,12 @@ export type HoldRecord = {
 };
 
 /** A hold as it stands at an instant: one that has run out is expired, closed yet or not. */
-export function holdRecordOf(hold: Hold, now: number): HoldRecord {
+export function holdRecordOf(ids: PublicIds, hold: Hold, now: number): HoldRecord {
   const isOver = hasRunOut(hold, now);
   const closedAt = isOver ? hold.expiresAt : hold.closedAt;
   return {
-    id: hold.id,
-    gift_card_id: hold.cardId,
+    id: ids.of(hold.id),
+    gift_card_id: ids.of(hold.cardId),
     status: isOver ? 'expired' : hold.status,
     amount: formatMoney(hold.amount),
     captured_amount: formatMoney(hold.captured),
@@ -157,8 +191,8 @@ export const claimableFields = [
 export type ClaimableField = (typeof claimableFields)[number];
 
 /** Whether a claim says what the card's record says, whichever way it is written. */
-export function isTrue(claim: unknown, field: ClaimableField, card: Card): boolean {
-  const recorded = recordOf(card)[field];
+export function isTrue(ids: PublicIds, claim: unknown, field: ClaimableField, card: Card): boolean {
+  const recorded = recordOf(ids, card)[field];
   if (claim === recorded) return true;
   if (typeof recorded === 'number') return claim === String(recorded);
   if (recorded === null) return claim === '';

@@ -11,10 +11,10 @@ import type { Answer } from '../service/idempotency.ts';
 import { checkMissBudgets, countMiss } from '../service/miss-budget.ts';
 import { together } from '../storage/sql.ts';
 import type { Body } from './body.ts';
-import { etagOf, isKnown, matchedVersions } from './etag.ts';
+import { cardEtagOf, isKnown, notModified } from './etag.ts';
 import type { Exchange } from './exchange.ts';
 import * as parameters from './parameters.ts';
-import { idOf, reader, refuseOthers, subjectOf, unknownParameter } from './reading.ts';
+import { idOf, reader, refuseOthers, subjectOf, unknownParameter, versionsOf } from './reading.ts';
 
 /** `POST /gift_card` */
 export async function postCard(exchange: Exchange): Promise<Answer> {
@@ -57,8 +57,13 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
       store, apiClientId, actor, value, expiresOn, customer, recipient, note, message, code,
       ...(isMailed && { mails: { sendAt: sendOn?.at ?? null } }),
     }); // prettier-ignore
-      const headers = { etag: etagOf(issued.card), location: `${basePath}/gift_card/${issued.card.id}` };
-      return answer(201, { ...recordOf(issued.card), code: issued.code.reveal() }, headers);
+      const { publicIds } = ctx.keys;
+      const record = recordOf(publicIds, issued.card);
+      const headers = {
+        etag: cardEtagOf(publicIds, issued.card),
+        location: `${basePath}/gift_card/${record.id}`,
+      };
+      return answer(201, { ...record, code: issued.code.reveal() }, headers);
     },
     subject,
   );
@@ -115,7 +120,7 @@ export async function searchCard(exchange: Exchange): Promise<Answer> {
 
 /** `PUT /gift_card/{gift_card_id}` */
 export async function putCard(exchange: Exchange): Promise<Answer> {
-  const { ctx, caller, request } = exchange;
+  const { ctx, caller } = exchange;
   const { store, actor } = caller;
   const refusals = new Refusals();
   const body = exchange.readBody('gift_card', refusals);
@@ -144,7 +149,7 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
     body,
     function* () {
       const cardId = idOf(exchange, 'gift_card_id');
-      const versions = matchedVersions(request.headers['if-match'], cardId);
+      const versions = versionsOf(exchange)(cardId);
       const card = yield* update(ctx, {
         store,
         cardId,
@@ -156,7 +161,8 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
         versions,
         refusals,
       });
-      return answer(200, recordOf(card), { etag: etagOf(card) });
+      const { publicIds } = ctx.keys;
+      return answer(200, recordOf(publicIds, card), { etag: cardEtagOf(publicIds, card) });
     },
     subjectOf(exchange),
   );
@@ -184,11 +190,10 @@ function withoutAbsent<T extends object>(values: T): Present<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<T>;
 }
 
-function answerUnlessKnown({ request }: Exchange, card: Card): Answer {
-  const headers = { etag: etagOf(card) };
-  if (isKnown(request.headers['if-none-match'], card))
-    return { status: 304, headers: { ...headers, 'cache-control': 'no-store' }, body: '' };
-  return answer(200, recordOf(card), headers);
+function answerUnlessKnown({ request, ctx: { keys } }: Exchange, card: Card): Answer {
+  const etag = cardEtagOf(keys.publicIds, card);
+  if (isKnown(request.headers['if-none-match'], etag)) return notModified(etag);
+  return answer(200, recordOf(keys.publicIds, card), { etag });
 }
 
 /** An answer that holds one card's record. */

@@ -1,6 +1,7 @@
 /** A card's history over HTTP: transactions and holds, newest first, page by page. */
 
 import { Fault } from '../domain/fault.ts';
+import type { PublicIds } from '../domain/public-id.ts';
 import { holdRecordOf, transactionOf } from '../domain/record.ts';
 import {
   listCardHolds,
@@ -18,22 +19,24 @@ const limitMax = 250;
 
 /** `GET /gift_card/{gift_card_id}/transactions` */
 export async function listTransactions(exchange: Exchange): Promise<Answer> {
-  const { storage, caller } = exchange;
+  const { ctx, storage, caller } = exchange;
+  const { publicIds } = ctx.keys;
   const cardId = idOf(exchange, 'gift_card_id');
-  const request = pageRequestOf(exchange);
+  const request = pageRequestOf(exchange, publicIds);
   const page = await storage.read(() => listCardTransfers({ storeId: caller.store.id, cardId }, request));
-  return listed(exchange, page, { transactions: page.items.map(transactionOf) });
+  const transactions = page.items.map((transfer) => transactionOf(publicIds, transfer));
+  return listed(exchange, { ...page, items: transactions }, { transactions });
 }
 
 /** `GET /transactions/{transaction_id}` */
 export async function getTransaction(exchange: Exchange): Promise<Answer> {
-  const { storage, caller } = exchange;
+  const { ctx, storage, caller } = exchange;
   const transferId = idOf(exchange, 'transaction_id');
   const transfer = await storage.read(() => showTransfer(caller.store.id, transferId));
   return {
     status: 200,
     headers: jsonHeaders,
-    body: JSON.stringify({ transaction: transactionOf(transfer) }),
+    body: JSON.stringify({ transaction: transactionOf(ctx.keys.publicIds, transfer) }),
   };
 }
 
@@ -41,20 +44,32 @@ export async function getTransaction(exchange: Exchange): Promise<Answer> {
 export async function listHolds(exchange: Exchange): Promise<Answer> {
   const { ctx, storage, caller } = exchange;
   const cardId = idOf(exchange, 'gift_card_id');
-  const request = pageRequestOf(exchange);
+  const { publicIds } = ctx.keys;
+  const request = pageRequestOf(exchange, publicIds);
   const page = await storage.read(() => listCardHolds({ storeId: caller.store.id, cardId }, request));
   const now = ctx.clock.now();
-  return listed(exchange, page, { holds: page.items.map((hold) => holdRecordOf(hold, now)) });
+  const holds = page.items.map((hold) => holdRecordOf(publicIds, hold, now));
+  return listed(exchange, { ...page, items: holds }, { holds });
 }
 
 export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
-/** @throws Fault `invalid-query`. */
-export function pageRequestOf({ query }: Exchange): PageRequest {
+/**
+ * Reads which page a list is asked for.
+ * @param publicIds absent: `before` and `after` are internal ids.
+ * @throws Fault `invalid-query`.
+ */
+export function pageRequestOf({ query }: Exchange, publicIds?: PublicIds): PageRequest {
   const given = new Map(query);
   const limit = limitOf(given);
-  const before = readInteger(given, 'before', Number.MAX_SAFE_INTEGER);
-  const after = readInteger(given, 'after', Number.MAX_SAFE_INTEGER);
+  const place = (name: 'before' | 'after'): number | undefined => {
+    const id = readInteger(given, name, Number.MAX_SAFE_INTEGER);
+    if (id === undefined || !publicIds) return id;
+    // A number that is no public id names nothing, as 0 does, which is no internal id.
+    return publicIds.read(id) ?? 0;
+  };
+  const before = place('before');
+  const after = place('after');
   if (before !== undefined && after !== undefined) {
     throw new Fault('invalid-query', { errors: { after: ['cannot be combined with before'] } });
   }

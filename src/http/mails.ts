@@ -7,11 +7,11 @@ import type { Store } from '../domain/store.ts';
 import type { Answer } from '../service/idempotency.ts';
 import { listCardMails, notify, rotateCode, type RotateCommand } from '../service/mail.ts';
 import type { KeptMails } from './dev-mails.ts';
-import { etagOf } from './etag.ts';
+import { cardEtagOf } from './etag.ts';
 import type { Exchange } from './exchange.ts';
 import { jsonHeaders, listed, pageRequestOf } from './history.ts';
-import { readBody, versionsOf } from './money.ts';
-import { idOf } from './reading.ts';
+import { readBody } from './money.ts';
+import { idOf, versionsOf } from './reading.ts';
 
 /** What the HTTP side knows of the sending of mails. */
 export type MailServices = {
@@ -35,13 +35,15 @@ export async function listDeliveries(exchange: Exchange): Promise<Answer> {
 /** `POST /gift_card/{gift_card_id}/notify` */
 export async function postNotify(exchange: Exchange): Promise<Answer> {
   const { ctx, caller } = exchange;
-  const { body, values } = readBody(exchange, 'gift_card', {});
-  return exchange.write(body, function* () {
+  const { body: sent, values } = readBody(exchange, 'gift_card', {});
+  return exchange.write(sent, function* () {
     const command = commandOf(exchange);
     values();
     const canSend = exchange.canSend(caller.store);
     const { card, delivery } = yield* notify(ctx, { ...command, canSend });
-    return answer(201, { delivery: shown(exchange, delivery), gift_card: recordOf(card) }, card);
+    const { publicIds } = ctx.keys;
+    const body = { delivery: shown(exchange, delivery), gift_card: recordOf(publicIds, card) };
+    return answer(exchange, 201, body, card);
   });
 }
 
@@ -53,7 +55,8 @@ export async function postRotateCode(exchange: Exchange): Promise<Answer> {
     const command = commandOf(exchange);
     values();
     const { card, code } = yield* rotateCode(ctx, command);
-    return answer(200, { gift_card: { ...recordOf(card), code: code.reveal() } }, card);
+    const gift_card = { ...recordOf(ctx.keys.publicIds, card), code: code.reveal() };
+    return answer(exchange, 200, { gift_card }, card);
   });
 }
 
@@ -63,9 +66,10 @@ function commandOf(exchange: Exchange): RotateCommand {
 }
 
 function shown({ ctx, caller }: Exchange, delivery: MailDelivery): MailDeliveryRecord {
-  return mailRecordOf(delivery, { domain: caller.store.domain, now: ctx.clock.now() });
+  return mailRecordOf(ctx.keys.publicIds, delivery, { domain: caller.store.domain, now: ctx.clock.now() });
 }
 
-function answer(status: number, body: object, card: Card): Answer {
-  return { status, headers: { ...jsonHeaders, etag: etagOf(card) }, body: JSON.stringify(body) };
+function answer({ ctx }: Exchange, status: number, body: object, card: Card): Answer {
+  const etag = cardEtagOf(ctx.keys.publicIds, card);
+  return { status, headers: { ...jsonHeaders, etag }, body: JSON.stringify(body) };
 }

@@ -4,20 +4,29 @@ import type { Card } from '../domain/card.ts';
 import { Fault, Refusals } from '../domain/fault.ts';
 import { holdSecondsDefault, type Hold } from '../domain/hold.ts';
 import type { Transfer } from '../domain/ledger.ts';
-import { holdRecordOf, recordOf, spendableRecordOf, transactionOf } from '../domain/record.ts';
+import {
+  balanceRecordOf,
+  holdRecordOf,
+  recordOf,
+  spendableRecordOf,
+  tillRecordOf,
+  transactionOf,
+  type SpendableRecord,
+  type TillRecord,
+} from '../domain/record.ts';
 import { lookUp, undo } from '../service/card.ts';
 import { capture, placeHold, showHold, voidHold } from '../service/hold.ts';
 import type { Answer } from '../service/idempotency.ts';
 import { checkMissBudgets, noteMiss, type MissBudget } from '../service/miss-budget.ts';
-import type { MoneyCommand } from '../service/money.ts';
+import { requireStanding, today, type MoneyCommand } from '../service/money.ts';
 import { credit, debit, reverse } from '../service/spend.ts';
 import { together } from '../storage/sql.ts';
 import type { Body, Wrapper } from './body.ts';
-import { etagOf, matchedVersions } from './etag.ts';
+import { cardEtagOf, isKnown, notModified } from './etag.ts';
 import type { Exchange } from './exchange.ts';
 import * as parameters from './parameters.ts';
 import type { Parameter } from './parameters.ts';
-import { idOf, reader, refuseOthers, subjectOf, unknownParameter } from './reading.ts';
+import { idOf, reader, refuseOthers, subjectOf, unknownParameter, versionsOf } from './reading.ts';
 
 /** `POST /gift_card/lookup` */
 export async function postLookup(exchange: Exchange): Promise<Answer> {
@@ -34,7 +43,21 @@ export async function postLookup(exchange: Exchange): Promise<Answer> {
     await storage.write(() => noteMiss(ctx, caller.store.id, { budgets, hadBy: found.hadBy }));
     throw new Fault('not-found');
   }
-  return answer(200, { gift_card: spendableRecordOf(found.card) }, found.card);
+  return answer(exchange, 200, { gift_card: cardRecordOf(exchange, found.card) }, found.card);
+}
+
+/** `GET /gift_card/{gift_card_id}/balance` */
+export async function getBalance(exchange: Exchange): Promise<Answer> {
+  const { ctx, storage, caller, request } = exchange;
+  const { store } = caller;
+  const cardId = idOf(exchange, 'gift_card_id');
+  const { card, runOut } = await storage.read(() => requireStanding(ctx, { storeId: store.id, cardId }));
+  const balance = balanceRecordOf(card, today(ctx, store));
+  // An expiry, of the card or of a hold, changes the response without a new version of the card.
+  const followsVersion = balance.state !== 'expired' && runOut === 0n;
+  const etag = cardEtagOf(ctx.keys.publicIds, card);
+  if (followsVersion && isKnown(request.headers['if-none-match'], etag)) return notModified(etag);
+  return answer(exchange, 200, { balance }, card);
 }
 
 /** `POST /gift_card/redeem`: look up and debit in one step. */
@@ -56,7 +79,7 @@ export async function postRedeem(exchange: Exchange): Promise<Answer> {
       if (found.kind === 'missed') throw new Fault('not-found');
       const { card, codeLookup } = found;
       const command = { ...moneyCommand(exchange, card.id, beside), amount, partial, codeLookup };
-      return moved(201, yield* debit(ctx, command));
+      return moved(exchange, 201, yield* debit(ctx, command));
     });
   } finally {
     // A miss that is answered again under its idempotency key is no new one: then the script did not run.
@@ -74,7 +97,11 @@ export async function postDebit(exchange: Exchange): Promise<Answer> {
     function* () {
       const cardId = idOf(exchange, 'gift_card_id');
       const { amount, partial = false, ...beside } = values();
-      return moved(201, yield* debit(ctx, { ...moneyCommand(exchange, cardId, beside), amount, partial }));
+      return moved(
+        exchange,
+        201,
+        yield* debit(ctx, { ...moneyCommand(exchange, cardId, beside), amount, partial }),
+      );
     },
     subjectOf(exchange),
   );
@@ -89,7 +116,7 @@ export async function postCredit(exchange: Exchange): Promise<Answer> {
     function* () {
       const cardId = idOf(exchange, 'gift_card_id');
       const { amount, ...beside } = values();
-      return moved(201, yield* credit(ctx, { ...moneyCommand(exchange, cardId, beside), amount }));
+      return moved(exchange, 201, yield* credit(ctx, { ...moneyCommand(exchange, cardId, beside), amount }));
     },
     subjectOf(exchange),
   );
@@ -106,7 +133,8 @@ export async function postHold(exchange: Exchange): Promise<Answer> {
       const { amount, expires_in: seconds = holdSecondsDefault, ...beside } = values();
       const held = yield* placeHold(ctx, { ...moneyCommand(exchange, cardId, beside), amount, seconds });
       const made = shown(exchange, 201, held);
-      return { ...made, headers: { ...made.headers, location: `${basePath}/holds/${held.hold.id}` } };
+      const location = `${basePath}/holds/${ctx.keys.publicIds.of(held.hold.id)}`;
+      return { ...made, headers: { ...made.headers, location } };
     },
     subjectOf(exchange),
   );
@@ -138,12 +166,14 @@ export async function postCapture(exchange: Exchange): Promise<Answer> {
       note,
       versionsOf: versionsOf(exchange),
     });
+    const { publicIds } = ctx.keys;
     return answer(
+      exchange,
       201,
       {
-        transaction: transactionOf(taken.transfer),
-        hold: holdRecordOf(taken.hold, ctx.clock.now()),
-        gift_card: spendableRecordOf(taken.card),
+        transaction: transactionOf(publicIds, taken.transfer),
+        hold: holdRecordOf(publicIds, taken.hold, ctx.clock.now()),
+        gift_card: cardRecordOf(exchange, taken.card),
       },
       taken.card,
     );
@@ -177,6 +207,7 @@ export async function postReverse(exchange: Exchange): Promise<Answer> {
     const transferId = idOf(exchange, 'transaction_id');
     const { amount = null, note = null } = values();
     return moved(
+      exchange,
       201,
       yield* reverse(ctx, {
         store,
@@ -193,14 +224,14 @@ export async function postReverse(exchange: Exchange): Promise<Answer> {
 
 /** `POST /gift_card/{gift_card_id}/undo` */
 export async function postUndo(exchange: Exchange): Promise<Answer> {
-  const { ctx, caller, request } = exchange;
+  const { ctx, caller } = exchange;
   const { body, values } = readBody(exchange, 'gift_card', {});
   return exchange.write(body, function* () {
     const cardId = idOf(exchange, 'gift_card_id');
-    const versions = matchedVersions(request.headers['if-match'], cardId);
+    const versions = versionsOf(exchange)(cardId);
     values();
     const card = yield* undo(ctx, { store: caller.store, cardId, versions });
-    return answer(200, { gift_card: recordOf(card) }, card);
+    return answer(exchange, 200, { gift_card: recordOf(ctx.keys.publicIds, card) }, card);
   });
 }
 
@@ -265,11 +296,6 @@ function refuseCurrency(asked: unknown, { caller }: Exchange): void {
   }
 }
 
-/** Reads `If-Match` once the card is known. */
-export function versionsOf({ request }: Exchange): (cardId: number) => readonly number[] | null {
-  return (cardId) => matchedVersions(request.headers['if-match'], cardId);
-}
-
 function moneyCommand(
   exchange: Exchange,
   cardId: number,
@@ -304,33 +330,42 @@ function mayRead({ caller }: Exchange): boolean {
   return caller.scopes.includes('read_gift_cards');
 }
 
+/** A card for this caller: without `read_gift_cards`, only what a till needs. */
+function cardRecordOf(exchange: Exchange, card: Card): TillRecord | SpendableRecord {
+  const { ctx, caller } = exchange;
+  const { publicIds } = ctx.keys;
+  return mayRead(exchange)
+    ? spendableRecordOf(publicIds, card)
+    : tillRecordOf(publicIds, card, today(ctx, caller.store));
+}
+
 function moved(
+  exchange: Exchange,
   status: number,
   { transfer, card }: { readonly transfer: Transfer; readonly card: Card },
 ): Answer {
-  return answer(status, { transaction: transactionOf(transfer), gift_card: spendableRecordOf(card) }, card);
+  const transaction = transactionOf(exchange.ctx.keys.publicIds, transfer);
+  return answer(exchange, status, { transaction, gift_card: cardRecordOf(exchange, card) }, card);
 }
 
 function shown(
-  { ctx }: Exchange,
+  exchange: Exchange,
   status: number,
   { hold: held, card }: { readonly hold: Hold; readonly card: Card },
 ): Answer {
-  return answer(
-    status,
-    { hold: holdRecordOf(held, ctx.clock.now()), gift_card: spendableRecordOf(card) },
-    card,
-  );
+  const { clock, keys } = exchange.ctx;
+  const hold = holdRecordOf(keys.publicIds, held, clock.now());
+  return answer(exchange, status, { hold, gift_card: cardRecordOf(exchange, card) }, card);
 }
 
 /** An answer that tells of one card. */
-function answer(status: number, body: object, card: Card): Answer {
+function answer({ ctx }: Exchange, status: number, body: object, card: Card): Answer {
   return {
     status,
     headers: {
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'no-store',
-      etag: etagOf(card),
+      etag: cardEtagOf(ctx.keys.publicIds, card),
     },
     body: JSON.stringify(body),
   };

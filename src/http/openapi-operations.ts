@@ -128,7 +128,7 @@ function answerOf(members: Readonly<Record<string, object>>): object {
 }
 
 const card = { gift_card: reference('GiftCard') };
-const spendable = { gift_card: reference('SpendableGiftCard') };
+const spendable = { gift_card: { anyOf: [reference('SpendableGiftCard'), reference('TillGiftCard')] } };
 const etag = ['ETag'];
 const { ifMatch, ifNoneMatch, limit, before, after } = texts.parameters;
 
@@ -262,6 +262,23 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     },
     faults: ['not-found', 'too-many-misses'],
     sample: texts.curl('POST', '/gift_card/lookup', { body: `{"code": "${examples.code}"}` }),
+  },
+  retrieveBalance: {
+    tag: 'Money',
+    summary: 'Retrieve a gift card’s balance',
+    description:
+      'Returns what may be spent and whether the card is usable, for a till that knows the id. `available` is the balance without what open holds reserve.',
+    parameters: [ifNoneMatch],
+    success: {
+      status: 200,
+      description: 'The balance.',
+      schema: answerOf({ balance: reference('Balance') }),
+      example: { balance: examples.balance },
+      headers: etag,
+      isConditional: true,
+    },
+    faults: ['not-found'],
+    sample: texts.curl('GET', `/gift_card/${texts.ids.gift_card_id}/balance`),
   },
   redeemGiftCard: {
     tag: 'Money',
@@ -488,7 +505,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
       example: {
         transaction: {
           ...examples.transaction,
-          id: 243886540000001,
+          id: 7420981135700466,
           kind: 'reversal',
           amount: '4.00',
           balance_after: '19.00',

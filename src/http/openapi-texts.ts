@@ -11,7 +11,7 @@ A store issues gift cards, looks them up, finds one for a customer at the counte
 Bodies are \`application/json\` or \`application/x-www-form-urlencoded\`, each either bare (\`{"initial_value": 25}\`) or wrapped (\`{"gift_card": {"initial_value": 25}}\`, \`gift_card[initial_value]=25\`). In a form, an empty value means null. A parameter that the operation does not know is refused, and nothing of the rest is applied. The parameters of a storefront's app proxy (\`shop\`, \`logged_in_customer_id\`, \`path_prefix\`, \`timestamp\`, \`signature\`) may stand in every query.
 
 ## Answers
-Every success of the four operations is \`{"gift_card": {…}}\`; the others name what they answer. Every field is always present. Amounts are strings with exactly the currency's decimals. Ids are integers below 2^53. An \`ETag\` names the version of the card: \`If-None-Match\` answers 304, \`If-Match\` guards an update.
+Every success of the four operations is \`{"gift_card": {…}}\`; the others name what they answer. Every field is always present. Amounts are strings with exactly the currency's decimals. Ids are integers below 2^53; those of gift cards, customers, holds and transactions are random-looking and say nothing about time or number. An \`ETag\` names the version of the card: \`If-None-Match\` answers 304, \`If-Match\` guards an update.
 
 ## Errors
 Every error is \`application/problem+json\` with \`type\`, \`title\`, \`status\`, \`detail\`, \`errors\` and \`request_id\`. All of a request's refused parameters are named together. A 5xx or a broken connection means that the outcome is unknown: send the same request with the same \`Idempotency-Key\` again.
@@ -31,7 +31,7 @@ export const tags = [
   {
     name: 'Money',
     description:
-      'Spending and topping up, safely from several tills at once. These operations show what is `held` and `available` besides the balance.',
+      'Spending and topping up, safely from several tills at once. These operations show what is `held` and `available` besides the balance. A caller without `read_gift_cards` receives only what a till needs: `id`, `balance`, `held`, `available`, `currency`, `expires_on`, `last_characters` and `state`.',
   },
   { name: 'Holds', description: 'Amounts that a checkout has reserved.' },
   { name: 'History', description: 'The ledger of a card.' },
@@ -57,7 +57,7 @@ export const updateBody =
   'What is absent stays. The other fields of the record may be sent along with their present values, so that a client can send back the record that it read; another value is refused.';
 
 const card = {
-  id: 244212357349,
+  id: 5966927867000173,
   balance: '15.00',
   created_at: '2026-08-15T12:37:38Z',
   currency: 'USD',
@@ -66,9 +66,9 @@ const card = {
   line_item_id: null,
   api_client_id: 7103421182,
   user_id: null,
-  customer_id: 244212357120,
+  customer_id: 7764160887464011,
   customer_email: 'ada@example.com',
-  recipient_id: 244212357133,
+  recipient_id: 8576577282002687,
   recipient_email: 'grace@example.com',
   note: 'Sold at the counter',
   expires_on: '2031-12-31',
@@ -86,14 +86,15 @@ export const ids: Readonly<Record<string, number>> & {
   readonly webhook_id: number;
 } = {
   gift_card_id: card.id,
-  hold_id: 244212361001,
-  transaction_id: 244212359903,
+  hold_id: 5120448327156734,
+  transaction_id: 6831190442975020,
   event_id: 244212359911,
   webhook_id: 244212370001,
 };
 
 export const pathParameters: Readonly<Record<string, string>> = {
-  gift_card_id: 'Identifier of the card. What is no integer is answered with 404.',
+  gift_card_id:
+    'Identifier of the card. The server responds with 404 to anything that is not an id of this store.',
   hold_id: 'Identifier of the hold.',
   transaction_id: 'Identifier of the transaction.',
   event_id: 'Identifier of the event.',
@@ -158,6 +159,14 @@ export const examples = {
   },
   code: 'q2m8xk4w9c0d7f3k',
   spendable: { ...card, held: '0.00', available: '15.00' },
+  balance: {
+    balance: '15.00',
+    held: '0.00',
+    available: '15.00',
+    currency: 'USD',
+    expires_on: '2031-12-31',
+    state: 'active',
+  },
   hold: {
     id: ids.hold_id,
     gift_card_id: card.id,
@@ -245,7 +254,7 @@ const text = { type: 'string' } as const;
 export const headers = {
   ETag: {
     description: 'The version of the card; changes with every change.',
-    schema: { ...text, examples: ['"244212357349-1"'] },
+    schema: { ...text, examples: ['"5966927867000173-1"'] },
   },
   Location: { description: 'The path of what was made.', schema: { ...text, format: 'uri-reference' } },
   'Cache-Control': { description: 'Always `no-store`.', schema: { ...text, const: 'no-store' } },
@@ -337,14 +346,14 @@ export const parameters = {
     in: 'header',
     description: 'Changes it only if it still is this version.',
     schema: text,
-    example: '"244212357349-1"',
+    example: '"5966927867000173-1"',
   },
   ifNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
     description: 'Answers 304 if it still is this version.',
     schema: text,
-    example: '"244212357349-1"',
+    example: '"5966927867000173-1"',
   },
   requestId: {
     name: 'X-Request-Id',

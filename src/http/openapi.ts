@@ -61,6 +61,8 @@ export function openApiDocument(basePath: string): OpenApiDocument {
         GiftCard: schemas.giftCardSchema,
         IssuedGiftCard: schemas.issuedGiftCardSchema,
         SpendableGiftCard: schemas.spendableGiftCardSchema,
+        TillGiftCard: schemas.tillGiftCardSchema,
+        Balance: schemas.balanceSchema,
         Transaction: schemas.transactionSchema,
         Hold: schemas.holdSchema,
         MailDelivery: schemas.deliverySchema,

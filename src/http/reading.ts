@@ -3,6 +3,7 @@
 import { Fault, type Refusals } from '../domain/fault.ts';
 import type { Subject } from '../storage/storage.ts';
 import { wrappers, type Body } from './body.ts';
+import { matchedVersions } from './etag.ts';
 import type { Exchange } from './exchange.ts';
 import { required, type Parameter, type Reading } from './parameters.ts';
 
@@ -36,21 +37,41 @@ export function refuseOthers(
   }
 }
 
-/** The id that the path names. @throws Fault `not-found` for anything that cannot be an id. */
-export function idOf({ request }: Pick<Exchange, 'request'>, name: string): number {
-  const id = parseId(request, name);
+/** The internal id of what the path names. @throws Fault `not-found` for anything that cannot be an id. */
+export function idOf(exchange: Pick<Exchange, 'request' | 'ctx'>, name: string): number {
+  const id = parseId(exchange, name);
   if (id === undefined) throw new Fault('not-found');
   return id;
 }
 
-/** The card that the path names, as what a write changes; undefined for anything that cannot be an id. */
-export function subjectOf({ request, caller }: Pick<Exchange, 'request' | 'caller'>): Subject | undefined {
-  const cardId = parseId(request, 'gift_card_id');
-  return cardId === undefined ? undefined : { storeId: caller.store.id, cardId };
+/** Reads `If-Match` once the card is known, by its internal id. */
+export function versionsOf({
+  request,
+  ctx,
+}: Pick<Exchange, 'request' | 'ctx'>): (cardId: number) => readonly number[] | null {
+  return (cardId) => matchedVersions(request.headers['if-match'], ctx.keys.publicIds.of(cardId));
 }
 
-function parseId({ params }: Exchange['request'], name: string): number | undefined {
+/** The card that the path names, as what a write changes; undefined for anything that cannot be an id. */
+export function subjectOf(exchange: Pick<Exchange, 'request' | 'ctx' | 'caller'>): Subject | undefined {
+  const cardId = parseId(exchange, 'gift_card_id');
+  return cardId === undefined ? undefined : { storeId: exchange.caller.store.id, cardId };
+}
+
+/** The path parameters that hold public ids. The others (events, webhooks) hold internal ones. */
+const publicIdNames: ReadonlySet<string> = new Set([
+  'gift_card_id',
+  'customer_id',
+  'hold_id',
+  'transaction_id',
+]);
+
+function parseId(
+  { request: { params }, ctx }: Pick<Exchange, 'request' | 'ctx'>,
+  name: string,
+): number | undefined {
   const text = (params as Readonly<Record<string, string>>)[name] ?? '';
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (publicIdNames.has(name)) return ctx.keys.publicIds.read(id);
   return Number.isSafeInteger(id) ? id : undefined;
 }

@@ -8,7 +8,7 @@ import type { Exchange, Streamed } from './exchange.ts';
 import { getTransaction, listHolds, listTransactions } from './history.ts';
 import { listDeliveries, postNotify, postRotateCode } from './mails.ts';
 import {
-  getHold, postCapture, postCredit, postDebit, postHold, postLookup, postRedeem, postReverse, postUndo, postVoid,
+  getBalance, getHold, postCapture, postCredit, postDebit, postHold, postLookup, postRedeem, postReverse, postUndo, postVoid,
 } from './money.ts'; // prettier-ignore
 import {
   deleteWebhook, getDeliveries, getDelivery, getWebhook, getWebhooks, postRotateSecret, postTest, postWebhook, putWebhook,
@@ -49,6 +49,7 @@ const routes = [
   { id: 'updateGiftCard', method: 'PUT', path: '/gift_card/:gift_card_id', scopes: write, query: dryRun, customerMaySearch, handle: putCard },
 
   { id: 'lookUpGiftCard', method: 'POST', path: '/gift_card/lookup', scopes: readOrRedeem, query: [], customerMaySearch, handle: postLookup },
+  { id: 'retrieveBalance', method: 'GET', path: '/gift_card/:gift_card_id/balance', scopes: readOrRedeem, query: [], customerMaySearch, handle: getBalance },
   { id: 'redeemGiftCard', method: 'POST', path: '/gift_card/redeem', scopes: redeem, query: dryRun, customerMaySearch, handle: postRedeem },
   { id: 'debitGiftCard', method: 'POST', path: '/gift_card/:gift_card_id/debit', scopes: redeem, query: dryRun, customerMaySearch, handle: postDebit },
   { id: 'creditGiftCard', method: 'POST', path: '/gift_card/:gift_card_id/credit', scopes: write, query: dryRun, customerMaySearch, handle: postCredit },

@@ -1,6 +1,7 @@
 /** What answers look like: the schemas of the documentation, which the tests hold every answer to. */
 
 import Type, { type TSchema } from 'typebox';
+import { cardStates } from '../domain/card.ts';
 import { deliveryStates, mailKinds } from '../domain/mail.ts';
 
 function nullable<T extends TSchema>(schema: T, description: string, example: unknown) {
@@ -20,7 +21,7 @@ const record = {
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,
     description: 'Identifier of the gift card, below 2^53.',
-    examples: [244212357349],
+    examples: [5966927867000173],
   }),
   balance: Type.String({
     ...decimalSchema,
@@ -46,9 +47,9 @@ const record = {
   line_item_id: nullable(idSchema, 'The order line that the card was sold with.', null),
   api_client_id: nullable(idSchema, 'The API client that created the card.', 7103421182),
   user_id: nullable(idSchema, 'The staff user who created the card.', null),
-  customer_id: nullable(idSchema, 'The customer assigned through `email`.', 244212357120),
+  customer_id: nullable(idSchema, 'The customer assigned through `email`.', 7764160887464011),
   customer_email: nullable(Type.String(), 'That customer’s address.', 'ada@example.com'),
-  recipient_id: nullable(idSchema, 'The customer assigned through `recipient_email`.', 244212357133),
+  recipient_id: nullable(idSchema, 'The customer assigned through `recipient_email`.', 8576577282002687),
   recipient_email: nullable(Type.String(), 'That customer’s address.', 'grace@example.com'),
   note: nullable(Type.String(), 'A note for the store, never visible to customers.', 'Sold at the counter'),
   expires_on: nullable(
@@ -123,6 +124,26 @@ export const spendableGiftCardSchema = Type.Object(
     }),
   },
   { additionalProperties: false, description: 'A gift card, with what may be spent of it.' },
+);
+
+const balanceFields = {
+  balance: record.balance,
+  held: Type.String({ ...decimalSchema, description: 'The part of the balance that open holds reserve.' }),
+  available: Type.String({ ...decimalSchema, description: 'The balance without what is held.' }),
+  currency: record.currency,
+  expires_on: record.expires_on,
+  state: Type.Enum([...cardStates], { description: 'Only an `active` card can be spent.' }),
+};
+
+export const balanceSchema = Type.Object(balanceFields, {
+  additionalProperties: false,
+  description: 'What of a gift card may be spent.',
+});
+
+/** A card for a caller who may redeem but not read it. */
+export const tillGiftCardSchema = Type.Object(
+  { id: record.id, ...balanceFields, last_characters: record.last_characters },
+  { additionalProperties: false, description: 'A gift card for a caller without `read_gift_cards`.' },
 );
 
 const nullableText = Type.Union([Type.String(), Type.Null()]);

@@ -15,7 +15,7 @@ import {
   type WebhookCommand,
   type WebhookWithSecret,
 } from '../service/webhook.ts';
-import { etagOf, isKnown, matchedVersions } from './etag.ts';
+import { etagOf, isKnown, matchedVersions, notModified } from './etag.ts';
 import type { Exchange } from './exchange.ts';
 import { jsonHeaders, listed, pageRequestOf } from './history.ts';
 import { readBody } from './money.ts';
@@ -57,8 +57,8 @@ export async function getWebhooks({ storage, caller }: Exchange): Promise<Answer
 export async function getWebhook(exchange: Exchange): Promise<Answer> {
   const { storage, caller, request } = exchange;
   const webhook = await storage.read(() => showWebhook(caller.store.id, idOf(exchange, 'webhook_id')));
-  if (isKnown(request.headers['if-none-match'], webhook))
-    return { status: 304, headers: { etag: etagOf(webhook), 'cache-control': 'no-store' }, body: '' };
+  const etag = etagOf(webhook);
+  if (isKnown(request.headers['if-none-match'], etag)) return notModified(etag);
   return shown(webhook);
 }
 

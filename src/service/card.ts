@@ -90,7 +90,7 @@ export function* issue(
   else if (!(yield* insertChosenCode(ctx, given)))
     throw new Fault('invalid-parameter', { errors: { code: [codeTaken] } });
   yield* record(ctx, { card, end: noChain }, issueOf(value), unexplained(command, now));
-  yield* announce(ctx, cardCreated(card));
+  yield* announce(ctx, cardCreated(ctx.keys.publicIds, card));
   if (command.mails) yield* bookCardMails(ctx, { card, code, mails: command.mails });
   return { card, code };
 }
@@ -127,7 +127,7 @@ function* resolveCustomer(
 ): Script<Card['customer']> {
   if (!address) return null;
   const { customer, isNew } = yield* findOrInsertCustomer(ctx, store.id, address);
-  if (isNew) yield* announce(ctx, customerCreated(store.id, customer));
+  if (isNew) yield* announce(ctx, customerCreated(ctx.keys.publicIds, store.id, customer));
   return customer;
 }
 
@@ -179,7 +179,7 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
     claimedCode ? findHolderOf(ctx, store, claimedCode) : constant(cardId),
   );
   const { card } = standing;
-  refuseUpdate(card, claimedId, command);
+  refuseUpdate(ctx, card, claimedId, command);
 
   const effective = effectiveChanges(card, changes);
   if (Object.keys(effective).length === 0) return card;
@@ -206,7 +206,7 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
     const movement = adjustmentOf(card.balance, effective.balance);
     yield* record(ctx, { card: changed, end }, movement, unexplained(command, now));
   }
-  for (const event of cardUpdated(changed, effective)) yield* announce(ctx, event);
+  for (const event of cardUpdated(ctx.keys.publicIds, changed, effective)) yield* announce(ctx, event);
   return changed;
 }
 
@@ -271,7 +271,7 @@ export function* undo(
     throw new Fault('undo-window-closed');
   const enabled: Card = { ...card, disabledAt: null, version: card.version + 1 };
   yield* replaceCard(card, enabled);
-  yield* announce(ctx, cardEnabled(enabled));
+  yield* announce(ctx, cardEnabled(ctx.keys.publicIds, enabled));
   return enabled;
 }
 
@@ -310,12 +310,17 @@ function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number 
 }
 
 /** @param claimedId the card that has the code that was sent along. */
-function refuseUpdate(card: Card, claimedId: number | undefined, command: UpdateCommand): void {
+function refuseUpdate(
+  { keys: { publicIds } }: Context,
+  card: Card,
+  claimedId: number | undefined,
+  command: UpdateCommand,
+): void {
   const { claims } = command;
   // A script may be started again, and must not find what it has refused before.
   const refusals = command.refusals.copy();
   for (const [field, claim] of claims) {
-    if (!isTrue(claim, field, card)) refusals.add(field, cannotBeChanged);
+    if (!isTrue(publicIds, claim, field, card)) refusals.add(field, cannotBeChanged);
   }
   if (claimedId !== card.id) refusals.add('code', cannotBeChanged);
   // A balance that is there already may be named, even if the limit was lowered since.

@@ -23,7 +23,8 @@ export function* tellExpired(ctx: Context, store: Store, limit: number): Script<
   const cards = yield* listExpired(store.id, { today, limit });
   yield* together(
     ...cards.map(function* (card) {
-      if (yield* noteExpiredTold(card)) yield* announce(ctx, cardExpiry('gift_card.expired', card));
+      if (yield* noteExpiredTold(card))
+        yield* announce(ctx, cardExpiry(ctx.keys.publicIds, 'gift_card.expired', card));
     }),
   );
   return cards.length === limit;
@@ -43,7 +44,8 @@ export function* tellExpiringSoon(ctx: Context, store: Store, limit: number): Sc
   });
   yield* together(
     ...cards.map(function* (card) {
-      if (yield* noteExpiringTold(card)) yield* announce(ctx, cardExpiry('gift_card.expiring_soon', card));
+      if (yield* noteExpiringTold(card))
+        yield* announce(ctx, cardExpiry(ctx.keys.publicIds, 'gift_card.expiring_soon', card));
     }),
   );
   return cards.length === limit;

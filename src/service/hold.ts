@@ -57,7 +57,12 @@ export function* placeHold(
     closedAt: null,
   };
   yield* insertHold(made);
-  yield* announce(ctx, cardMoved('gift_card.held', card, { hold: holdRecordOf(made, now) }));
+  yield* announce(
+    ctx,
+    cardMoved(ctx.keys.publicIds, 'gift_card.held', card, {
+      hold: holdRecordOf(ctx.keys.publicIds, made, now),
+    }),
+  );
   return { hold: made, card };
 }
 
@@ -125,10 +130,16 @@ export function* capture(
     orderId: held.orderId,
     holdId: held.id,
   });
-  const hold = holdRecordOf(closed, now);
-  yield* announce(ctx, cardMoved('gift_card.redeemed', card, { transaction: transactionOf(transfer), hold }));
+  const hold = holdRecordOf(ctx.keys.publicIds, closed, now);
+  yield* announce(
+    ctx,
+    cardMoved(ctx.keys.publicIds, 'gift_card.redeemed', card, {
+      transaction: transactionOf(ctx.keys.publicIds, transfer),
+      hold,
+    }),
+  );
   if (exceeds(held.amount, amount))
-    yield* announce(ctx, cardMoved('gift_card.hold_released', card, { hold }));
+    yield* announce(ctx, cardMoved(ctx.keys.publicIds, 'gift_card.hold_released', card, { hold }));
   return { transfer, hold: closed, card };
 }
 

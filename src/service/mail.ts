@@ -124,7 +124,7 @@ function* giveCode(ctx: Context, read: Card): Script<{ readonly card: Card; read
   yield* replaceCode(read, card, codeLookup(ctx, storeId, code));
   yield* insertCode(ctx, { storeId, cardId, code });
   yield* cancelCodeMails({ storeId, cardId }, { now: ctx.clock.now(), answer: 'the card has another code' });
-  yield* announce(ctx, codeRotated(card));
+  yield* announce(ctx, codeRotated(ctx.keys.publicIds, card));
   return { card, code };
 }
 

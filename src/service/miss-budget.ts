@@ -74,5 +74,5 @@ export function* noteMiss(
     countMiss(ctx, storeId, budgets),
     hadBy === null ? constant(undefined) : findCard(storeId, hadBy),
   );
-  if (card) yield* announce(ctx, retiredCodeUsed(card));
+  if (card) yield* announce(ctx, retiredCodeUsed(ctx.keys.publicIds, card));
 }

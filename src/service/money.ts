@@ -224,8 +224,8 @@ export function* releaseHold(
   closing: Omit<Closing, 'captured'> & { readonly status: 'voided' | 'expired' },
 ): Script<Held> {
   const { hold, card } = yield* settleHold(ctx, open, { ...closing, captured: 0n });
-  const told = { hold: holdRecordOf(hold, ctx.clock.now()) };
-  yield* announce(ctx, cardMoved('gift_card.hold_released', card, told));
+  const told = { hold: holdRecordOf(ctx.keys.publicIds, hold, ctx.clock.now()) };
+  yield* announce(ctx, cardMoved(ctx.keys.publicIds, 'gift_card.hold_released', card, told));
   return { hold, card };
 }
 

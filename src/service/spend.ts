@@ -52,7 +52,12 @@ export function* debit(
   const moving = move(ctx, { ...command, version }, effect(movement), demands, findChainEnd);
   const { card, seen: end } = yield* moving;
   const transfer = yield* record(ctx, { card, end }, movement, command);
-  yield* announce(ctx, cardMoved('gift_card.redeemed', card, { transaction: transactionOf(transfer) }));
+  yield* announce(
+    ctx,
+    cardMoved(ctx.keys.publicIds, 'gift_card.redeemed', card, {
+      transaction: transactionOf(ctx.keys.publicIds, transfer),
+    }),
+  );
   return { transfer, card };
 }
 
@@ -86,7 +91,12 @@ export function* credit(ctx: Context, command: MoneyCommand & { readonly amount:
   const { card, seen: end } = yield* moving;
   refuseAbove(store.issueLimit ?? largestBalance(card.balance.currency), card);
   const transfer = yield* record(ctx, { card, end }, movement, command);
-  yield* announce(ctx, cardMoved('gift_card.credited', card, { transaction: transactionOf(transfer) }));
+  yield* announce(
+    ctx,
+    cardMoved(ctx.keys.publicIds, 'gift_card.credited', card, {
+      transaction: transactionOf(ctx.keys.publicIds, transfer),
+    }),
+  );
   return { transfer, card };
 }
 
@@ -167,7 +177,12 @@ export function* reverse(
     orderId: reversed.orderId,
     reverses: reversed.id,
   });
-  yield* announce(ctx, cardMoved('gift_card.reversed', card, { transaction: transactionOf(transfer) }));
+  yield* announce(
+    ctx,
+    cardMoved(ctx.keys.publicIds, 'gift_card.reversed', card, {
+      transaction: transactionOf(ctx.keys.publicIds, transfer),
+    }),
+  );
   return { transfer, card };
 }
 

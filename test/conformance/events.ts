@@ -63,7 +63,8 @@ async function readAll(
     );
     for (const { id, type, data } of page) {
       const { gift_card: card } = JSON.parse(data) as { readonly gift_card?: { readonly id: number } };
-      events.push({ id, type, cardId: card?.id ?? 0 });
+      const cardId = card && testContext().keys.publicIds.read(card.id);
+      events.push({ id, type, cardId: cardId ?? 0 });
     }
     after = page.at(-1)?.id ?? after;
     if (page.length < limit) return events;

@@ -5,9 +5,10 @@ import test from 'node:test';
 import { issue } from '../../src/service/card.ts';
 import { checkKeys, hasKeys } from '../../src/service/key-check.ts';
 import { findCardIdByCode } from '../../src/storage/code.ts';
+import type { MasterKey } from '../../src/keys.ts';
 import { listKeyChecks } from '../../src/storage/key-check.ts';
 import { openMigrated, type StorageFactory } from '../harness/database.ts';
-import { code, issueCommand, masterKey, testContext } from '../harness/fixtures.ts';
+import { code, issueCommand, manualClock, masterKey, testContext } from '../harness/fixtures.ts';
 import { openStore } from '../harness/open-store.ts';
 
 const old = masterKey('old', 1);
@@ -38,6 +39,24 @@ export function testKeys(factory: StorageFactory): void {
       storage.write(() => checkKeys(testContext({ masters: [young] }))),
       /lacks the key "old"/,
     );
+  });
+
+  test('the oldest key is the one of the public ids, wherever it is in the file', async () => {
+    await using opened = await openMigrated(factory);
+    const { storage } = opened;
+    const check = (masters: readonly MasterKey[]) => storage.write(() => checkKeys(testContext({ masters })));
+    assert.equal(await check([old]), 'old');
+    for (const masters of [
+      [young, old],
+      [old, young],
+      [masterKey('a', 3), old, young],
+    ])
+      assert.equal(await check(masters), 'old');
+    const setBack = testContext({
+      clock: manualClock(0),
+      masters: [masterKey('b', 4), old, young, masterKey('a', 3)],
+    });
+    assert.equal(await storage.write(() => checkKeys(setBack)), 'old');
   });
 
   test('a missing key, or another under its name, is refused, and nothing is noted', async () => {

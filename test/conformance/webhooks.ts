@@ -195,7 +195,7 @@ function testSending(factory: StorageFactory): void {
     assert.deepEqual(Object.keys(event), ['id', 'type', 'store', 'created_at', 'sequence', 'data']);
     assert.equal(event['store'], opened.store.domain);
     assert.equal(event['sequence'], 1);
-    assert.equal(event.data.gift_card.id, cardId);
+    assert.equal(event.data.gift_card.id, opened.ctx.keys.publicIds.of(cardId));
     assert.ok(!String(request.body).includes('"code"'));
   });
 

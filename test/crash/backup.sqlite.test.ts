@@ -34,6 +34,7 @@ test('a backup under load is whole, verifies with the same keys, and holds every
     assert.equal((JSON.parse(verified.output) as { readonly ok: boolean }).ok, true);
 
     const cards = await storedCards({
+      keysFile,
       query: async (text) => reading(target, (copied) => copied.prepare(text).all()),
     });
     assert.ok(acknowledged.size > 0);

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { publicIdsOf } from '../harness/public-ids.ts';
 import { until } from '../harness/delivering.ts';
 import { seeded } from '../harness/seeded.ts';
 import type { EngineDatabase } from '../harness/engine-database.ts';
@@ -103,7 +104,8 @@ async function assertAllAreThere(database: EngineDatabase, acknowledged: readonl
   }
   assert.equal(byWebhook.size, acknowledged.length > 0 ? 2 : byWebhook.size);
   const events = await database.query(`select subject_id from events where type = 'gift_card.created'`);
-  const subjects = new Set(events.map((row) => Number(row['subject_id'])));
+  const ids = publicIdsOf(database.keysFile);
+  const subjects = new Set<number>(events.map((row) => ids.of(Number(row['subject_id']))));
   assert.deepEqual(
     acknowledged.filter((id) => !subjects.has(id)),
     [],

@@ -10,6 +10,7 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { mailServer, reply } from '../delivery/mail/mail-server.ts';
 import { receivedMails } from '../delivery/mail/received.ts';
+import { publicIdsOf } from '../harness/public-ids.ts';
 import { until } from '../harness/delivering.ts';
 import type { EngineDatabase } from '../harness/engine-database.ts';
 import { seeded } from '../harness/seeded.ts';
@@ -102,9 +103,12 @@ test(`killed ${rounds} times while it mails, the service loses no mail`, async (
 
   const mailsByCard = async (): Promise<ReadonlyMap<number, readonly string[]>> => {
     const rows = await database.query('select card_id, state from mail_deliveries');
+    const ids = publicIdsOf(database.keysFile);
     const mails = new Map<number, string[]>();
-    for (const { card_id: id, state } of rows)
-      mails.set(Number(id), [...(mails.get(Number(id)) ?? []), String(state)]);
+    for (const { card_id: cardId, state } of rows) {
+      const id = ids.of(Number(cardId));
+      mails.set(id, [...(mails.get(id) ?? []), String(state)]);
+    }
     return mails;
   };
   const states = async (): Promise<Map<string, number>> => {

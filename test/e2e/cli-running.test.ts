@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import test from 'node:test';
+import { internalIdOf } from '../harness/public-ids.ts';
 import { ask, cardOf, makeHome, type GiftCard, type Home, type Served } from './largesse.ts';
 
 const domain = 'flowers.example';
@@ -124,7 +125,7 @@ type Verification = {
   readonly stores: readonly Readonly<Record<string, unknown>>[];
   readonly mismatches: readonly {
     readonly store: string;
-    readonly cardId: number;
+    readonly gift_card_id: number | null;
     readonly problem: string;
   }[];
 };
@@ -153,10 +154,13 @@ test('verify tells the totals, and names a card whose balance was changed behind
   assert.equal(sound.code, 0);
   assert.match(sound.output, /^flowers\.example +2 +3 +35\.00 +EUR\n.* agrees with every balance\.\n$/m);
 
-  await home.database.meddle(`update gift_cards set balance = balance + 100 where id = ${card.id}`);
+  const row = internalIdOf(home.database.keysFile, card.id);
+  await home.database.meddle(`update gift_cards set balance = balance + 100 where id = ${row}`);
   const found = await home.run(['verify']);
   assert.equal(found.code, 1);
-  assert.ok(found.output.includes(`${domain}, gift card ${card.id}: has a balance that is not the sum`));
+  assert.ok(
+    found.output.includes(`${domain}, gift card ${card.id} (row ${row}): has a balance that is not the sum`),
+  );
   assert.ok(!found.output.includes(`gift card ${other.id}`), 'the card that is sound is not named');
   assert.match(found.output, /THE LEDGER DOES NOT AGREE\.\n$/);
 
@@ -165,7 +169,7 @@ test('verify tells the totals, and names a card whose balance was changed behind
   const told = JSON.parse(asJson.output) as Verification;
   assert.equal(told.ok, false);
   assert.deepEqual(
-    told.mismatches.flatMap(({ store, cardId }) => (cardId === null ? [] : [[store, cardId]])),
+    told.mismatches.flatMap(({ store, gift_card_id: id }) => (id === null ? [] : [[store, id]])),
     [[domain, card.id]],
   );
 });

@@ -6,7 +6,13 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fillDisk, freeDisk, type FullDisk } from '../harness/postgres-disk.ts';
 import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
-import { assertVerifies, environmentOn, untilReadiness, emptyFolder } from '../harness/postgres-service.ts';
+import {
+  assertVerifies,
+  environmentOn,
+  keysFileIn,
+  untilReadiness,
+  emptyFolder,
+} from '../harness/postgres-service.ts';
 import { seeded } from '../harness/seeded.ts';
 import { openShop, serve } from '../harness/served.ts';
 import { assertTold, countSuccesses, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
@@ -53,7 +59,7 @@ for (const { full, isOver: isFull } of cases) {
     t.diagnostic(
       `${before} acknowledged before there was space again; ${JSON.stringify(refusalsOf(tellers))}`,
     );
-    await assertTold(tellers, (text) => server.query(text));
+    await assertTold(tellers, (text) => server.query(text), keysFileIn(folder));
     await assertVerifies(environment);
     assert.equal(service.errors(), '');
   });

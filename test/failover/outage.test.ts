@@ -11,6 +11,7 @@ import {
   assertVerifies,
   clientOf,
   environmentOn,
+  keysFileIn,
   readinessOf,
   startOn,
   untilReadiness,
@@ -56,7 +57,7 @@ test('a server that is stopped and started again takes nothing with it, and the 
   const slowest = Math.max(...tellers.map(({ slowestMs }) => slowestMs));
   t.diagnostic(`${JSON.stringify(refusalsOf(tellers))}, the slowest answer took ${Math.round(slowest)} ms`);
   assert.ok(slowest < answeredWithinMs);
-  await assertTold(tellers, (text) => own.query(text));
+  await assertTold(tellers, (text) => own.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   assert.equal(service.errors(), '');
   assert.match(service.output(), new RegExp(`no server takes writes: 127\\.0\\.0\\.1:${own.port}: `));

@@ -10,7 +10,7 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { signal } from '../harness/postgres-process.ts';
 import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
-import { assertVerifies, environmentOn, emptyFolder } from '../harness/postgres-service.ts';
+import { assertVerifies, environmentOn, keysFileIn, emptyFolder } from '../harness/postgres-service.ts';
 import { startStandby, type Standby } from '../harness/postgres-standby.ts';
 import { seeded } from '../harness/seeded.ts';
 import { openShop, serve, type Served } from '../harness/served.ts';
@@ -67,7 +67,7 @@ async function failOver(
   const [first, back] = [Math.min(...firsts) - promotedAt, Math.max(...firsts) - promotedAt];
   assert.ok(back < backWithinMs, `writes were back ${Math.round(back)} ms after the promotion`);
 
-  await assertTold(tellers, (text) => server.query(text));
+  await assertTold(tellers, (text) => server.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   assertServed(services);
   const told = `${JSON.stringify(refusalsOf(tellers))}, ${tellers.reduce((sum, { replays }) => sum + replays, 0)} replays`;

@@ -6,7 +6,7 @@ import { createServer, request, type IncomingMessage, type ServerResponse } from
 import type { AddressInfo } from 'node:net';
 import test from 'node:test';
 import { startPostgres } from '../harness/postgres-server.ts';
-import { assertVerifies, environmentOn, emptyFolder } from '../harness/postgres-service.ts';
+import { assertVerifies, environmentOn, keysFileIn, emptyFolder } from '../harness/postgres-service.ts';
 import { seeded } from '../harness/seeded.ts';
 import { openShop, serve, type Served } from '../harness/served.ts';
 import { assertTold, countSuccesses, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
@@ -114,7 +114,7 @@ test('while both processes are replaced, twice, not one request fails', async (t
   isOver = true;
   await working;
   assert.deepEqual(refusalsOf(tellers), {});
-  await assertTold(tellers, (text) => postgres.query(text));
+  await assertTold(tellers, (text) => postgres.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   t.diagnostic(`${countSuccesses(tellers)} requests, 4 processes replaced`);
 });

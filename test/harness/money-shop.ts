@@ -223,7 +223,7 @@ export async function lastEvent(
 ): Promise<Readonly<Record<string, unknown>>> {
   const [row] = await service.query(
     'select data from events where subject_id = ? and type = ? order by subject_version desc limit 1',
-    cardId,
+    service.internalId(cardId),
     type,
   );
   assert.ok(row, `no ${type}`);

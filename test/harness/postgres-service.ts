@@ -33,6 +33,11 @@ function urlOfAll(servers: readonly Host[]): string {
   return `postgres://${first.username}:${first.password}@${urls.map(({ host }) => host).join(',')}${first.pathname}`;
 }
 
+/** The key file of a service whose keys are in a folder. */
+export function keysFileIn(folder: Folder): string {
+  return join(folder.path, 'largesse.keys.json');
+}
+
 /** The environment of a service on servers, with its keys in a folder. */
 export function environmentOn(folder: Folder, servers: readonly Host[], more: Environment = {}): Environment {
   return {
@@ -40,7 +45,7 @@ export function environmentOn(folder: Folder, servers: readonly Host[], more: En
     RATE_LIMIT: 'off',
     LOG_LEVEL: 'info',
     DATABASE_URL: urlOfAll(servers),
-    KEYS_FILE: join(folder.path, 'largesse.keys.json'),
+    KEYS_FILE: keysFileIn(folder),
     ...more,
   };
 }

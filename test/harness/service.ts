@@ -15,6 +15,7 @@ import { createStore, requireStore, type NewStore } from '../../src/service/stor
 import { createToken } from '../../src/service/token.ts';
 import type { DatabaseWish, EngineDatabase, QueryRow, QueryValue } from './engine-database.ts';
 import { engine } from './engine.ts';
+import { internalIdOf } from './public-ids.ts';
 import type { Processes } from './race.ts';
 import { serve } from './served.ts';
 
@@ -78,6 +79,8 @@ export type TestService = AsyncDisposable & {
   log(): string;
   /** Every row of every table as text, but for what is no state of a card (the heartbeat, search misses, token uses). */
   state(): Promise<string>;
+  /** The id in the database of what a response names by a public id. */
+  internalId(publicId: number): number;
   /** Runs a query beside the service. */
   query(text: string, ...values: readonly QueryValue[]): Promise<readonly QueryRow[]>;
 };
@@ -153,6 +156,7 @@ export async function startService({
     },
     log: () => lines.join(''),
     state: () => made.state(),
+    internalId: (publicId) => internalIdOf(made.keysFile, publicId),
     query: (text, ...values) => made.query(text, ...values),
     async [Symbol.asyncDispose]() {
       await second?.[Symbol.asyncDispose]();

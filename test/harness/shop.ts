@@ -123,7 +123,7 @@ async function assertEvents(
   ); // prettier-ignore
   assert.equal(rows.length, events.filter((event) => event.startsWith('gift_card.')).length);
   for (const row of rows) {
-    assert.equal(row['subject_id'], card.id);
+    assert.equal(row['subject_id'], service.internalId(card.id));
     assert.equal(row['subject_version'], row['version']);
     const { gift_card: told } = JSON.parse(String(row['data'])) as { readonly gift_card: unknown };
     assert.deepEqual(told, record);
@@ -135,7 +135,7 @@ async function assertLedger(service: TestService, { id, balance, initial_value }
   const rows = await service.query(
     `select cast(amount as text) as amount, credit_account, cast(balance_after as text) as balance_after
      from transfers where card_id = ? order by sequence`,
-    id,
+    service.internalId(id),
   );
   const minor = (text: unknown): bigint => BigInt(String(text).replace('.', ''));
   let sum = 0n;
@@ -149,7 +149,8 @@ async function assertLedger(service: TestService, { id, balance, initial_value }
 
 /** The number of ledger entries of a card. */
 export async function countTransfers(service: TestService, cardId: number): Promise<number> {
-  const [row] = await service.query('select count(*) as n from transfers where card_id = ?', cardId);
+  const id = service.internalId(cardId);
+  const [row] = await service.query('select count(*) as n from transfers where card_id = ?', id);
   return Number(row?.['n']);
 }
 

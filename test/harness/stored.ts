@@ -2,20 +2,22 @@
 
 import assert from 'node:assert/strict';
 import type { EngineDatabase } from './engine-database.ts';
+import { publicIdsOf } from './public-ids.ts';
 import { afterwards, type KnownCard, type OpenRequest, type Till } from './till.ts';
 
-type Stored = Pick<EngineDatabase, 'query'>;
+type Stored = Pick<EngineDatabase, 'query' | 'keysFile'>;
 
-/** Every card of a database, by id. Amounts have two decimals. */
+/** Every card of a database, by its public id. Amounts have two decimals. */
 export async function storedCards(database: Stored): Promise<ReadonlyMap<number, KnownCard>> {
   const rows = await database.query(
     `select g.id, g.balance, g.disabled_at, g.note, g.version, count(t.id) as transfers
      from gift_cards g left join transfers t on t.store_id = g.store_id and t.card_id = g.id
      group by g.store_id, g.id`,
   );
+  const ids = publicIdsOf(database.keysFile);
   return new Map(
     rows.map((row) => {
-      const id = Number(row['id']);
+      const id = ids.of(Number(row['id']));
       const balance = (Number(row['balance']) / 100).toFixed(2);
       const isDisabled = row['disabled_at'] !== null;
       const { note, version, transfers } = row;

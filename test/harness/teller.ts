@@ -9,6 +9,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Row } from './postgres-client.ts';
+import { publicIdsOf } from './public-ids.ts';
 import type { Seeded } from './seeded.ts';
 
 const pauseMs = 25;
@@ -170,24 +171,27 @@ export function refusalsOf(tellers: readonly Teller[]): Readonly<Record<string, 
 export async function assertTold(
   tellers: readonly Teller[],
   query: (text: string) => Promise<readonly Row[]>,
+  keysFile: string,
 ): Promise<void> {
+  const ids = publicIdsOf(keysFile);
+  const publicId = (text: unknown): number => ids.of(Number(text));
   const told = new Map(tellers.flatMap(({ cards }) => [...cards]));
   const cards = await query('select id::text as id, balance::text as balance from gift_cards');
   const transfers = await query(
     `select id::text as id, card_id::text as card from transfers where kind <> 'issue'`,
   );
-  const held = Map.groupBy(transfers, ({ card }) => Number(card));
+  const held = Map.groupBy(transfers, ({ card }) => publicId(card));
   assert.deepEqual(
-    cards.map(({ id }) => Number(id)).toSorted(byValue),
+    cards.map(({ id }) => publicId(id)).toSorted(byValue),
     [...told.keys()].toSorted(byValue),
     'the cards',
   );
   for (const { id, balance } of cards) {
-    const ledger = told.get(Number(id));
+    const ledger = told.get(publicId(id));
     assert.equal(balance, String(ledger?.balance), `the balance of the card ${String(id)}`);
-    const ids = (held.get(Number(id)) ?? []).map((row) => Number(row['id']));
+    const heldIds = (held.get(publicId(id)) ?? []).map((row) => publicId(row['id']));
     assert.deepEqual(
-      ids.toSorted(byValue),
+      heldIds.toSorted(byValue),
       [...(ledger?.transfers ?? [])].toSorted(byValue),
       `the transfers of ${String(id)}`,
     );

@@ -680,7 +680,7 @@ test('all refusals of a creation come together, a taken code among them', async 
 
 test('a creation is one ledger entry, from sales to the card, by the API client', async () => {
   const card = await shop.issue({ initial_value: '12.34' });
-  const rows = await service.query('select * from transfers where card_id = ?', card.id);
+  const rows = await service.query('select * from transfers where card_id = ?', service.internalId(card.id));
   assert.equal(await countTransfers(service, card.id), 1);
   const { kind, amount, debit_account, credit_account, actor, currency } = rows[0] ?? {};
   assert.deepEqual(

@@ -265,7 +265,7 @@ test('cards carry the API client of the token that created them, whoever changes
   assert.equal(changed.api_client_id, card.api_client_id);
   const actors = await service.query(
     'select actor from transfers where card_id = ? order by sequence',
-    card.id,
+    service.internalId(card.id),
   );
   assert.deepEqual(
     actors.map(({ actor }) => actor),

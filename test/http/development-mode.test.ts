@@ -46,7 +46,10 @@ test('without configuration the first request needs no credential, on all four o
   const changed = giftCardOf(await service.request(`/gift_card/${card.id}`, { method: 'PUT', json }));
   assert.equal(changed.balance, '10.00');
   assert.equal(await countEvents(service), before + 1);
-  const actors = await service.query('select actor from transfers where card_id = ?', card.id);
+  const actors = await service.query(
+    'select actor from transfers where card_id = ?',
+    service.internalId(card.id),
+  );
   assert.ok(actors.every(({ actor }) => actor === 'development'));
 });
 

@@ -108,17 +108,25 @@ test('a card whose holds ran out is updated and disabled like one without', asyn
 test('the service closes holds that ran out without being asked, and tells of it once', async () => {
   const { id, holdId } = await runOut();
   const row = async () =>
-    (await service.query('select status, closed_at, expires_at from holds where id = ?', holdId))[0];
+    (
+      await service.query(
+        'select status, closed_at, expires_at from holds where id = ?',
+        service.internalId(holdId),
+      )
+    )[0];
   const deadline = Date.now() + 30_000;
   while ((await row())?.['status'] === 'open' && Date.now() < deadline) await sleep(200);
   assert.equal((await row())?.['status'], 'expired');
   assert.equal((await row())?.['closed_at'], (await row())?.['expires_at']);
   const told = await service.query(
     "select count(*) as count from events where subject_id = ? and type = 'gift_card.hold_released'",
-    id,
+    service.internalId(id),
   );
   assert.deepEqual(told[0]?.['count'], 1);
-  const [card] = await service.query('select held, balance from gift_cards where id = ?', id);
+  const [card] = await service.query(
+    'select held, balance from gift_cards where id = ?',
+    service.internalId(id),
+  );
   assert.deepEqual([card?.['held'], card?.['balance']], [0, 2_500]);
   await shop.refuses(`POST /holds/${holdId}/capture`, {}, { code: 'hold-expired' });
 });

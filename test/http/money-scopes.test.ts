@@ -59,6 +59,7 @@ const cases: readonly Case[] = [
   { operation: 'updateGiftCard', line: ({ id }) => `PUT /gift_card/${id}`, json: () => ({ note: 'x' }), by: [write] },
   { operation: 'undoDisabling', line: ({ disabledId }) => `POST /gift_card/${disabledId}/undo`, by: [write] },
   { operation: 'lookUpGiftCard', line: () => 'POST /gift_card/lookup', json: ({ code }) => ({ code }), by: [read, redeem] },
+  { operation: 'retrieveBalance', line: ({ id }) => `GET /gift_card/${id}/balance`, by: [read, redeem] },
   { operation: 'redeemGiftCard', line: () => 'POST /gift_card/redeem', json: ({ code }) => ({ code, amount: 1 }), by: [redeem] },
   { operation: 'debitGiftCard', line: ({ id }) => `POST /gift_card/${id}/debit`, json: amount, by: [redeem] },
   { operation: 'creditGiftCard', line: ({ id }) => `POST /gift_card/${id}/credit`, json: amount, by: [write] },
@@ -119,13 +120,13 @@ for (const one of cases) {
 }
 
 const unknown: Scene = {
-  id: 4_503_599_627_370_495,
+  id: 9_007_199_254_740_991,
   code: 'zzzzzzzzzzzzzzzz',
   last: 'zzzz',
-  debitId: 4_503_599_627_370_495,
-  creditId: 4_503_599_627_370_495,
-  holdId: 4_503_599_627_370_495,
-  disabledId: 4_503_599_627_370_495,
+  debitId: 9_007_199_254_740_991,
+  creditId: 9_007_199_254_740_991,
+  holdId: 9_007_199_254_740_991,
+  disabledId: 9_007_199_254_740_991,
 };
 
 for (const one of cases.filter(({ operation }) => operation !== 'createGiftCard')) {

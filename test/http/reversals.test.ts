@@ -29,7 +29,7 @@ test('a debit is given back as a whole by default', async () => {
   assert.notEqual(ownId, debit.id);
   assert.deepEqual([card.balance, card.available], ['25.00', '25.00']);
   assert.deepEqual((await lastEvent(service, id, 'gift_card.reversed'))['transaction'], transaction);
-  const [row] = await service.query('select debit_account, credit_account from transfers where id = ?', ownId);
+  const [row] = await service.query('select debit_account, credit_account from transfers where id = ?', service.internalId(ownId));
   assert.deepEqual([row?.['debit_account'], row?.['credit_account']], ['redemptions', 'card']);
 }); // prettier-ignore
 

@@ -242,7 +242,7 @@ test('every change of balance is one ledger entry with its amount, accounts and 
   for (const balance of ['15.00', '60.00']) await shop.ask(put(issued.id), { json: { balance } });
   const rows = await service.query(
     'select kind, amount, debit_account, credit_account, balance_after, actor from transfers where card_id = ? order by sequence',
-    issued.id,
+    service.internalId(issued.id),
   );
   const actor = `api_client:${issued.api_client_id}`;
   assert.deepEqual(

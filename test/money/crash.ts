@@ -163,7 +163,9 @@ async function compare(
   const { mismatches, cards, transfers, holds } = await database.storage.read(stored);
   if (mismatches.length > 0) complain(`the ledger does not agree: ${JSON.stringify(mismatches)}`);
 
-  const effects = new Map(transfers.map(({ id, effect }) => [Number(id), effect]));
+  const { publicIds } = database.ctx.keys;
+  const publicId = (id: bigint): number => publicIds.of(Number(id));
+  const effects = new Map(transfers.map(({ id, effect }) => [publicId(id), effect]));
   for (const [id, { card, amount }] of acknowledged.transactions) {
     if (effects.get(id) !== amount) complain(`lost: transaction ${id} of ${amount} on the card ${card}`);
   }
@@ -186,11 +188,11 @@ async function compare(
     complain(`${JSON.stringify(told)} were acknowledged, ${unanswered} unanswered, ${JSON.stringify(there)} are there`);
   // Exactly what each card and hold must be is known once nothing is open any more.
   if (unanswered > 0) return;
-  const held = new Map(holds.map(({ id, status }) => [Number(id), status]));
+  const held = new Map(holds.map(({ id, status }) => [publicId(id), status]));
   for (const [id, status] of acknowledged.holds) {
     if (held.get(id) !== status) complain(`the hold ${id} is ${held.get(id)}, not ${status}`);
   }
-  const balances = new Map(cards.map((card) => [Number(card.id), card]));
+  const balances = new Map(cards.map((card) => [publicId(card.id), card]));
   for (const [id, balance] of acknowledged.balances) {
     const card = balances.get(id);
     if (card?.balance !== balance) complain(`the card ${id} has ${card?.balance}, not ${balance}`);

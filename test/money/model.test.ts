@@ -159,7 +159,7 @@ async function compare({ model, books, ids }: Pair): Promise<void> {
   );
   assert.deepEqual(
     seen.holds.map((hold) => ({
-      status: holdRecordOf(hold, ctx.clock.now()).status,
+      status: holdRecordOf(ctx.keys.publicIds, hold, ctx.clock.now()).status,
       amount: hold.amount.minor,
       captured: hold.captured.minor,
       expiresAt: hold.expiresAt,

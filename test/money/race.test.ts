@@ -67,7 +67,7 @@ async function openShop(processes: Processes) {
       return card.balance;
     },
     async held(id: number): Promise<number> {
-      const [row] = await service.query('select held from gift_cards where id = ?', id);
+      const [row] = await service.query('select held from gift_cards where id = ?', service.internalId(id));
       return Number(row?.['held']);
     },
     async verify(): Promise<void> {
@@ -220,7 +220,10 @@ test('at the instant at which a hold runs out its money goes to a capture or to 
     assert.equal(done.length, 1, JSON.stringify(refusals(replies)));
     assert.equal(await shop.balance(card), 0n);
     assert.equal(await shop.held(card), 0);
-    const [row] = await shop.service.query('select status from holds where id = ?', hold);
+    const [row] = await shop.service.query(
+      'select status from holds where id = ?',
+      shop.service.internalId(hold),
+    );
     const isCaptured = done[0]?.hold?.status === 'captured';
     assert.equal(row?.['status'], isCaptured ? 'captured' : 'expired');
     captures += isCaptured ? 1 : 0;

@@ -17,14 +17,14 @@ async function openShop(processes: Processes) {
 }
 
 async function versionOf(service: TestService, id: number): Promise<number> {
-  const [row] = await service.query('select version from gift_cards where id = ?', id);
+  const [row] = await service.query('select version from gift_cards where id = ?', service.internalId(id));
   return Number(row?.['version']);
 }
 
 async function adjustmentsOf(service: TestService, id: number): Promise<number> {
   const rows = await service.query(
     "select count(*) as n from transfers where card_id = ? and kind = 'adjustment'",
-    id,
+    service.internalId(id),
   );
   return Number(rows[0]?.['n']);
 }

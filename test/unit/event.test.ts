@@ -9,44 +9,44 @@ import {
   eventJson,
 } from '../../src/domain/event.ts';
 import { holdRecordOf, recordOf, transactionOf } from '../../src/domain/record.ts';
-import { amount, cardWith, holdWith, transferWith } from './samples.ts';
+import { amount, cardWith, holdWith, transferWith, sameIds } from './samples.ts';
 
 const card = cardWith({ version: 4 });
 const about = { storeId: 17, subjectId: 244_212_357_349, subjectVersion: 4 };
-const gift_card = recordOf(card);
+const gift_card = recordOf(sameIds, card);
 
 test('a created card is told as its record', () => {
-  assert.deepEqual(cardCreated(card), { type: 'gift_card.created', ...about, data: { gift_card } });
+  assert.deepEqual(cardCreated(sameIds, card), { type: 'gift_card.created', ...about, data: { gift_card } });
 });
 
 test('an update names what changed, by the names of the record', () => {
-  assert.deepEqual(cardUpdated(card, { balance: amount(1n), expiresOn: null, note: 'x' }), [
+  assert.deepEqual(cardUpdated(sameIds, card, { balance: amount(1n), expiresOn: null, note: 'x' }), [
     { type: 'gift_card.updated', ...about, data: { gift_card, changed: ['balance', 'expires_on', 'note'] } },
   ]);
   assert.deepEqual(
-    cardUpdated(card, { note: null }).map(({ data }) => data['changed']),
+    cardUpdated(sameIds, card, { note: null }).map(({ data }) => data['changed']),
     [['note']],
   );
 });
 
 test('a disabling is told by a name of its own, after whatever else changed', () => {
   const disabled = { type: 'gift_card.disabled', ...about, data: { gift_card, changed: ['disabled_at'] } };
-  assert.deepEqual(cardUpdated(card, { disable: true }), [disabled]);
-  assert.deepEqual(cardUpdated(card, { disable: true, balance: amount(1n) }), [
+  assert.deepEqual(cardUpdated(sameIds, card, { disable: true }), [disabled]);
+  assert.deepEqual(cardUpdated(sameIds, card, { disable: true, balance: amount(1n) }), [
     { type: 'gift_card.updated', ...about, data: { gift_card, changed: ['balance'] } },
     disabled,
   ]);
 });
 
 test('an update that changes nothing is not told', () => {
-  assert.deepEqual(cardUpdated(card, {}), []);
+  assert.deepEqual(cardUpdated(sameIds, card, {}), []);
 });
 
-const transaction = transactionOf(transferWith({ kind: 'debit', credit: 'redemptions' }));
-const hold = holdRecordOf(holdWith(), 0);
+const transaction = transactionOf(sameIds, transferWith({ kind: 'debit', credit: 'redemptions' }));
+const hold = holdRecordOf(sameIds, holdWith(), 0);
 
 test('a movement is told with the card after it, and with the transaction or hold that explains it', () => {
-  assert.deepEqual(cardMoved('gift_card.redeemed', card, { transaction, hold }), {
+  assert.deepEqual(cardMoved(sameIds, 'gift_card.redeemed', card, { transaction, hold }), {
     type: 'gift_card.redeemed',
     ...about,
     data: { gift_card, transaction, hold },
@@ -57,12 +57,16 @@ test('a movement is told with the card after it, and with the transaction or hol
     ['gift_card.held', { hold }],
     ['gift_card.hold_released', { hold }],
   ] as const) {
-    assert.deepEqual(cardMoved(type, card, cause), { type, ...about, data: { gift_card, ...cause } });
+    assert.deepEqual(cardMoved(sameIds, type, card, cause), {
+      type,
+      ...about,
+      data: { gift_card, ...cause },
+    });
   }
 });
 
 test('a disabling that is withdrawn is told as an update, of the same field as the disabling', () => {
-  assert.deepEqual(cardEnabled(card), {
+  assert.deepEqual(cardEnabled(sameIds, card), {
     type: 'gift_card.updated',
     ...about,
     data: { gift_card, changed: ['disabled_at'] },
@@ -70,7 +74,7 @@ test('a disabling that is withdrawn is told as an update, of the same field as t
 });
 
 test('a created customer is told with its address, as a subject without versions', () => {
-  assert.deepEqual(customerCreated(17, { id: 51, email: 'Ada@Example.com' }), {
+  assert.deepEqual(customerCreated(sameIds, 17, { id: 51, email: 'Ada@Example.com' }), {
     type: 'customer.created',
     storeId: 17,
     subjectId: 51,
@@ -98,7 +102,7 @@ test('an event is told with its head, what has changed, and its data as it was w
       data: { changed, gift_card },
     });
   }
-  const [updated] = cardUpdated(card, { note: 'x' });
+  const [updated] = cardUpdated(sameIds, card, { note: 'x' });
   const data = JSON.stringify(updated?.data);
   assert.deepEqual(
     JSON.parse(eventJson({ ...written, type: 'gift_card.updated', data }, 'flowers.example')),
@@ -112,10 +116,10 @@ test('an event is told with its head, what has changed, and its data as it was w
 
 test('no event about a card carries a code, and each is JSON', () => {
   for (const event of [
-    cardCreated(card),
-    ...cardUpdated(card, { disable: true, note: 'x' }),
-    cardMoved('gift_card.redeemed', card, { transaction, hold }),
-    cardEnabled(card),
+    cardCreated(sameIds, card),
+    ...cardUpdated(sameIds, card, { disable: true, note: 'x' }),
+    cardMoved(sameIds, 'gift_card.redeemed', card, { transaction, hold }),
+    cardEnabled(sameIds, card),
   ]) {
     assert.deepEqual(JSON.parse(JSON.stringify(event.data)), event.data);
     assert.ok(!JSON.stringify(event).includes('"code"'));

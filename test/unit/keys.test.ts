@@ -148,3 +148,13 @@ test('bytes are the same only in value and length', () => {
   assert.equal(sameBytes(Uint8Array.of(1, 2), Uint8Array.of(1, 2, 0)), false);
   assert.equal(sameBytes(Uint8Array.of(1), Uint8Array.of()), false);
 });
+
+test('public ids depend on their own key only, which is the last one unless another is named', () => {
+  const ids = keys.publicIds;
+  const samples = [1, 2, 244_212_357_349, 2 ** 52 - 1];
+  const shown = (other: typeof ids) => samples.map((id) => other.of(id));
+  assert.deepEqual(shown(keysOf([old]).publicIds), shown(ids));
+  assert.deepEqual(shown(keysOf([old, fresh], 'old').publicIds), shown(ids));
+  assert.notDeepEqual(shown(keysOf([old, fresh]).publicIds), shown(ids));
+  assert.throws(() => keysOf([fresh], 'old'), { name: 'AssertionError' });
+});

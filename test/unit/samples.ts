@@ -1,5 +1,6 @@
 /** Stores, cards and amounts for the tests: whole and valid, but for what a test names. */
 
+import type { PublicId, PublicIds } from '../../src/domain/public-id.ts';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Card } from '../../src/domain/card.ts';
@@ -163,3 +164,6 @@ export const anyUnits = fc
     { maxLength: 40 },
   )
   .map((units) => String.fromCharCode(...units));
+
+/** Public ids that are the internal ones, for tests of everything else. Only `publicIdsOf` may make public ids. */
+export const sameIds: PublicIds = { of: (id) => id as PublicId, read: (id) => id };

@@ -261,10 +261,11 @@ function* settle(ctx: Context, claimed: ClaimedMail, settlement: MailSettlement)
   const [card, record] = yield* together(findCard(storeId, cardId), findStore(storeId));
   if (!card || !record) return;
   const delivery = mailRecordOf(
+    ctx.keys.publicIds,
     { ...claimed, state, answer, nextAt: null, lastAt: claimed.lastAt ?? now, endedAt: now },
     { domain: record.store.domain, now },
   );
-  yield* announce(ctx, deliveryFailed(card, delivery));
+  yield* announce(ctx, deliveryFailed(ctx.keys.publicIds, card, delivery));
   const buyer = buyerOf(card);
   if (claimed.kind !== 'gift_card' || !buyer) return;
   const { tellFailures } = yield* findMailSettings(storeId);

@@ -1,0 +1,72 @@
+/**
+ * Public ids: the ids of gift cards, customers, holds and transactions as callers see them.
+ *
+ * Terms: an *internal id* follows the order of creation, below 2^52; it never leaves the service. Its
+ * *public id* is 2^52 plus the internal id after a keyed permutation of the 52-bit integers. So someone
+ * who knows any number of public ids and creation times can only guess others: a guess hits one of n
+ * objects of a store with a chance of n ÷ 2^52.
+ *
+ * The permutation is a balanced Feistel network of 8 rounds over two halves of 26 bits, with Chaskey-12
+ * as the round function (the construction of NIST SP 800-38G, which uses AES).
+ */
+
+import { chaskey, type Words } from './chaskey.ts';
+
+declare const isPublic: unique symbol;
+
+/** An id as callers see it: an integer from 2^52 to 2^53 − 1. Only `PublicIds.of` makes one. */
+export type PublicId = number & { readonly [isPublic]: true };
+
+export type PublicIds = {
+  /** The public id of an internal id. @throws RangeError if that is not an integer from 0 to 2^52 − 1. */
+  of(internalId: number): PublicId;
+  /** The internal id of a public id; undefined for a number that is no public id. */
+  read(publicId: number): number | undefined;
+};
+
+const half = 2 ** 26;
+const halfMask = half - 1;
+const base = 2 ** 52;
+const rounds = 8;
+
+/** @param key 128 random bits, never replaced: public ids are stored by callers. */
+export function publicIdsOf(key: Words): PublicIds {
+  const code = chaskey(key);
+  return {
+    of(internalId) {
+      if (!Number.isInteger(internalId) || internalId < 0 || internalId >= base)
+        throw new RangeError(`the internal id ${internalId} is not an integer from 0 to 2^52 - 1`);
+      let left = Math.floor(internalId / half);
+      let right = internalId % half;
+      for (let round = 0; round < rounds; round += 1) {
+        const mixed = left ^ (code(round, right, 0, 0) & halfMask);
+        left = right;
+        right = mixed;
+      }
+      // The only place that makes a public id.
+      return (base + left * half + right) as PublicId;
+    },
+    read(publicId) {
+      if (!Number.isSafeInteger(publicId) || publicId < base) return undefined;
+      let left = Math.floor((publicId - base) / half);
+      let right = publicId % half;
+      for (let round = rounds - 1; round >= 0; round -= 1) {
+        const mixed = right ^ (code(round, left, 0, 0) & halfMask);
+        right = left;
+        left = mixed;
+      }
+      return left * half + right;
+    },
+  };
+}
+
+/** The id that an operator is shown for a row: its public id, or a damaged row's own number. */
+export function shownId(ids: PublicIds, internalId: number): number {
+  const isValid = Number.isInteger(internalId) && internalId >= 0 && internalId < base;
+  return isValid ? ids.of(internalId) : internalId;
+}
+
+/** The public id of a nullable internal id. */
+export function publicIdOrNull(ids: PublicIds, internalId: number | null): PublicId | null {
+  return internalId === null ? null : ids.of(internalId);
+}
