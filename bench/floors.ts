@@ -16,6 +16,7 @@ import { readDatabaseConfig } from '../src/config.ts';
 import type { Context } from '../src/context.ts';
 import { openDatabase } from '../src/database.ts';
 import { parseEmail } from '../src/domain/email.ts';
+import { publicIdsOf } from '../src/domain/public-id.ts';
 import type { Store } from '../src/domain/store.ts';
 import { issue, retrieve, search } from '../src/service/card.ts';
 import { fingerprintsOf, once } from '../src/service/idempotency.ts';
@@ -46,6 +47,7 @@ try {
   await tellBareServers();
   await tellService(master);
   await tellStatements(master);
+  tellPublicIds();
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -54,6 +56,23 @@ function tell(what: string, costs: readonly number[], more = ''): void {
   const { low, median, high } = spreadOf(costs);
   const spread = `(${low.toFixed(1)}–${high.toFixed(1)})`;
   console.log(`${what.padEnd(52)} ${median.toFixed(1).padStart(6)} µs ${spread}${more}`);
+}
+
+/** What it costs to make a public id of an internal one. */
+function tellPublicIds(): void {
+  const ids = publicIdsOf([1, 2, 3, 4]);
+  const idsPerRound = 1_000_000;
+  const round = (): number => {
+    const before = process.cpuUsage();
+    for (let id = 0; id < idsPerRound; id += 1) ids.of(id);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / idsPerRound;
+  };
+  round();
+  tell(
+    'a thousand public ids',
+    Array.from({ length: rounds }, () => round() * 1_000),
+  );
 }
 
 async function tellBareServers(): Promise<void> {
@@ -148,9 +167,10 @@ function scriptsOf(
       customer: null, recipient: null, note: null, message: null, code: null,
     }); // prettier-ignore
   const cent = { minor: 1n, currency: store.currency };
+  const anyCard = (): number => ctx.keys.publicIds.read(population.anyId()) ?? 0;
   let keys = 0;
   return [
-    ['retrieve', () => retrieve(store.id, population.anyId())],
+    ['retrieve', () => retrieve(store.id, anyCard())],
     [
       'search',
       () => {
@@ -176,7 +196,7 @@ function scriptsOf(
       'debit',
       () =>
         debit(ctx, {
-          store, cardId: population.anyId(), actor: 'api_client:1', reference: null, note: null, orderId: null,
+          store, cardId: anyCard(), actor: 'api_client:1', reference: null, note: null, orderId: null,
           versions: null, amount: cent, partial: false,
         }), // prettier-ignore
     ],

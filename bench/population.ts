@@ -20,9 +20,10 @@ const lastCharactersLength = 4;
 
 export class Population {
   readonly size: number;
+  /** Public ids. */
   readonly #ids: Float64Array;
   readonly #lastCharacters: Buffer;
-  /** The card that can afford every debit. */
+  /** The public id of the card that can afford every debit. */
   richId = 0;
 
   constructor(size: number) {
@@ -36,7 +37,7 @@ export class Population {
     this.#lastCharacters.write(card.lastCharacters, index * lastCharactersLength, 'latin1');
   }
 
-  /** The id of one of the cards, each as likely as any other. */
+  /** The public id of one of the cards, each as likely as any other. */
   anyId(): number {
     return this.#ids[Math.floor(Math.random() * this.size)] ?? 0;
   }
@@ -82,7 +83,7 @@ export async function populate(
         code: null, apiClientId: null, actor: 'bench',
       }),
     ); // prettier-ignore
-    return card;
+    return { id: ctx.keys.publicIds.of(card.id), lastCharacters: card.lastCharacters };
   };
   const startedAt = performance.now();
   for (let start = 0; start < cards; start += loadedAtOnce) {
