@@ -129,7 +129,7 @@ const address = Type.Union([Type.String({ minLength: 1 }), Type.Null()]);
 export const email = parameter<EmailAddress | null>(
   Type.Union(address.anyOf, {
     description:
-      'The customer’s e-mail address, at most 254 characters. An address that is no customer yet becomes one.',
+      'The customer’s e-mail address: one valid address, at most 254 characters, normalized to NFC. Invisible, bidirectional and space characters are rejected; blanks around it are removed. An address that is no customer yet becomes one.',
     examples: ['ada@example.com'],
   }),
   orNull(parseEmail),
@@ -138,7 +138,7 @@ export const email = parameter<EmailAddress | null>(
 export const recipientEmail = parameter<EmailAddress | null>(
   Type.Union(address.anyOf, {
     description:
-      'The recipient’s e-mail address, at most 254 characters. An address that is no customer yet becomes one.',
+      'The recipient’s e-mail address: one valid address, at most 254 characters, normalized to NFC. Invisible, bidirectional and space characters are rejected; blanks around it are removed. An address that is no customer yet becomes one.',
     examples: ['grace@example.com'],
   }),
   orNull(parseEmail),
