@@ -90,8 +90,8 @@ test('two letters have one key only if they differ in case, as Unicode folds it'
 test('the key of an address is an address with the same key, in form C', () => {
   const letter = fc.constantFrom('I\u0307', 'i\u0307', '\u0130', 'J\u030c', 'Σ', 'σ', 'ς', 'K', '\u212a', 'ϴ', 'Θ', 'ẞ', 'Ǆ', 'ǅ', 'E\u0301', 'a', 'Z');
   fc.assert(
-    fc.property(fc.array(letter, { minLength: 1, maxLength: 10 }), (letters) => {
-      const { address, key } = valueOf(parseEmail(`${letters.join('')}@example.com`));
+    fc.property(fc.array(letter, { minLength: 1, maxLength: 10 }), (symbols) => {
+      const { address, key } = valueOf(parseEmail(`${symbols.join('')}@example.com`));
       assert.equal(address, address.normalize('NFC'));
       assert.equal(key, key.normalize('NFC'));
       assert.equal(valueOf(parseEmail(key)).key, key);
