@@ -15,9 +15,9 @@ export const emailLengthMax = 254;
 /** Normalization composes at most four UTF-16 units into one: a longer text cannot become an address. */
 const givenLengthMax = 4 * emailLengthMax;
 
-const unusual = /["\\\p{Cc}]/u;
+const unusual = /["\\ \p{Cc}]/u;
 
-/** What a reader cannot see: spaces, format and bidirectional characters, fillers, and the Braille blank. */
+/** What a reader cannot see or takes for a space: other spaces, format and bidirectional characters, fillers, the Braille blank. */
 const unseen = /[\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 export type EmailAddress = {

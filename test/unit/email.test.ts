@@ -137,11 +137,11 @@ test('an address has at most 254 characters, the space around it not counted', (
 
 test('what is not one valid address is refused', async (t) => {
   const texts = [
-    '', ' ', 'ada', 'ada@', '@example.com', 'ada@example', 'ada@@example.com', 'ada@b@example.com',
+    '', ' ', 'ada', 'ada@', '@example.com', 'ada@example', 'ada@@example.com', 'ada@b@example.com', 'ada @example.com', 'ada@ example.com',
     'ada@example..com', 'ada@.example.com', 'ada@example.com.', '.ada@example.com', 'ada.@example.com', 'a..da@example.com',
     'ada@-example.com', 'ada@exa_mple.com', 'ada@127.0.0.1', 'ada@[127.0.0.1]', 'ada@localhost',
-    'ada@example.com,grace@example.com', 'ada@example.com;grace@example.com',
-    '<ada@example.com>', 'mailto:ada@example.com', '"Ada" ada@example.com', 'ada(comment)@example.com',
+    'ada@example.com,grace@example.com', 'ada@example.com;grace@example.com', 'ada@example.com grace@example.com',
+    'Ada <ada@example.com>', '<ada@example.com>', 'mailto:ada@example.com', '"Ada" ada@example.com', 'ada(comment)@example.com',
     `${'a'.repeat(65)}@example.com`, `ada@${'b'.repeat(64)}.com`,
     '\ud800@example.com', 'ada\udfff@example.com', 'ada@ex\ud800ample.com',
   ]; // prettier-ignore
@@ -154,7 +154,6 @@ test('what is not one valid address is refused', async (t) => {
 
 /** What a reader of an address does not see, or sees as a space. */
 const unseen = {
-  'a space': ' ',
   'a no-break space': '\u00a0',
   'an ideographic space': '\u3000',
   'a line separator': '\u2028',
@@ -185,7 +184,7 @@ for (const [name, symbol] of Object.entries(unseen)) {
       );
     }
     for (const text of [`${symbol}ada@example.com`, `ada@example.com${symbol}`])
-      assert.equal(parseEmail(text).ok, symbol === ' ', show(text));
+      assert.equal(parseEmail(text).ok, false, show(text));
   });
 }
 
