@@ -15,7 +15,7 @@ import { storeWith } from './samples.ts';
 const bodyBytesMax = 65_536;
 const headerBytesMax = 16_384;
 
-const { required: _, ...declared } = parameters;
+const { required: _required, integerFromForm: _integerFromForm, ...declared } = parameters;
 const all: Readonly<Record<string, Parameter<unknown>>> = declared;
 const texts = [...worstStrings(bodyBytesMax)];
 const reading = { store: storeWith(), now: Date.UTC(2026, 5, 15, 12) };
