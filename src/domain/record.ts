@@ -190,11 +190,16 @@ export const claimableFields = [
 
 export type ClaimableField = (typeof claimableFields)[number];
 
+/** Whether a field holds an id, which is an integer. */
+export function isIdField(field: ClaimableField): boolean {
+  return field === 'id' || field.endsWith('_id');
+}
+
 /** Whether a claim says what the card's record says, whichever way it is written. */
 export function isTrue(ids: PublicIds, claim: unknown, field: ClaimableField, card: Card): boolean {
   const recorded = recordOf(ids, card)[field];
   if (claim === recorded) return true;
-  if (typeof recorded === 'number') return claim === String(recorded);
+  if (typeof recorded === 'number') return false;
   if (recorded === null) return claim === '';
   switch (field) {
     case 'initial_value': {

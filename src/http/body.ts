@@ -34,19 +34,17 @@ export type RawBody = {
 export const noBody: RawBody = { contentType: undefined, encoding: undefined, bytes: new Uint8Array() };
 
 /**
- * Reads a body. A request without one has no parameters.
+ * Reads a body. One of zero bytes has no parameters, whatever its type.
  * @throws Fault `unsupported-media-type` or `invalid-body`.
  */
 export function parseBody(
   { contentType, encoding, bytes }: RawBody,
   { wrapper, refusals }: { readonly wrapper: Wrapper; readonly refusals: Refusals },
 ): Body {
+  if (bytes.length === 0) return { parameters: new Map(), isForm: false };
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw new Fault('unsupported-media-type');
-  if (contentType === undefined) {
-    if (bytes.length > 0) throw new Fault('unsupported-media-type');
-    return { parameters: new Map(), isForm: false };
-  }
+  if (contentType === undefined) throw new Fault('unsupported-media-type');
   switch (mediaType(contentType)) {
     case 'application/json':
       return { parameters: unwrap(parseJson(decode(bytes)), wrapper, refusals), isForm: false };
@@ -166,8 +164,6 @@ function refuseRepeated(names: ReadonlySet<string>): void {
   throw new Fault('invalid-body', { errors });
 }
 
-const jsonToken = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g;
-
 /**
  * The names that stand more than once in one object of a JSON text, which is known to be well-formed.
  * `JSON.parse` takes the last of them in silence, others the first: two readers of one body would
@@ -177,15 +173,31 @@ function findRepeatedNames(text: string): ReadonlySet<string> {
   const repeated = new Set<string>();
   const objects: Set<string>[] = [];
   let last = '';
-  for (const [token] of text.matchAll(jsonToken)) {
-    if (token === '{' || token === '[') objects.push(new Set());
-    else if (token === '}' || token === ']') objects.pop();
-    else if (token === ':') {
-      const name = JSON.parse(last) as string;
-      const names = objects.at(-1);
-      if (names?.has(name)) repeated.add(name);
-      names?.add(name);
-    } else last = token;
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text.charAt(at)) {
+      case '"': {
+        const end = endOfString(text, at);
+        last = text.slice(at, end + 1);
+        at = end;
+        break;
+      }
+      case '{':
+      case '[':
+        objects.push(new Set());
+        break;
+      case '}':
+      case ']':
+        objects.pop();
+        break;
+      case ':': {
+        const name = JSON.parse(last) as string;
+        const names = objects.at(-1);
+        if (names?.has(name)) repeated.add(name);
+        names?.add(name);
+        break;
+      }
+      default:
+    }
   }
   return repeated;
 }
@@ -197,18 +209,24 @@ function keepInexactNumbers(_key: string, value: unknown, context?: { readonly s
 
 /** Whether two decimal notations, exponents allowed, are the same number. */
 function isSameDecimal(left: string, right: string): boolean {
+  if (left === right) return true;
   const [one, other] = [normalised(left), normalised(right)];
   return one !== undefined && one === other;
 }
 
+const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** The sign, the digits without zeros around them, and the exponent of ten of a decimal notation. */
 function normalised(text: string): string | undefined {
-  const [, sign, whole = '', fraction = '', exponent = '0'] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+  const [, sign, whole = '', fraction = '', exponent = '0'] = decimal.exec(text) ?? [];
   if (sign === undefined) return undefined;
-  const digits = (whole + fraction).replace(/^0+/, '');
-  const significant = digits.replace(/0+$/, '');
-  if (significant === '') return '0';
-  return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
+  const digits = whole + fraction;
+  let start = 0;
+  let end = digits.length;
+  while (start < end && digits.charCodeAt(start) === zero) start += 1;
+  while (end > start && digits.charCodeAt(end - 1) === zero) end -= 1;
+  if (start === end) return '0';
+  return `${sign}${digits.slice(start, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
 }
 
 function isObject(value: unknown): value is object {

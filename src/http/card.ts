@@ -4,7 +4,7 @@ import { limits } from '../config.ts';
 import type { Card } from '../domain/card.ts';
 import type { EmailAddress } from '../domain/email.ts';
 import { Fault, Refusals } from '../domain/fault.ts';
-import { claimableFields, recordOf, type ClaimableField } from '../domain/record.ts';
+import { claimableFields, isIdField, recordOf, type ClaimableField } from '../domain/record.ts';
 import type { SendOn } from '../domain/send-on.ts';
 import { issue, refuseIssue, retrieve, search, update } from '../service/card.ts';
 import type { Answer } from '../service/idempotency.ts';
@@ -134,9 +134,7 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
   });
   const releaseHolds = read('release_holds', parameters.releaseHolds) ?? false;
   const claims = new Map<ClaimableField, unknown>(
-    claimableFields.flatMap((field) =>
-      body.parameters.has(field) ? [[field, body.parameters.get(field)]] : [],
-    ),
+    claimableFields.flatMap((field) => (body.parameters.has(field) ? [[field, claimOf(body, field)]] : [])),
   );
   const claimedCode = read('code', parameters.code) ?? null;
   refuseOthers(body, refusals, {
@@ -182,6 +180,12 @@ const updateParameters: ReadonlySet<string> = new Set([
   'code',
   ...claimableFields,
 ]);
+
+/** A claim as JSON has it: an id is an integer, which a form writes in digits. */
+function claimOf({ parameters: sent, isForm }: Body, field: ClaimableField): unknown {
+  const claim = sent.get(field);
+  return isForm && isIdField(field) && typeof claim === 'string' ? parameters.integerFromForm(claim) : claim;
+}
 
 type Present<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
 

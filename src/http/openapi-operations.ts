@@ -2,8 +2,7 @@
 
 import Type, { type TSchema } from 'typebox';
 import type { FaultCode } from '../domain/fault.ts';
-import { refused } from '../domain/parsed.ts';
-import { claimableFields } from '../domain/record.ts';
+import { claimableFields, isIdField } from '../domain/record.ts';
 import type { Wrapper } from './body.ts';
 import * as texts from './openapi-texts.ts';
 import { eventDescriptions } from './openapi-webhooks.ts';
@@ -41,7 +40,9 @@ export type Description = {
   readonly sample: string;
 };
 
-function bodySchema(given: Readonly<Record<string, Parameter<unknown>>>, description?: string): TSchema {
+type Property = Pick<Parameter<unknown>, 'schema' | 'isRequired'>;
+
+function bodySchema(given: Readonly<Record<string, Property>>, description?: string): TSchema {
   const properties = Object.fromEntries(
     Object.entries(given).map(([name, { schema, isRequired }]) => [
       name,
@@ -62,18 +63,18 @@ const spending = {
   order_id: parameters.orderId,
 };
 
-const echoed = Type.Unsafe({
-  type: ['string', 'number', 'null'],
+const present = {
   description: 'Its present value, if it is sent at all: a client may send back the record that it read.',
-});
+};
+const echoed = Type.Unsafe({ type: ['string', 'null'], ...present });
+const echoedAmount = Type.Unsafe({ type: ['string', 'number', 'null'], ...present });
+const echoedId = Type.Unsafe({ type: ['integer', 'null'], ...present });
 
 const absent = Type.Null({ description: 'null, if it is sent at all.' });
 
 /** Fields of the record that an operation cannot set, but knows. */
-function others(fields: readonly string[], schema: TSchema): Readonly<Record<string, Parameter<unknown>>> {
-  return Object.fromEntries(
-    fields.map((field) => [field, { schema, isRequired: false, read: () => refused('cannot be set') }]),
-  );
+function others(fields: readonly string[], schema: TSchema): Readonly<Record<string, Property>> {
+  return Object.fromEntries(fields.map((field) => [field, { schema, isRequired: false }]));
 }
 
 /** The bodies that the operations take. */
@@ -94,6 +95,8 @@ export const bodySchemas = {
   UpdateGiftCard: bodySchema(
     {
       ...others([...claimableFields, 'code'], echoed),
+      ...others(claimableFields.filter(isIdField), echoedId),
+      ...others(['initial_value'], echoedAmount),
       disable: parameters.disable,
       balance: parameters.balance,
       expires_on: parameters.expiresOn,

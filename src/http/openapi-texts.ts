@@ -4,11 +4,15 @@ import type { FaultCode } from '../domain/fault.ts';
 
 export const requestIdExample = '1f0c5a0e-3d0a-4a0e-9d5c-0a9b6f6e2a11';
 
+/** How a form writes what JSON has types for. */
+export const formValues =
+  'In a form, booleans are `true`, `false`, `1` or `0`, integers are digits, lists are separated by commas, and an empty value means null.';
+
 export const introduction = `
 A store issues gift cards, looks them up, finds one for a customer at the counter, and changes or disables them.
 
 ## Requests
-Bodies are \`application/json\` or \`application/x-www-form-urlencoded\`, each either bare (\`{"initial_value": 25}\`) or wrapped (\`{"gift_card": {"initial_value": 25}}\`, \`gift_card[initial_value]=25\`). In a form, an empty value means null. A parameter that the operation does not know is refused, and nothing of the rest is applied. The parameters of a storefront's app proxy (\`shop\`, \`logged_in_customer_id\`, \`path_prefix\`, \`timestamp\`, \`signature\`) may stand in every query.
+Bodies are \`application/json\` or \`application/x-www-form-urlencoded\`, each either bare (\`{"initial_value": 25}\`) or wrapped (\`{"gift_card": {"initial_value": 25}}\`, \`gift_card[initial_value]=25\`). JSON takes JSON types: booleans and integers are not accepted as strings; only amounts are numbers or decimal strings. ${formValues} A request without a body, or with an empty one, has no parameters, whatever its content type. A parameter that the operation does not know is refused, and nothing of the rest is applied. The parameters of a storefront's app proxy (\`shop\`, \`logged_in_customer_id\`, \`path_prefix\`, \`timestamp\`, \`signature\`) may stand in every query.
 
 ## Answers
 Every success of the four operations is \`{"gift_card": {…}}\`; the others name what they answer. Every field is always present. Amounts are strings with exactly the currency's decimals. Ids are integers below 2^53; those of gift cards, customers, holds and transactions are random-looking and say nothing about time or number. An \`ETag\` names the version of the card: \`If-None-Match\` answers 304, \`If-Match\` guards an update.

@@ -162,7 +162,7 @@ function requestBodyOf({
     ],
   };
   return {
-    description: `Bare, or wrapped in \`${wrapper}\`; never both.`,
+    description: `Bare, or wrapped in \`${wrapper}\`; never both. ${texts.formValues}`,
     required: isRequired,
     content: {
       'application/json': { schema, example },

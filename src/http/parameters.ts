@@ -1,14 +1,16 @@
 /**
  * Parameters: one declaration gives each its documentation, its schema and its reading.
  *
- * The schema is what the API documentation shows and what a value has to satisfy; the reading
- * (from the domain) adds what a schema cannot say (a day that exists, the currency's decimals)
- * and finds the words of a refusal.
+ * The schema describes JSON: it is what the API documentation shows and what a value has to satisfy. The
+ * reading (from the domain) adds what a schema cannot say (a day that exists, the currency's decimals) and
+ * finds the words of a refusal. In a form every value is text: booleans, integers and lists are first made
+ * of it, so that JSON never accepts them as text.
  */
 
 import Type, { type TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
 import { codePattern, lastCharactersPattern, parseCode, parseLastCharacters } from '../domain/code.ts';
+import { findCurrency } from '../domain/currency.ts';
 import { dayOf, dayPattern, parseDay } from '../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../domain/email.ts';
 import { eventTypes } from '../domain/event.ts';
@@ -33,30 +35,47 @@ export type Parameter<T, Required extends boolean = boolean> = {
   readonly schema: TSchema;
   /** Whether its absence is refused. */
   readonly isRequired: Required;
+  /** The JSON value that a form's text means; the text itself where it means none. */
+  readonly fromForm: FromForm;
   /** Reads a value that was sent, null too. */
   readonly read: (value: unknown, reading: Reading) => Parsed<T>;
 };
 
 type Read<T> = (value: unknown, reading: Reading) => Parsed<T>;
+type FromForm = (text: string) => unknown;
 
-function parameter<T>(schema: TSchema, read: Read<T>): Parameter<T, false> {
-  return { ...validated(schema, read), isRequired: false };
+/** @param fromForm absent: JSON has the value as a string, too. */
+function parameter<T>(schema: TSchema, read: Read<T>, fromForm?: FromForm): Parameter<T, false> {
+  return { ...validated(schema, read, fromForm), isRequired: false };
 }
 
-function requiredParameter<T>(schema: TSchema, read: Read<T>): Parameter<T, true> {
-  return { ...validated(schema, read), isRequired: true };
+function requiredParameter<T>(schema: TSchema, read: Read<T>, fromForm?: FromForm): Parameter<T, true> {
+  return { ...validated(schema, read, fromForm), isRequired: true };
 }
 
-function validated<T>(schema: TSchema, read: Read<T>): Pick<Parameter<T>, 'schema' | 'read'> {
+function validated<T>(
+  schema: TSchema,
+  read: Read<T>,
+  fromForm: FromForm = (text) => text,
+): Pick<Parameter<T>, 'schema' | 'fromForm' | 'read'> {
   const validator = Compile(schema);
   return {
     schema,
+    fromForm,
     read(value, reading) {
-      const parsed = read(value, reading);
-      if (!parsed.ok || validator.Check(value)) return parsed;
+      const json = reading.isForm && typeof value === 'string' ? fromForm(value) : value;
+      const parsed = read(json, reading);
+      if (!parsed.ok || validator.Check(json)) return parsed;
       return refused('is not of the documented form');
     },
   };
+}
+
+const integerText = /^[1-9][0-9]{0,15}$/;
+
+/** The integer that a form's text means: digits, the first of them not 0. */
+export function integerFromForm(text: string): unknown {
+  return integerText.test(text) ? Number(text) : text;
 }
 
 /** Reads null as none, and anything else with the given reading. */
@@ -129,7 +148,7 @@ const address = Type.Union([Type.String({ minLength: 1 }), Type.Null()]);
 export const email = parameter<EmailAddress | null>(
   Type.Union(address.anyOf, {
     description:
-      'The customer’s e-mail address, at most 254 characters. An address that is no customer yet becomes one.',
+      'The customer’s e-mail address: one valid address, at most 254 characters, normalized to NFC. Invisible, bidirectional and space characters are rejected; blanks around it are removed. An address that is no customer yet becomes one.',
     examples: ['ada@example.com'],
   }),
   orNull(parseEmail),
@@ -138,7 +157,7 @@ export const email = parameter<EmailAddress | null>(
 export const recipientEmail = parameter<EmailAddress | null>(
   Type.Union(address.anyOf, {
     description:
-      'The recipient’s e-mail address, at most 254 characters. An address that is no customer yet becomes one.',
+      'The recipient’s e-mail address: one valid address, at most 254 characters, normalized to NFC. Invisible, bidirectional and space characters are rejected; blanks around it are removed. An address that is no customer yet becomes one.',
     examples: ['grace@example.com'],
   }),
   orNull(parseEmail),
@@ -164,18 +183,19 @@ export const message = parameter(
   (value) => parseText(value),
 );
 
-const truths: ReadonlyMap<unknown, boolean> = new Map([
+const truths: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['1', true],
   ['false', false],
   ['0', false],
 ]);
 
-const flag = Type.Union([Type.Boolean(), Type.Enum(['true', 'false', '1', '0'])]);
+function flagFromForm(text: string): unknown {
+  return truths.get(text) ?? text;
+}
 
-function readFlag(value: unknown, { isForm }: Reading): Parsed<boolean> {
-  const read = isForm ? truths.get(value) : value;
-  return typeof read === 'boolean' ? accepted(read) : refused('must be true or false');
+function readFlag(value: unknown): Parsed<boolean> {
+  return typeof value === 'boolean' ? accepted(value) : refused('must be true or false');
 }
 
 export const sendOn = parameter<SendOn | null>(
@@ -188,12 +208,13 @@ export const sendOn = parameter<SendOn | null>(
 );
 
 export const notify = parameter<boolean | null>(
-  Type.Union([...flag.anyOf, Type.Null()], {
+  Type.Union([Type.Boolean(), Type.Null()], {
     description:
       'false: no mail is sent, neither the card nor a receipt. Otherwise the card is mailed to its recipient, or else to its customer, if there is one and the store sends mails.',
     examples: [false],
   }),
   orNull(readFlag),
+  flagFromForm,
 );
 
 export const code = parameter<Secret | null>(
@@ -206,28 +227,31 @@ export const code = parameter<Secret | null>(
 );
 
 export const disable = parameter(
-  Type.Union(flag.anyOf, {
-    description: 'true disables the card, for good. In a form also true, false, 1 and 0 as text.',
+  Type.Boolean({
+    description: 'true disables the card, for good.',
     examples: [true],
   }),
   readFlag,
+  flagFromForm,
 );
 
 export const releaseHolds = parameter(
-  Type.Union(flag.anyOf, {
+  Type.Boolean({
     description:
       'Beside `disable`: releases the card’s open holds. Without it, a card with open holds is not disabled.',
     examples: [true],
   }),
   readFlag,
+  flagFromForm,
 );
 
 export const partial = parameter(
-  Type.Union(flag.anyOf, {
+  Type.Boolean({
     description: 'Take what is available if it is less than the amount.',
     examples: [true],
   }),
   readFlag,
+  flagFromForm,
 );
 
 /** An amount that moves: greater than 0, and no more than any amount may be. */
@@ -257,16 +281,11 @@ export const reference = parameter(
   (value) => parseText(value, referenceLengthMax),
 );
 
-const nullableId = Type.Union([
-  Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-  Type.String({ pattern: '^[1-9][0-9]{0,15}$' }),
-  Type.Null(),
-]);
+const nullableId = Type.Union([Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()]);
 
 const readId = orNull((value): Parsed<number> => {
-  const number = typeof value === 'string' && /^[1-9]\d{0,15}$/.test(value) ? Number(value) : value;
-  const isId = typeof number === 'number' && Number.isSafeInteger(number) && number > 0;
-  return isId ? accepted(number) : refused('must be an integer from 1 to 2^53 - 1');
+  const isId = typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+  return isId ? accepted(value) : refused('must be an integer from 1 to 2^53 - 1');
 });
 
 export const orderId = parameter<number | null>(
@@ -275,29 +294,23 @@ export const orderId = parameter<number | null>(
     examples: [1001],
   }),
   readId,
+  integerFromForm,
 );
 
 export const expiresIn = parameter(
-  Type.Union(
-    [
-      Type.Integer({ minimum: 1, maximum: holdSecondsMax }),
-      Type.String({ pattern: '^[1-9][0-9]{0,5}$' }),
-      Type.Null(),
-    ],
-    {
-      description: 'Seconds that the hold lasts: 900 (15 minutes) unless told, at most 604800 (7 days).',
-      examples: [900],
-    },
-  ),
+  Type.Union([Type.Integer({ minimum: 1, maximum: holdSecondsMax }), Type.Null()], {
+    description: 'Seconds that the hold lasts: 900 (15 minutes) by default, at most 604800 (7 days).',
+    examples: [900],
+  }),
   (value) => {
     if (value === null) return accepted(holdSecondsDefault);
-    const number = typeof value === 'string' && /^[1-9]\d{0,5}$/.test(value) ? Number(value) : value;
     const isAllowed =
-      typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= holdSecondsMax;
+      typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= holdSecondsMax;
     return isAllowed
-      ? accepted(number)
+      ? accepted(value)
       : refused(`must be a whole number of seconds from 1 to ${holdSecondsMax}`);
   },
+  integerFromForm,
 );
 
 /** The full code of a card that is looked up or redeemed. */
@@ -314,13 +327,13 @@ export const requiredCode = requiredParameter<Secret>(
 export const expectedCurrency = parameter<string | null>(
   Type.Union([Type.String({ pattern: '^[A-Z]{3}$' }), Type.Null()], {
     description:
-      'The card’s currency, if it is sent at all: another one is refused with `currency-mismatch`.',
+      'The card’s currency, if it is sent at all, as an ISO 4217 code in upper case: another currency is refused with `currency-mismatch`.',
     examples: ['USD'],
   }),
-  orNull((value) =>
-    typeof value === 'string' && /^[A-Z]{3}$/.test(value)
+  orNull((value, { store }) =>
+    typeof value === 'string' && findCurrency(value)
       ? accepted(value)
-      : refused('must be an ISO 4217 code'),
+      : refused(`must be an ISO 4217 currency code in upper case, such as ${store.currency.code}`),
   ),
 );
 
@@ -330,10 +343,13 @@ export const currency = parameter<null>(
     description: 'The store’s own currency, if it is sent at all.',
     examples: ['USD'],
   }),
-  (value, { store }) =>
-    value === null || value === store.currency.code
-      ? accepted(null)
-      : refused(`must be ${store.currency.code}, the store’s currency`),
+  orNull((value, { store }) => {
+    const { code: own } = store.currency;
+    if (value === own) return accepted(null);
+    return typeof value === 'string' && findCurrency(value)
+      ? refused(`must be ${own}, the store’s currency`)
+      : refused(`must be an ISO 4217 currency code in upper case: ${own}, the store’s currency`);
+  }),
 );
 
 const webhookUrlSchema = Type.String({
@@ -355,34 +371,36 @@ function readUrl(value: unknown): Parsed<string> {
 
 const knownPatterns = eventPatterns(eventTypes);
 
-const webhookEventsSchema = Type.Union(
-  [
-    Type.Array(Type.Enum([...knownPatterns]), { minItems: 1 }),
-    Type.String({ pattern: '^[a-z_.* ]+(?:,[a-z_.* ]+)*$' }),
-  ],
-  {
-    description:
-      'Which events are sent: types (`gift_card.redeemed`), all of a group (`gift_card.*`), or all (`*`). As text, separated by commas.',
-    examples: [['gift_card.*']],
-  },
-);
+const webhookEventsSchema = Type.Array(Type.Enum([...knownPatterns]), {
+  minItems: 1,
+  description:
+    'Which events are sent: types (`gift_card.redeemed`), all of a group (`gift_card.*`), or all (`*`). In a form, separated by commas.',
+  examples: [['gift_card.*']],
+});
+
+function patternsFromForm(text: string): unknown {
+  return text.split(',').map((pattern) => pattern.trim());
+}
 
 function readPatterns(value: unknown): Parsed<readonly string[]> {
-  return parsePatterns(value, knownPatterns);
+  return Array.isArray(value)
+    ? parsePatterns(value, knownPatterns)
+    : refused('must be a list of event types');
 }
 
 export const webhookUrl = requiredParameter(webhookUrlSchema, readUrl);
 export const newWebhookUrl = parameter(webhookUrlSchema, readUrl);
-export const webhookEvents = requiredParameter(webhookEventsSchema, readPatterns);
-export const newWebhookEvents = parameter(webhookEventsSchema, readPatterns);
+export const webhookEvents = requiredParameter(webhookEventsSchema, readPatterns, patternsFromForm);
+export const newWebhookEvents = parameter(webhookEventsSchema, readPatterns, patternsFromForm);
 
 export const paused = parameter(
-  Type.Union(flag.anyOf, {
+  Type.Boolean({
     description:
       'true: nothing is sent, and what happens meanwhile is not booked for it. false: resumes it; what waited goes out.',
     examples: [true],
   }),
   readFlag,
+  flagFromForm,
 );
 
 /** The webhook that an event is sent to once more. */
@@ -393,6 +411,7 @@ export const webhookId = parameter<number | null>(
     examples: [244212370001],
   }),
   readId,
+  integerFromForm,
 );
 
 export const searchedCharacters = requiredParameter(

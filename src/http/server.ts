@@ -110,15 +110,19 @@ export function createServer(services: Services): FastifyInstance {
   app.decorateRequest('caller', null);
   app.decorateRequest('operationQuery');
   app.decorateRequest('isDryRun', false);
+  app.decorateRequest('contentType');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes, done) => {
-    const { 'content-type': contentType, 'content-encoding': encoding } = request.headers;
-    const body: RawBody = { contentType, encoding, bytes: bytes as Buffer };
+    const { 'content-encoding': encoding } = request.headers;
+    const body: RawBody = { contentType: request.contentType, encoding, bytes: bytes as Buffer };
     done(null, body);
   });
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    // Fastify would refuse a malformed type before it knows whether there is a body that has it.
+    request.contentType = request.raw.headers['content-type'];
+    delete request.raw.headers['content-type'];
     if (services.isClosing()) return done(new Fault('closing', { retryAfterSeconds: 1 }));
     const fault = refuseHeaders(request, limits.headersMax);
     // What no route takes is answered before its body is read, whatever the method.
@@ -323,7 +327,6 @@ function rateKeyOf({ store, tokenId, actor }: Caller): string {
 /** Fastify's own refusals, by their code; another of its 4xx is a malformed request. */
 const frameworkFaults: Readonly<Record<string, FaultCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported-media-type',
 };
 
 function answerError(
@@ -405,5 +408,7 @@ declare module 'fastify' {
     operationQuery: readonly QueryParameter[] | undefined;
     /** Whether the answer is wanted without its effect. */
     isDryRun: boolean;
+    /** The type of the body, as it was sent. */
+    contentType: string | undefined;
   }
 }

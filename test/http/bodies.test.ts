@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
+import { problemOf } from '../harness/answers.ts';
 import { startService } from '../harness/service.ts';
 import { form, shopOf } from '../harness/shop.ts';
+import { exchange, requestText } from '../harness/wire.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example' }] });
 after(() => service[Symbol.asyncDispose]());
@@ -89,6 +91,38 @@ test('another content type is refused', async (t) => {
           { code: 'unsupported-media-type' },
         ),
       );
+    }
+  }
+});
+
+test('a body of zero bytes has no parameters, whatever its content type', async (t) => {
+  const types = [
+    'application/json', 'application/json; charset=iso-8859-1', 'application/x-www-form-urlencoded', 'text/plain', 'json', '', ';', '*/*', '/',
+    'multipart/form-data; boundary=x', 'application/json, text/plain', 'application/json; ="', undefined,
+  ]; // prettier-ignore
+  const framings: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+    'no length': [],
+    'a length of 0': [['Content-Length', '0']],
+    'no chunk': [['Transfer-Encoding', 'chunked']],
+    'no length, compressed': [['Content-Encoding', 'gzip']],
+    'no chunk, compressed': [
+      ['Transfer-Encoding', 'chunked'],
+      ['Content-Encoding', 'gzip'],
+    ],
+  };
+  const bearer = ['Authorization', `Bearer ${shop.token}`] as const;
+  for (const type of types) {
+    for (const [name, framing] of Object.entries(framings)) {
+      const headers = [bearer, ...framing, ...(type === undefined ? [] : [['Content-Type', type] as const])];
+      const end = name.startsWith('no chunk') ? '0\r\n\r\n' : '';
+      await t.test(`${String(type)}, ${name}`, async () => {
+        const update = await exchange(service, requestText(writes[1], headers, end));
+        assert.equal(update.status, 200, update.text);
+        problemOf(await exchange(service, requestText(post, headers, end)), {
+          code: 'invalid-parameter',
+          errors: { initial_value: ['is required'] },
+        });
+      });
     }
   }
 });

@@ -283,11 +283,46 @@ test('currency is the store’s own; null and the store’s currency may be sent
     const { card } = await shop.issues({ json: { initial_value: 5, currency } });
     assert.equal(card.currency, 'USD');
   }
-  for (const currency of ['EUR', 'usd', '', 840, ['USD']]) {
+  const notACurrency = 'must be an ISO 4217 currency code in upper case: USD, the store’s currency';
+  for (const [currency, message] of [
+    ['EUR', 'must be USD, the store’s currency'],
+    ['usd', notACurrency],
+    ['ABC', notACurrency],
+    ['', notACurrency],
+    [840, notACurrency],
+    [['USD'], notACurrency],
+  ] as const) {
     await shop.refuses(
       post,
       { json: { initial_value: 5, currency } },
-      { code: 'invalid-parameter', errors: { currency: ['must be USD, the store’s currency'] } },
+      { code: 'invalid-parameter', errors: { currency: [message] } },
+    );
+  }
+});
+
+test('an address is stored in NFC, so that cards of one customer go to one address', async () => {
+  const { card } = await shop.issues(
+    {
+      json: {
+        initial_value: 5,
+        email: '\u212aevin.nfc@example.org',
+        recipient_email: 'ju\u0308rgen@example.org',
+      },
+    },
+    { events: ['customer.created', 'customer.created', 'gift_card.created'] },
+  );
+  assert.equal(card.customer_email, 'Kevin.nfc@example.org');
+  assert.equal(card.recipient_email, 'j\u00fcrgen@example.org');
+  const { card: second } = await shop.issues({ json: { initial_value: 5, email: 'kevin.nfc@example.org' } });
+  assert.equal(second.customer_id, card.customer_id);
+  for (const symbol of ['\u200d', '\u202e', '\u00a0', '\u3164']) {
+    await shop.refuses(
+      post,
+      { json: { initial_value: 5, email: `ke${symbol}vin@example.org` } },
+      {
+        code: 'invalid-parameter',
+        errors: { email: ['must not contain spaces, invisible or bidirectional characters'] },
+      },
     );
   }
 });

@@ -145,7 +145,6 @@ test('a field that an update cannot set is compared by its value, and a change b
     {
       json: {
         ...issued,
-        id: String(issued.id),
         initial_value: 40,
         customer_email: ' ADA@EXAMPLE.COM',
         last_characters: issued.last_characters.toUpperCase(),
@@ -157,10 +156,25 @@ test('a field that an update cannot set is compared by its value, and a change b
   assert.equal(card.balance, '39.00');
 });
 
+test('an id that is sent back is an integer in JSON, and digits in a form', async () => {
+  const { id, customer_id } = await full();
+  const sent = { id: String(id), customer_id: String(customer_id) };
+  await shop.accepts(put(id), form(sent));
+  await shop.accepts(put(id), { json: { id, customer_id } });
+  await shop.refuses(
+    put(id),
+    { json: sent },
+    {
+      code: 'invalid-parameter',
+      errors: { id: ['cannot be changed'], customer_id: ['cannot be changed'] },
+    },
+  );
+});
+
 test('a field that an update cannot set is refused unless it is the card’s', async (t) => {
   const issued = await full();
   const others: Readonly<Record<string, readonly unknown[]>> = {
-    id: [issued.id + 1, 'abc', null, true],
+    id: [issued.id + 1, String(issued.id), 'abc', null, true],
     created_at: ['2020-01-01T00:00:00Z', null, issued.created_at.replace('Z', '+00:00'), 5],
     currency: ['EUR', 'usd', null],
     initial_value: ['41.00', 41, '40.001', null, 'forty'],

@@ -88,7 +88,7 @@ test('what is committed is delivered without waiting for the next look', async (
 
 test('a webhook is made, listed, retrieved, changed and deleted', async () => {
   await using shop = await openShop();
-  const made = await shop.create('https://Shop.Example.com:443/hook', 'gift_card.*, customer.created');
+  const made = await shop.create('https://Shop.Example.com:443/hook', ['gift_card.*', 'customer.created']);
   const { secret, ...record } = made;
   assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
   assert.equal(record.url, 'https://shop.example.com/hook');
@@ -109,6 +109,11 @@ test('a webhook is made, listed, retrieved, changed and deleted', async () => {
   problemOf(await shop.ask(path, { method: 'PUT', json: { paused: true }, headers: { 'if-match': etag } }), {
     code: 'precondition-failed',
   });
+  const listed = { body: 'events=gift_card.created,+customer.*', headers: form };
+  assert.deepEqual(webhookOf(await shop.ask(path, { method: 'PUT', ...listed })).events, [
+    'gift_card.created',
+    'customer.*',
+  ]);
   const paused = webhookOf(await shop.ask(path, { method: 'PUT', body: 'paused=true', headers: form }));
   assert.deepEqual([paused.status, paused.pause_reason], ['paused', 'requested']);
   problemOf(await shop.ask(`${path}/test`, { method: 'POST' }), { code: 'webhook-paused' });
@@ -166,7 +171,8 @@ test('what is wrong with a webhook is told field by field, and nothing is made',
     { url: 'https://a.example.com', events: [] },
     { events: ['must name at least one event type'] },
   );
-  await refused({ url: 'https://a.example.com', events: [5] }, { events: ['must be a list of event types'] });
+  for (const events of [[5], '*', 'gift_card.*, customer.created'])
+    await refused({ url: 'https://a.example.com', events }, { events: ['must be a list of event types'] });
   const events = ['*'];
   for (const [url, why] of [
     ['ftp://a.example.com/', 'must be an address that starts with https://'],

@@ -17,7 +17,7 @@ function reading(given: Partial<Reading> & { readonly store?: Store } = {}): Rea
   return { store: storeWith(), now: noon, isForm: false, ...given };
 }
 
-const { required, ...declared } = parameters;
+const { required, integerFromForm, ...declared } = parameters;
 const all: Readonly<Record<string, Parameter<unknown>>> = declared;
 
 /** Values such as clients send, good and nearly good, for every kind of parameter. */
@@ -120,7 +120,8 @@ for (const [name, parameter] of Object.entries(all)) {
         const parsed = parameter.read(sent, reading({ store: storeWith({ currency }), isForm }));
         if (parsed.ok) {
           accepted += 1;
-          assert.ok(published.Check(sent), `the schema refuses ${show(sent)}`);
+          const json = isForm && typeof sent === 'string' ? parameter.fromForm(sent) : sent;
+          assert.ok(published.Check(json), `the schema refuses ${show(json)}`);
         } else {
           // The reading accepted what the schema would not: then the documentation is wrong, not the caller.
           assert.notEqual(parsed.refusal, 'is not of the documented form', show(sent));
@@ -145,6 +146,34 @@ for (const [name, parameter] of Object.entries(all)) {
     }
   });
 }
+
+/** As JSON Schema names it. */
+function typesOf(schema: unknown): readonly unknown[] {
+  const { type, anyOf = [] } = schema as { readonly type?: unknown; readonly anyOf?: readonly unknown[] };
+  return [...(type === undefined ? [] : [type]), ...anyOf.flatMap(typesOf)];
+}
+
+const amounts = ['amount', 'balance', 'initialValue', 'optionalAmount'];
+
+for (const [name, { schema, read }] of Object.entries(all)) {
+  const types = typesOf(schema);
+  test(`${name}: JSON has it in one type, or as null; only an amount is a number or a string`, () => {
+    const others = types.filter((type) => type !== 'null');
+    assert.deepEqual(others.length, amounts.includes(name) ? 2 : 1, others.join());
+    if (others.includes('string')) return;
+    for (const text of ['true', 'false', '1', '0', '7', '900', '', '*', 'gift_card.*', '[]', 'null']) {
+      assert.equal(Compile(schema).Check(text), false, `${name} ${show(text)}`);
+      assert.equal(read(text, reading()).ok, false, `${name} ${show(text)}`);
+    }
+  });
+}
+
+test('an integer in a form is digits, the first of them not 0', () => {
+  for (const [text, value] of [['1', 1], ['900', 900], ['9007199254740991', Number.MAX_SAFE_INTEGER]] as const)
+    assert.equal(integerFromForm(text), value);
+  for (const text of ['', '0', '01', '-1', '+1', ' 1', '1 ', '1.0', '1e3', '１', '12345678901234567', 'true'])
+    assert.equal(integerFromForm(text), text);
+}); // prettier-ignore
 
 test('only the value of a new card, what moves, the code of a lookup and both parameters of a search are required', () => {
   const isRequired = Object.entries(all).filter(([, parameter]) => parameter.isRequired);
@@ -333,10 +362,11 @@ test('currency can only be the store’s own', () => {
   const { currency } = parameters;
   assert.equal(valueOf(currency.read('USD', reading())), null);
   assert.equal(valueOf(currency.read(null, reading())), null);
-  for (const value of ['EUR', 'usd', ' USD', '', 840, true, ['USD'], {}]) {
+  assert.equal(refusalOf(currency.read('EUR', reading())), 'must be USD, the store’s currency');
+  for (const value of ['usd', 'Usd', ' USD', 'US', 'ABC', 'XXX', '', 840, true, ['USD'], {}]) {
     assert.equal(
       refusalOf(currency.read(value, reading())),
-      'must be USD, the store’s currency',
+      'must be an ISO 4217 currency code in upper case: USD, the store’s currency',
       show(value),
     );
   }
@@ -359,9 +389,9 @@ test('a caller may believe any currency; only what is none is refused here', () 
   for (const value of ['USD', 'EUR', 'JPY']) {
     assert.equal(valueOf(expectedCurrency.read(value, reading())), value);
   }
-  for (const value of ['usd', ' USD', 'USD ', 'US', 'USDT', '', 840, true, ['USD'], {}]) {
-    assert.equal(refusalOf(expectedCurrency.read(value, reading())), 'must be an ISO 4217 code', show(value));
-  }
+  const refusal = 'must be an ISO 4217 currency code in upper case, such as USD';
+  for (const value of ['usd', 'Usd', ' USD', 'USD ', 'US', 'ABC', 'XXX', 'USDT', '', 840, true, ['USD'], {}])
+    assert.equal(refusalOf(expectedCurrency.read(value, reading())), refusal, show(value));
 });
 
 test('a reference has at most 255 characters, and is none when it is null or empty', () => {
@@ -376,38 +406,30 @@ test('a reference has at most 255 characters, and is none when it is null or emp
   assert.equal(refusalOf(reference.read(1017, reading())), 'must be a string');
 });
 
-test('an order is an integer below 2^53, in JSON or as text', () => {
+test('an order is an integer below 2^53, in JSON a number and in a form digits', () => {
   const { orderId } = parameters;
   assert.equal(valueOf(orderId.read(null, reading())), null);
-  for (const [value, id] of [
-    [1, 1],
-    ['1', 1],
-    [1001, 1001],
-    [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
-    ['9007199254740991', Number.MAX_SAFE_INTEGER],
-  ] as const) {
-    assert.equal(valueOf(orderId.read(value, reading())), id);
+  for (const value of [1, 1001, Number.MAX_SAFE_INTEGER]) {
+    assert.equal(valueOf(orderId.read(value, reading())), value);
+    assert.equal(valueOf(orderId.read(String(value), reading({ isForm: true }))), value);
+    assert.equal(orderId.read(String(value), reading()).ok, false);
   }
   const refused = [0, -1, 1.5, 2 ** 53, '9007199254740992', '0', '01', '+1', '-1', ' 1', '1 ', '1.0', '1e3', '', true, [1], {}, new InexactNumber('9007199254740993')]; // prettier-ignore
   for (const value of refused) {
-    assert.equal(
-      refusalOf(orderId.read(value, reading())),
-      'must be an integer from 1 to 2^53 - 1',
-      show(value),
-    );
+    for (const isForm of [false, true]) {
+      const refusal = refusalOf(orderId.read(value, reading({ isForm })));
+      assert.equal(refusal, 'must be an integer from 1 to 2^53 - 1', show(value));
+    }
   }
 });
 
 test('a hold lasts from a second to 7 days, and 15 minutes when it is not told', () => {
   const { expiresIn } = parameters;
   assert.equal(valueOf(expiresIn.read(null, reading())), 900);
-  for (const [value, seconds] of [
-    [1, 1],
-    ['1', 1],
-    [604_800, 604_800],
-    ['604800', 604_800],
-  ] as const) {
-    assert.equal(valueOf(expiresIn.read(value, reading())), seconds);
+  for (const seconds of [1, 604_800]) {
+    assert.equal(valueOf(expiresIn.read(seconds, reading())), seconds);
+    assert.equal(valueOf(expiresIn.read(String(seconds), reading({ isForm: true }))), seconds);
+    assert.equal(expiresIn.read(String(seconds), reading()).ok, false);
   }
   for (const value of [
     0,
@@ -426,10 +448,9 @@ test('a hold lasts from a second to 7 days, and 15 minutes when it is not told',
     [900],
     {},
   ]) {
-    assert.equal(
-      refusalOf(expiresIn.read(value, reading())),
-      'must be a whole number of seconds from 1 to 604800',
-      show(value),
-    );
+    for (const isForm of [false, true]) {
+      const refusal = refusalOf(expiresIn.read(value, reading({ isForm })));
+      assert.equal(refusal, 'must be a whole number of seconds from 1 to 604800', show(value));
+    }
   }
 });

