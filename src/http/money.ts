@@ -13,6 +13,7 @@ import type { MoneyCommand } from '../service/money.ts';
 import { credit, debit, reverse } from '../service/spend.ts';
 import { together } from '../storage/sql.ts';
 import type { Body, Wrapper } from './body.ts';
+import { clientKey } from './client-address.ts';
 import { etagOf, matchedVersions } from './etag.ts';
 import type { Exchange } from './exchange.ts';
 import * as parameters from './parameters.ts';
@@ -296,7 +297,7 @@ function lookupBudgets({ caller, request, lookupMisses }: Exchange): readonly Mi
   const who = caller.tokenId === null ? caller.actor : `token ${caller.tokenId}`;
   return [
     { subject: `lookup ${who}`, missesMax: lookupMisses.perToken },
-    { subject: `lookup client ${request.ip}`, missesMax: lookupMisses.perClient },
+    { subject: `lookup client ${clientKey(request)}`, missesMax: lookupMisses.perClient },
   ];
 }
 

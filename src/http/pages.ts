@@ -47,7 +47,7 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
   app.get(at('reference'), async (_request, reply) => {
     const { html } = await documentation();
     return reply
-      .headers({ 'content-security-policy': contentSecurityPolicy, 'x-content-type-options': 'nosniff' })
+      .header('content-security-policy', contentSecurityPolicy)
       .type('text/html; charset=utf-8')
       .send(html);
   });

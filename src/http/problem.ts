@@ -2,7 +2,6 @@
 
 import type { FastifyReply } from 'fastify';
 import type { Fault, FaultCode, FieldErrors } from '../domain/fault.ts';
-import { lingeringBody } from './linger.ts';
 
 type Problem = {
   readonly status: number;
@@ -216,6 +215,9 @@ export function problemBody(
   };
 }
 
+/** The headers of every response, those on a bare socket included. */
+export const commonHeaders = { 'x-content-type-options': 'nosniff' } as const;
+
 /** The headers that belong to a problem itself, whoever it is told. */
 export function problemHeaders(fault: Fault): Record<string, string> {
   return {
@@ -246,10 +248,8 @@ export function sendProblem(
   fault: Fault,
   options: { basePath: string; requestId: string },
 ): FastifyReply {
-  reply.code(problems[fault.code].status).headers(problemHeaders(fault));
-  const body = JSON.stringify(problemBody(fault, options));
-  const closes = reply.getHeader('connection') === 'close' || !reply.raw.shouldKeepAlive;
-  const { raw } = reply.request;
-  if (raw.complete || !closes) return reply.send(body);
-  return reply.header('content-length', Buffer.byteLength(body)).send(lingeringBody(raw, body));
+  return reply
+    .code(problems[fault.code].status)
+    .headers(problemHeaders(fault))
+    .send(JSON.stringify(problemBody(fault, options)));
 }
