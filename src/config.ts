@@ -287,7 +287,7 @@ export function readConfig(environment: Environment = process.env): Config {
 
 /**
  * Whether this is development: nobody has said that it is serious, and only programs on this machine are served. Then
- * webhooks may lead to this machine.
+ * webhooks may lead to this machine, until the database holds a real store.
  */
 export function isDevelopment(environment: Environment = process.env): boolean {
   const { host, isProduction } = readPlace(new Reader(environment), environment);
