@@ -97,6 +97,8 @@ export const limits = Object.freeze({
   keepAliveTimeoutMs: 65_000,
   /** How often connections are checked for the two timeouts of a request. */
   connectionsCheckPeriodMs: 1_000,
+  /** How long a connection may take nothing of a response. */
+  stallTimeoutMs: 60_000,
   /** After a response to a request that is not read to its end, what still arrives is discarded within these limits. */
   lingerIdleMs: 1_000,
   lingerMaxMs: 10_000,

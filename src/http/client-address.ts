@@ -65,9 +65,9 @@ export function clientKey({ clientAddress }: { readonly clientAddress: string })
 
 export type ClientAddresses = {
   /** Whether the peer of a connection is one of the trusted proxies. */
-  isTrusted(peer: string | undefined): boolean;
+  readonly isTrusted: (peer: string | undefined) => boolean;
   /** The client of a request; empty if its connection is closed already. */
-  of(request: IncomingMessage): string;
+  readonly of: (request: IncomingMessage) => string;
 };
 
 /**

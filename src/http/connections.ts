@@ -28,7 +28,8 @@ type Connection = {
  *
  * A peer that is not a trusted proxy may have `connectionsPerPeerMax`; any more are closed at once. Near
  * `connectionsMax`, a new connection closes the one that has been idle for longest. A connection is idle without a
- * request of which the headers have arrived, so that half a header block does not hold a place.
+ * request of which the headers have arrived, so that half a header block does not hold a place. If none is idle, the
+ * oldest one goes whose responses are ready and not yet taken by the client.
  */
 export function guardConnections(
   server: Server,
@@ -57,11 +58,20 @@ export function guardConnections(
 
   const makeRoom = (newest: Socket): void => {
     const [longest] = idle;
-    if (!longest || longest === newest) return;
+    const expendable = longest === newest ? oldestUntaken() : longest;
+    if (!expendable) return;
     closed('room');
-    longest.destroy();
-    forget(longest);
+    expendable.destroy();
+    forget(expendable);
   };
+
+  const oldestUntaken = (): Socket | undefined =>
+    connections
+      .entries()
+      .find(
+        ([, { responses }]) =>
+          responses.size > 0 && responses.values().every(({ writableEnded }) => writableEnded),
+      )?.[0];
 
   const forget = (socket: Socket): void => {
     idle.delete(socket);
@@ -117,7 +127,8 @@ export function guardConnections(
       const { responses, request } = connections.get(socket) ?? {};
       if (!responses || responses.size === 0) return true;
       const [response] = responses;
-      return responses.size === 1 && response?.headersSent === false && !!request && !isReceived(request);
+      const isOwn = request !== undefined && responses.size === 1 && !isReceived(request);
+      return isOwn && response?.headersSent === false;
     },
   };
 }

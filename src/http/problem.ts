@@ -46,7 +46,7 @@ export const problems = {
     status: 403,
     title: 'Forbidden',
     detail:
-      'Development mode answers only requests that this machine makes to itself, not those of other sites.',
+      'Development mode accepts only requests that this machine sends to itself over HTTP/1.1, not those of other sites or those that a proxy forwarded.',
   },
   'not-found': { status: 404, title: 'Not Found', detail: 'There is nothing here that you may see.' },
   'method-not-allowed': {

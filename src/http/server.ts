@@ -68,6 +68,8 @@ export function createServer(services: Services): FastifyInstance {
     bodyLimit: limits.bodyBytesMax,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
+    // An event stream sends a comment every 15 seconds.
+    connectionTimeout: limits.stallTimeoutMs,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     http: {
