@@ -86,7 +86,7 @@ export type Config = DatabaseConfig & {
 };
 
 /** The maxima of everything that could grow. */
-export type Limits = typeof limits;
+export type Limits = { readonly [Name in keyof typeof limits]: number };
 
 export const limits = Object.freeze({
   bodyBytesMax: 65_536,
@@ -95,10 +95,19 @@ export const limits = Object.freeze({
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 65_000,
-  /** A client that was refused and goes on sending is listened to until it has been silent for so long. */
+  /** How often connections are checked for the two timeouts of a request. */
+  connectionsCheckPeriodMs: 1_000,
+  /** How long a connection may take nothing of a response. */
+  stallTimeoutMs: 60_000,
+  /** After a response to a request that is not read to its end, what still arrives is discarded within these limits. */
   lingerIdleMs: 1_000,
   lingerMaxMs: 10_000,
+  lingerBytesMax: 16 * 2 ** 20,
   connectionsMax: 4_096,
+  /** Connections of one peer address (IPv6: of one /64) that is not a trusted proxy. */
+  connectionsPerPeerMax: 1_024,
+  /** When fewer places than this are free, each new connection closes the one that has been idle for longest. */
+  connectionsSpare: 64,
   /** How long requests in flight may take once the service is told to stop. */
   stopTimeoutMs: 25_000,
   scriptsQueuedMax: 4_096,
@@ -280,7 +289,7 @@ export function readConfig(environment: Environment = process.env): Config {
 
 /**
  * Whether this is development: nobody has said that it is serious, and only programs on this machine are served. Then
- * webhooks may lead to this machine.
+ * webhooks may lead to this machine, until the database holds a real store.
  */
 export function isDevelopment(environment: Environment = process.env): boolean {
   const { host, isProduction } = readPlace(new Reader(environment), environment);

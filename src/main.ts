@@ -10,7 +10,7 @@ import { mailQueue, mailWorkerLimits } from './delivery/mail/queue.ts';
 import { folderTransport, smtpTransport, type MailTransport } from './delivery/mail/transport.ts';
 import { startWorker, type Worker } from './delivery/worker.ts';
 import { migrationsOf, openDatabase, type Database } from './database.ts';
-import { endpointsOf, startDeliveries } from './delivery/deliveries.ts';
+import { endpointsOf, loopbackRule, startDeliveries } from './delivery/deliveries.ts';
 import { openOutboundThread } from './delivery/outbound/thread.ts';
 import type { Store } from './domain/store.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
@@ -70,7 +70,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     await refuseLoss(config, database, logger);
     const developmentMode = await chooseMode(config, database);
     const uses = tokenUses();
-    const allowLoopback = mayDevelop(config);
+    const mayUseLoopback = loopbackRule(developmentMode, database.storage);
     const way = wayOfMails(config, developmentMode);
     const app = createServer({
       config,
@@ -80,7 +80,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       tokenUses: uses,
       log,
       developmentMode,
-      endpoints: endpointsOf(database.ctx, { allowLoopback }),
+      endpoints: endpointsOf(database.ctx, mayUseLoopback),
       onCommit(listener) {
         commitListeners.add(listener);
         return () => void commitListeners.delete(listener);
@@ -103,7 +103,8 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     if (mails) commitListeners.add(() => mails.wake());
     const deliveries = startDeliveries({
       ...database,
-      outbound: openOutboundThread({ allowLoopback }),
+      outbound: openOutboundThread(),
+      mayUseLoopback,
       observer: {
         attempted: (outcome, seconds) => metrics.deliveryAttempted(outcome, seconds),
         paused({ storeId, id, url: endpoint, paused, failing }) {

@@ -4,7 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { isDevelopment, readDatabaseConfig } from '../config.ts';
 import { openDatabase, type Database } from '../database.ts';
-import { endpointsOf } from '../delivery/deliveries.ts';
+import { endpointsOf, loopbackRule } from '../delivery/deliveries.ts';
+import { drawSigningSecret } from '../delivery/webhook/signature.ts';
 import { eventTypes } from '../domain/event.ts';
 import {
   deliveryRecordOf,
@@ -65,8 +66,9 @@ function readLimit(text: string): number {
 }
 
 /** The address, if it may be posted to. */
-function readUrl({ ctx }: Database, text: string): string {
-  const url = endpointsOf(ctx, { allowLoopback: isDevelopment() }).parseUrl(text);
+async function readUrl({ ctx, storage }: Database, text: string): Promise<string> {
+  const parseUrl = await endpointsOf(ctx, loopbackRule(isDevelopment(), storage)).urlParser();
+  const url = parseUrl(text);
   if (!url.ok) throw new CommandError(`--url ${url.refusal}`);
   return url.value;
 }
@@ -107,8 +109,8 @@ export function addWebhookCommands(root: Command): void {
     .action((options: Options) =>
       withStore(options, async (database, storeId) => {
         const { ctx, storage } = database;
-        const url = readUrl(database, options.url ?? '');
-        const secret = endpointsOf(ctx, { allowLoopback: false }).drawSecret();
+        const url = await readUrl(database, options.url ?? '');
+        const secret = drawSigningSecret(ctx.chance);
         const patterns = options.events ?? [];
         showOnce(await storage.write(() => createWebhook(ctx, { storeId, url, patterns, secret })), options);
       }),
@@ -133,7 +135,7 @@ export function addWebhookCommands(root: Command): void {
         const { ctx, storage } = database;
         const { url, events, pause, resume } = options;
         const changes = {
-          ...(url !== undefined && { url: readUrl(database, url) }),
+          ...(url !== undefined && { url: await readUrl(database, url) }),
           ...(events !== undefined && { patterns: events }),
           ...((pause || resume) && { paused: pause === true }),
         };
@@ -162,7 +164,7 @@ export function addWebhookCommands(root: Command): void {
     .argument('<id>', 'as webhook list shows it', readId)
     .action((id: number, options: Options) =>
       withStore(options, async ({ ctx, storage }, storeId) => {
-        const secret = endpointsOf(ctx, { allowLoopback: false }).drawSecret();
+        const secret = drawSigningSecret(ctx.chance);
         showOnce(
           await storage.write(() => rotateWebhookSecret(ctx, { storeId, id, versions: null, secret })),
           options,

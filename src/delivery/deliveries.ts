@@ -4,9 +4,10 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Context } from '../context.ts';
 import type { Parsed } from '../domain/parsed.ts';
 import type { Secret } from '../domain/secret.ts';
+import { hasRealStores } from '../storage/store.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Outbound } from './outbound/post.ts';
-import { parseTarget, type TargetRules } from './outbound/target.ts';
+import { parseTarget } from './outbound/target.ts';
 import { webhookQueue, type DeliveryObserver } from './webhook/queue.ts';
 import { drawSigningSecret } from './webhook/signature.ts';
 import { startWorker } from './worker.ts';
@@ -23,6 +24,7 @@ export function startDeliveries(given: {
   readonly storage: Storage;
   /** Is closed at the end. */
   readonly outbound: Outbound;
+  readonly mayUseLoopback: () => Promise<boolean>;
   readonly observer: DeliveryObserver;
   readonly logger: FastifyBaseLogger;
 }): Deliveries {
@@ -37,15 +39,30 @@ export function startDeliveries(given: {
   };
 }
 
+/**
+ * Whether webhooks may lead to this machine: in development, until the database holds a real store. Stores are never
+ * removed, so it is not asked again after that.
+ */
+export function loopbackRule(isDevelopment: boolean, storage: Storage): () => Promise<boolean> {
+  let isClosed = !isDevelopment;
+  return async () => {
+    isClosed ||= await storage.read(hasRealStores);
+    return !isClosed;
+  };
+}
+
 /** What those who make webhooks have to know of where they lead. */
 export function endpointsOf(
   { chance }: Pick<Context, 'chance'>,
-  rules: TargetRules,
-): { parseUrl(value: unknown): Parsed<string>; drawSecret(): Secret } {
+  mayUseLoopback: () => Promise<boolean>,
+): { urlParser(): Promise<(value: unknown) => Parsed<string>>; drawSecret(): Secret } {
   return {
-    parseUrl(value) {
-      const parsed = parseTarget(value, rules);
-      return parsed.ok ? { ok: true, value: parsed.value.url } : parsed;
+    async urlParser() {
+      const rules = { allowLoopback: await mayUseLoopback() };
+      return (value) => {
+        const parsed = parseTarget(value, rules);
+        return parsed.ok ? { ok: true, value: parsed.value.url } : parsed;
+      };
     },
     drawSecret: () => drawSigningSecret(chance),
   };

@@ -24,7 +24,7 @@ import { findOpenDemonstrationStore, findPresented, findShop, type Shop } from '
 import { parseToken, tokenDigest, type PresentedToken } from '../service/token.ts';
 import type { Memory, Storage } from '../storage/storage.ts';
 import type { FoundToken } from '../storage/token.ts';
-import { isForwarded } from './forwarded.ts';
+import { looksForwarded } from './forwarded.ts';
 
 export type Caller = {
   readonly store: Store;
@@ -193,9 +193,9 @@ function verifySignature(
  * address, to what a proxy hands on, and as soon as the database holds a real store.
  * @throws Fault `cross-site-request`, `unauthenticated`.
  */
-export async function enterDevelopment(storage: Storage, { headers }: FastifyRequest): Promise<Caller> {
+export async function enterDevelopment(storage: Storage, { raw, headers }: FastifyRequest): Promise<Caller> {
   const host = headers.host ?? '';
-  if (!isLoopback(hostName(host)) || isForwarded(headers)) throw new Fault('cross-site-request');
+  if (!isLoopback(hostName(host)) || looksForwarded(raw)) throw new Fault('cross-site-request');
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none') throw new Fault('cross-site-request');
   if (headers.origin !== undefined && headers.origin !== `http://${host}`)
@@ -212,6 +212,7 @@ export async function enterDevelopment(storage: Storage, { headers }: FastifyReq
   };
 }
 
-function hostName(host: string): string {
+/** The host of a Host header, without the port. */
+export function hostName(host: string): string {
   return host.replace(/:\d{1,5}$/, '');
 }

@@ -1,8 +1,10 @@
 /** Requests that cannot be read as HTTP: answered on the bare socket, and the connection closed. */
 
 import type { Socket } from 'node:net';
+import type { Limits } from '../config.ts';
 import { Fault, type FaultCode } from '../domain/fault.ts';
-import { problemBody, problemHeaders, problems } from './problem.ts';
+import { linger } from './linger.ts';
+import { commonHeaders, problemBody, problemHeaders, problems } from './problem.ts';
 
 /** Node's and llhttp's codes; anything else is a malformed request. */
 const faultCodes: Readonly<Record<string, FaultCode>> = {
@@ -14,10 +16,16 @@ const faultCodes: Readonly<Record<string, FaultCode>> = {
 export function answerClientError(
   error: NodeJS.ErrnoException,
   socket: Socket,
-  options: { readonly basePath: string; readonly requestId: string },
+  options: {
+    readonly basePath: string;
+    readonly requestId: string;
+    readonly limits: Limits;
+    /** Whether no other response is under way on the socket. */
+    readonly mayAnswer: boolean;
+  },
 ): FaultCode | undefined {
-  // The client has gone: nobody reads an answer.
-  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+  // The client has gone, or would take the response for that to an earlier request.
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable || !options.mayAnswer) {
     socket.destroy();
     return undefined;
   }
@@ -25,12 +33,14 @@ export function answerClientError(
   const { status, title } = problems[fault.code];
   const body = JSON.stringify(problemBody(fault, options));
   const headers = {
+    ...commonHeaders,
     ...problemHeaders(fault),
     'x-request-id': options.requestId,
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`);
+  socket.write(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`);
+  linger(socket, options.limits);
   return fault.code;
 }

@@ -91,7 +91,6 @@ async function found<T>(reading: Promise<T | undefined>): Promise<T> {
 function answer(reply: FastifyReply, policy: string): FastifyReply {
   return reply.headers({
     'content-security-policy': policy,
-    'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',
   });

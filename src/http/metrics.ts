@@ -16,6 +16,8 @@ export type Metrics = {
   readonly audited: (cards: number) => void;
   readonly setMismatches: (count: number) => void;
   readonly clientError: () => void;
+  /** A connection that was closed to keep to a limit. */
+  readonly connectionClosed: (reason: string) => void;
   /** An attempt to send a mail, by what came of it. */
   readonly mailAttempted: (outcome: string, seconds: number) => void;
   readonly mailTakenOver: () => void;
@@ -70,6 +72,12 @@ export function createMetrics({ queueDepth }: { readonly queueDepth: () => numbe
     help: 'Connections whose request could not be read as HTTP.',
     registers,
   });
+  const closedConnections = new Counter({
+    name: 'largesse_connections_closed_total',
+    help: 'Connections closed to keep to a limit. peer limit: a new one of a peer with too many. room: the longest idle one, for a new one.',
+    labelNames: ['reason'],
+    registers,
+  });
   const attempts = new Histogram({
     name: 'largesse_webhook_attempt_duration_seconds',
     help: 'Duration of attempts to deliver an event to a webhook, by what came of the delivery.',
@@ -116,6 +124,7 @@ export function createMetrics({ queueDepth }: { readonly queueDepth: () => numbe
     audited: (cards) => audited.inc(cards),
     setMismatches: (count) => mismatches.set(count),
     clientError: () => failures.inc(),
+    connectionClosed: (reason) => closedConnections.inc({ reason }),
     mailAttempted: (outcome, seconds) => mails.observe({ outcome }, seconds),
     mailTakenOver: () => mailsTakenOver.inc(),
     deliveryAttempted: (outcome, seconds) => attempts.observe({ outcome }, seconds),

@@ -22,6 +22,7 @@ import { requireStanding, today, type MoneyCommand } from '../service/money.ts';
 import { credit, debit, reverse } from '../service/spend.ts';
 import { together } from '../storage/sql.ts';
 import type { Body, Wrapper } from './body.ts';
+import { clientKey } from './client-address.ts';
 import { cardEtagOf, isKnown, notModified } from './etag.ts';
 import type { Exchange } from './exchange.ts';
 import * as parameters from './parameters.ts';
@@ -322,7 +323,7 @@ function lookupBudgets({ caller, request, lookupMisses }: Exchange): readonly Mi
   const who = caller.tokenId === null ? caller.actor : `token ${caller.tokenId}`;
   return [
     { subject: `lookup ${who}`, missesMax: lookupMisses.perToken },
-    { subject: `lookup client ${request.ip}`, missesMax: lookupMisses.perClient },
+    { subject: `lookup client ${clientKey(request)}`, missesMax: lookupMisses.perClient },
   ];
 }
 

@@ -18,7 +18,7 @@ Bodies are \`application/json\` or \`application/x-www-form-urlencoded\`, each e
 Every success of the four operations is \`{"gift_card": {…}}\`; the others name what they answer. Every field is always present. Amounts are strings with exactly the currency's decimals. Ids are integers below 2^53; those of gift cards, customers, holds and transactions are random-looking and say nothing about time or number. An \`ETag\` names the version of the card: \`If-None-Match\` answers 304, \`If-Match\` guards an update.
 
 ## Errors
-Every error is \`application/problem+json\` with \`type\`, \`title\`, \`status\`, \`detail\`, \`errors\` and \`request_id\`. All of a request's refused parameters are named together. A 5xx or a broken connection means that the outcome is unknown: send the same request with the same \`Idempotency-Key\` again.
+Every error is \`application/problem+json\` with \`type\`, \`title\`, \`status\`, \`detail\`, \`errors\` and \`request_id\`. All of a request's refused parameters are named together. A 5xx or a broken connection means that the outcome is unknown: send the same request with the same \`Idempotency-Key\` again. A response that is sent before the body of its request was read closes the connection. \`Expect: 100-continue\` is answered once the credential and the announced size of the body are accepted.
 
 ## Idempotency
 A write with an \`Idempotency-Key\` is done once. Its answer, a refusal with 404, 412 or 422 included, is kept sealed for 24 hours and replayed byte for byte with \`Idempotent-Replayed: true\`. Keys belong to the API client behind the token, and survive the rotation of the token. \`If-Match\` is part of the request that a key stands for.
@@ -394,7 +394,7 @@ export const pages: Readonly<Record<'health' | 'readiness' | 'metrics' | 'openap
   metrics: {
     summary: 'Metrics',
     description:
-      'Prometheus’s text format. For scrapers on the same machine, or with `Authorization: Bearer` and the value of `METRICS_TOKEN`, if that is set.',
+      'Prometheus’s text format. For scrapers on the same machine, under a loopback address or `localhost`, or with `Authorization: Bearer` and the value of `METRICS_TOKEN`, if that is set.',
     success: 'The metrics.',
     type: 'text/plain',
     faults: ['unauthenticated'],

@@ -4,8 +4,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isLoopback } from '../config.ts';
 import { Fault } from '../domain/fault.ts';
 import { sameBytes } from '../keys.ts';
+import { hostName } from './auth.ts';
 import { addDevelopmentMails } from './dev-mails.ts';
-import { isForwarded } from './forwarded.ts';
+import { looksForwarded } from './forwarded.ts';
 import { pagePaths } from './routes.ts';
 import type { Services } from './server.ts';
 
@@ -47,7 +48,7 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
   app.get(at('reference'), async (_request, reply) => {
     const { html } = await documentation();
     return reply
-      .headers({ 'content-security-policy': contentSecurityPolicy, 'x-content-type-options': 'nosniff' })
+      .header('content-security-policy', contentSecurityPolicy)
       .type('text/html; charset=utf-8')
       .send(html);
   });
@@ -80,11 +81,17 @@ function documentationOf(basePath: string): () => Promise<Documentation> {
   return () => (made ??= make());
 }
 
-/** A scraper on this machine, or one that presents the token. */
-function mayReadMetrics({ socket, headers }: FastifyRequest, { config }: Services): boolean {
+/**
+ * A scraper that presents the token; without one configured, a scraper on this machine that asks this machine: a page
+ * of another site could have its own name lead here (DNS rebinding).
+ */
+function mayReadMetrics({ raw, socket, headers }: FastifyRequest, { config }: Services): boolean {
   if (config.metricsToken) {
     const presented = Buffer.from(headers.authorization ?? '');
     return sameBytes(presented, Buffer.from(`Bearer ${config.metricsToken.reveal()}`));
   }
-  return !isForwarded(headers) && isLoopback((socket.remoteAddress ?? '').replace('::ffff:', ''));
+  const isAskedHere = isLoopback(hostName(headers.host ?? ''));
+  return (
+    isAskedHere && !looksForwarded(raw) && isLoopback((socket.remoteAddress ?? '').replace('::ffff:', ''))
+  );
 }

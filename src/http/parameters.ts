@@ -356,7 +356,7 @@ const webhookUrlSchema = Type.String({
   maxLength: 2_048,
   pattern: '^[hH][tT][tT][pP][sS]?://',
   description:
-    'The address that events are posted to: https, to a host on the public internet. In development also http and https to this machine.',
+    'The address that events are posted to: https, to a host on the public internet. In development mode, until there is a real store, also http and https to this machine.',
   examples: ['https://shop.example.com/webhooks/gift-cards'],
 });
 

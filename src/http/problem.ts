@@ -2,7 +2,6 @@
 
 import type { FastifyReply } from 'fastify';
 import type { Fault, FaultCode, FieldErrors } from '../domain/fault.ts';
-import { lingeringBody } from './linger.ts';
 
 type Problem = {
   readonly status: number;
@@ -47,7 +46,7 @@ export const problems = {
     status: 403,
     title: 'Forbidden',
     detail:
-      'Development mode answers only requests that this machine makes to itself, not those of other sites.',
+      'Development mode accepts only requests that this machine sends to itself over HTTP/1.1, not those of other sites or those that a proxy forwarded.',
   },
   'not-found': { status: 404, title: 'Not Found', detail: 'There is nothing here that you may see.' },
   'method-not-allowed': {
@@ -216,6 +215,9 @@ export function problemBody(
   };
 }
 
+/** The headers of every response, those on a bare socket included. */
+export const commonHeaders = { 'x-content-type-options': 'nosniff' } as const;
+
 /** The headers that belong to a problem itself, whoever it is told. */
 export function problemHeaders(fault: Fault): Record<string, string> {
   return {
@@ -246,10 +248,8 @@ export function sendProblem(
   fault: Fault,
   options: { basePath: string; requestId: string },
 ): FastifyReply {
-  reply.code(problems[fault.code].status).headers(problemHeaders(fault));
-  const body = JSON.stringify(problemBody(fault, options));
-  const closes = reply.getHeader('connection') === 'close' || !reply.raw.shouldKeepAlive;
-  const { raw } = reply.request;
-  if (raw.complete || !closes) return reply.send(body);
-  return reply.header('content-length', Buffer.byteLength(body)).send(lingeringBody(raw, body));
+  return reply
+    .code(problems[fault.code].status)
+    .headers(problemHeaders(fault))
+    .send(JSON.stringify(problemBody(fault, options)));
 }

@@ -20,13 +20,16 @@ import type { Storage } from '../storage/storage.ts';
 import type { FoundToken } from '../storage/token.ts';
 import { authenticate, type Caller } from './auth.ts';
 import type { RawBody } from './body.ts';
+import { clientAddresses, clientKey } from './client-address.ts';
 import { answerClientError } from './client-error.ts';
+import { guardConnections } from './connections.ts';
 import { eventStreams } from './event-stream.ts';
 import { exchangeOf, type KeysInFlight, type Streamed } from './exchange.ts';
+import { isLingering, isReceived } from './linger.ts';
 import type { MailServices } from './mails.ts';
 import type { Metrics } from './metrics.ts';
 import { addPages } from './pages.ts';
-import { problemBody, problemHeaders, problems, sendProblem } from './problem.ts';
+import { commonHeaders, problemBody, problemHeaders, problems, sendProblem } from './problem.ts';
 import { findRepeated, MalformedError, parseUrlEncoded, queryOf } from './query.ts';
 import { rateLimiter, type RateLimiter } from './rate-limit.ts';
 import { operations, pagePaths, type Operation } from './routes.ts';
@@ -54,6 +57,7 @@ export function createServer(services: Services): FastifyInstance {
   const { config, ctx, metrics } = services;
   const { logger } = services.log;
   const { limits, basePath } = config;
+  const clients = clientAddresses(config.trustedProxies);
   const app = Fastify({
     loggerInstance: logger,
     genReqId: ({ headers }) => saneRequestId(headers['x-request-id']) ?? ctx.chance.requestId(),
@@ -61,27 +65,33 @@ export function createServer(services: Services): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (parent) => parent,
     rewriteUrl: (request) => originForm(request),
-    trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
     bodyLimit: limits.bodyBytesMax,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
+    // An event stream sends a comment every 15 seconds.
+    connectionTimeout: limits.stallTimeoutMs,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     http: {
       headersTimeout: limits.headersTimeoutMs,
       maxHeaderSize: limits.headerBytesMax,
-      connectionsCheckingInterval: 1_000,
+      connectionsCheckingInterval: limits.connectionsCheckPeriodMs,
       // A request without Host is refused below, in the form of every other refusal.
       requireHostHeader: false,
     },
     clientErrorHandler(error, socket) {
+      // A request whose response was sent already may time out, or end in the middle.
+      if (isLingering(socket)) return;
       metrics.clientError();
       const requestId = ctx.chance.requestId();
-      const code = answerClientError(error, socket, { basePath, requestId });
+      const mayAnswer = connections.mayAnswer(socket);
+      const code = answerClientError(error, socket, { basePath, requestId, limits, mayAnswer });
       logger.info({ request_id: requestId, problem: code, cause: error.code }, 'request that is not HTTP');
     },
     frameworkErrors: (_error, request, reply) => {
-      reply.header('x-request-id', request.id);
+      request.clientAddress = clients.of(request.raw);
+      reply.headers(commonHeaders).header('x-request-id', request.id);
+      if (!isReceived(request.raw)) reply.header('connection', 'close');
       sendProblem(reply, new Fault('invalid-request'), { basePath, requestId: request.id });
       report(services, request, reply);
     },
@@ -92,10 +102,21 @@ export function createServer(services: Services): FastifyInstance {
       querystringParser: () => ({}),
     },
   });
-  app.server.maxConnections = limits.connectionsMax;
+  const connections = guardConnections(app.server, {
+    limits,
+    isTrusted: clients.isTrusted,
+    closed: metrics.connectionClosed,
+  });
   // Node drops header fields beyond a maximum in silence; here they are all read and counted.
   app.server.maxHeadersCount = 0;
-  app.server.on('checkExpectation', ({ headers, method }, response) => {
+  // Node.js would send the 100 at once; here it waits until the body is wanted.
+  app.server.on('checkContinue', (request, response) => {
+    awaitingContinue.add(request);
+    app.server.emit('request', request, response);
+  });
+  app.server.on('checkExpectation', (request, response) => {
+    connections.follow(request, response);
+    const { headers, method } = request;
     const fault = new Fault('expectation-failed');
     const requestId = saneRequestId(headers['x-request-id']) ?? ctx.chance.requestId();
     logger.info(
@@ -103,10 +124,16 @@ export function createServer(services: Services): FastifyInstance {
       'request with an unknown expectation',
     );
     const { status } = problems[fault.code];
-    response.writeHead(status, { ...problemHeaders(fault), 'x-request-id': requestId, connection: 'close' });
+    response.writeHead(status, {
+      ...commonHeaders,
+      ...problemHeaders(fault),
+      'x-request-id': requestId,
+      connection: 'close',
+    });
     response.end(JSON.stringify(problemBody(fault, { basePath, requestId })));
   });
 
+  app.decorateRequest('clientAddress', '');
   app.decorateRequest('caller', null);
   app.decorateRequest('operationQuery');
   app.decorateRequest('isDryRun', false);
@@ -118,16 +145,36 @@ export function createServer(services: Services): FastifyInstance {
     done(null, body);
   });
 
+  const isForwardedByStranger = ({ raw: { headers, socket } }: FastifyRequest): boolean =>
+    headers['x-forwarded-for'] !== undefined && !clients.isTrusted(socket.remoteAddress);
+  let hasWarned = false;
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id);
+    request.clientAddress = clients.of(request.raw);
+    reply.headers(commonHeaders).header('x-request-id', request.id);
+    if (!hasWarned && isForwardedByStranger(request)) {
+      hasWarned = true;
+      logger.warn(
+        { peer: request.clientAddress },
+        'X-Forwarded-For is ignored because its sender is not in TRUSTED_PROXIES: limits count every client behind it as one',
+      );
+    }
     // Fastify would refuse a malformed type before it knows whether there is a body that has it.
     request.contentType = request.raw.headers['content-type'];
     delete request.raw.headers['content-type'];
-    if (services.isClosing()) return done(new Fault('closing', { retryAfterSeconds: 1 }));
+    const isEnding = services.isClosing() || isLingering(request.raw.socket);
+    if (isEnding) return done(new Fault('closing', { retryAfterSeconds: 1 }));
     const fault = refuseHeaders(request, limits.headersMax);
     // What no route takes is answered before its body is read, whatever the method.
     if (!fault && request.is404) return void answerUnrouted(basePath, request, reply);
     done(fault);
+  });
+  app.addHook('onSend', ({ raw }, reply, payload, done) => {
+    if (isReceived(raw)) return done(null, payload);
+    // The rest of the request may have arrived with its headers.
+    setImmediate(() => {
+      if (!isReceived(raw)) reply.header('connection', 'close');
+      done(null, payload);
+    });
   });
   app.addHook('onResponse', (request, reply, done) => {
     report(services, request, reply);
@@ -139,6 +186,19 @@ export function createServer(services: Services): FastifyInstance {
   addOperations(app, services);
   for (const prefix of new Set(['', basePath])) addPages(app, services, prefix);
   return app;
+}
+
+/** Requests whose client waits for `100 Continue` before it sends the body. */
+const awaitingContinue = new WeakSet<IncomingMessage>();
+
+/**
+ * Sends the `100 Continue` that a client waits for, once it is known who asks.
+ * @throws Fault `body-too-large` if the client announces a body that would be refused.
+ */
+function askForBody({ raw }: FastifyRequest, reply: FastifyReply, bodyBytesMax: number): void {
+  if (!awaitingContinue.has(raw) || raw.method === 'GET' || raw.method === 'HEAD') return;
+  if (Number(raw.headers['content-length']) > bodyBytesMax) throw new Fault('body-too-large');
+  reply.raw.writeContinue();
 }
 
 /**
@@ -216,6 +276,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
         if (request.isDryRun) reply.header('dry-run', 'true');
         request.caller = caller;
         request.operationQuery = query.filter(([name]) => operation.query.includes(name));
+        askForBody(request, reply, limits.bodyBytesMax);
       },
       handler: async (request, reply) => {
         const { caller, operationQuery: query = [] } = request;
@@ -304,7 +365,8 @@ function refuseStranger(
   { ctx, limiters }: { readonly ctx: Context; readonly limiters: Limiters | null },
 ): never {
   const isStranger = error instanceof Fault && strangers.has(error.code);
-  if (isStranger && limiters) limit(limiters.strangers, reply, { key: request.ip, now: ctx.clock.now() });
+  if (isStranger && limiters)
+    limit(limiters.strangers, reply, { key: clientKey(request), now: ctx.clock.now() });
   throw error;
 }
 
@@ -394,7 +456,7 @@ function report({ metrics, log }: Services, request: FastifyRequest, reply: Fast
     route,
     status,
     duration_ms: Math.round(reply.elapsedTime * 1_000) / 1_000,
-    client: request.ip,
+    client: request.clientAddress,
     store: caller?.store.domain,
     actor: caller?.actor,
   });
@@ -402,6 +464,8 @@ function report({ metrics, log }: Services, request: FastifyRequest, reply: Fast
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** The address of the client, as its connection or a trusted proxy names it. */
+    clientAddress: string;
     /** Who calls; null on what needs no caller. */
     caller: Caller | null;
     /** The query without what the app proxy added. */

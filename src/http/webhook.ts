@@ -1,5 +1,6 @@
 /** Webhooks over HTTP: made, changed, tried out, and what became of what was sent to them. */
 
+import type { Parsed } from '../domain/parsed.ts';
 import { attemptRecordOf, deliveryRecordOf, webhookRecordOf, type Webhook } from '../domain/webhook.ts';
 import type { Answer } from '../service/idempotency.ts';
 import {
@@ -26,8 +27,9 @@ import { idOf } from './reading.ts';
 /** `POST /webhooks` */
 export async function postWebhook(exchange: Exchange): Promise<Answer> {
   const { ctx, caller, basePath, endpoints } = exchange;
+  const parseUrl = await endpoints.urlParser();
   const { body, values } = readBody(exchange, 'webhook', {
-    url: judged(exchange, parameters.webhookUrl),
+    url: judged(parseUrl, parameters.webhookUrl),
     events: parameters.webhookEvents,
   });
   return exchange.write(body, function* () {
@@ -64,9 +66,10 @@ export async function getWebhook(exchange: Exchange): Promise<Answer> {
 
 /** `PUT /webhooks/{webhook_id}` */
 export async function putWebhook(exchange: Exchange): Promise<Answer> {
-  const { ctx } = exchange;
+  const { ctx, endpoints } = exchange;
+  const parseUrl = await endpoints.urlParser();
   const { body, values } = readBody(exchange, 'webhook', {
-    url: judged(exchange, parameters.newWebhookUrl),
+    url: judged(parseUrl, parameters.newWebhookUrl),
     events: parameters.newWebhookEvents,
     paused: parameters.paused,
   });
@@ -145,14 +148,14 @@ export async function getDelivery(exchange: Exchange): Promise<Answer> {
 
 /** The parameter, read as an address that may be posted to. */
 function judged<Required extends boolean>(
-  { endpoints }: Exchange,
+  parseUrl: (value: unknown) => Parsed<string>,
   parameter: Parameter<string, Required>,
 ): Parameter<string, Required> {
   return {
     ...parameter,
     read(value, reading) {
       const parsed = parameter.read(value, reading);
-      return parsed.ok ? endpoints.parseUrl(parsed.value) : parsed;
+      return parsed.ok ? parseUrl(parsed.value) : parsed;
     },
   };
 }

@@ -35,8 +35,8 @@ import type { Page, PageRequest } from './history.ts';
 
 /** What is known of endpoints where things are sent: given by the wiring, because nobody here sees it. */
 export type Endpoints = {
-  /** Reads an address that may be posted to, normalised. */
-  parseUrl(value: unknown): Parsed<string>;
+  /** What reads a URL that may be posted to now, normalized. */
+  urlParser(): Promise<(value: unknown) => Parsed<string>>;
   drawSecret(): Secret;
 };
 

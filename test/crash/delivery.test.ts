@@ -10,13 +10,14 @@ import { publicIdsOf } from '../harness/public-ids.ts';
 import { until } from '../harness/delivering.ts';
 import { seeded } from '../harness/seeded.ts';
 import type { EngineDatabase } from '../harness/engine-database.ts';
-import { command, databaseToServe, openShop, serve } from '../harness/served.ts';
+import { command, databaseToServe, serve } from '../harness/served.ts';
 import { receiveWebhooks } from '../harness/webhook-receiver.ts';
 
 const rounds = Number(process.env['CRASH_ROUNDS'] ?? 4);
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const connections = 16;
-const domain = 'flowers.example';
+/** The demonstration store, which may have webhooks on this machine. */
+const domain = 'demo.localhost';
 
 /** Issues cards until the service is gone, and notes those that were acknowledged. */
 async function issueUntilKilled(url: string, token: string, ids: number[]): Promise<void> {
@@ -40,7 +41,14 @@ test(`killed ${rounds} times while it delivers, the service loses no event`, asy
   const random = seeded(seed);
   await using database = await databaseToServe();
   const { environment } = database;
-  const token = await openShop(environment, domain);
+  {
+    await using first = await serve(environment);
+    first.kill('SIGTERM');
+    await first.ended();
+  }
+  const tokenMade = await command(environment, 'token', 'create', '--store', domain, '--json');
+  assert.equal(tokenMade.code, 0, tokenMade.errors);
+  const { token } = JSON.parse(tokenMade.output) as { readonly token: string };
   await using receiver = await receiveWebhooks();
   await using failing = await receiveWebhooks();
   failing.answer = { status: 503 };

@@ -134,6 +134,7 @@ export function assertEveryAnswer({ headers, text }: TestAnswer): void {
   const requestId = headers.get('x-request-id');
   assert.ok(requestId, `an answer without X-Request-Id: ${text}`);
   assert.match(requestId, /^[A-Za-z0-9._:/+=@-]{1,128}$/);
+  assert.equal(headers.get('x-content-type-options'), 'nosniff');
   for (const name of headers.keys()) {
     assert.ok(!name.startsWith('access-control-'), `an answer with the CORS header ${name}`);
     assert.notEqual(name, 'server');

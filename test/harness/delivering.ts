@@ -62,7 +62,8 @@ export function deliver(
     attempted: (outcome: string) => void outcomes.push(outcome),
     paused: (webhook: Webhook) => void paused.push(webhook),
   };
-  const queue = webhookQueue({ ctx, storage, outbound: outboundTo(receive), observer });
+  const mayUseLoopback = (): Promise<boolean> => Promise.resolve(false);
+  const queue = webhookQueue({ ctx, storage, outbound: outboundTo(receive), mayUseLoopback, observer });
   const worker = startWorker(queue, silent, { ...workerLimits, pollMs: 20, restMs: 1, ...limits });
   return Object.assign(worker, { paused, outcomes });
 }

@@ -83,7 +83,7 @@ export type StartedService = AsyncDisposable & {
 /** Starts the service in this process, with limits of the test's own. */
 export async function startOn(
   environment: Environment,
-  given: Partial<Record<keyof Limits, number>> = {},
+  given: Partial<Limits> = {},
 ): Promise<StartedService> {
   const lines: string[] = [];
   const sink = new Writable({
@@ -95,8 +95,7 @@ export async function startOn(
   const config = readConfig(environment);
   const log = logThrough(pino({ level: 'info', messageKey: 'message' }, sink));
   const service = await start(
-    // Their types are their usual values.
-    { ...config, limits: { ...config.limits, ...given } as Limits },
+    { ...config, limits: { ...config.limits, ...given } },
     { clock: systemClock, log },
   );
   return {

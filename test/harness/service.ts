@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { systemClock, type Clock } from '../../src/clock-and-chance.ts';
-import { readConfig } from '../../src/config.ts';
+import { readConfig, type Limits } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
 import { Secret } from '../../src/domain/secret.ts';
@@ -95,15 +95,19 @@ export async function startService({
   environment: given = {},
   processes = 1,
   database: wish,
+  limits = {},
 }: {
   readonly stores?: readonly TestStore[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly processes?: Processes;
   readonly database?: DatabaseWish;
+  /** Limits of the first process that are not the usual ones. */
+  readonly limits?: Partial<Limits>;
 } = {}): Promise<TestService> {
   const made = await engine.createDatabase(wish);
   const environment = { ...made.environment, PORT: '0', RATE_LIMIT: 'off', ...given };
-  const config = readConfig(environment);
+  const read = readConfig(environment);
+  const config = { ...read, limits: { ...read.limits, ...limits } };
   const clock = testClock();
   if (stores.length > 0) {
     await using database = await openDatabase(config, { prepare: true, clock });

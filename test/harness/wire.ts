@@ -12,9 +12,24 @@ export type Wire = AsyncDisposable & {
   readonly closed: Promise<number>;
 };
 
-export function openWire(service: Pick<TestService, 'url'>): Wire {
+export type WireOptions = {
+  /** The address that the connection comes from, such as 127.0.0.2. */
+  readonly from?: string;
+  /** Whether it stays open when the service closes its side. */
+  readonly keepsOpen?: boolean;
+};
+
+export function openWire(
+  service: Pick<TestService, 'url'>,
+  { from, keepsOpen = false }: WireOptions = {},
+): Wire {
   const { hostname, port } = new URL(service.url);
-  const socket = connect(Number(port), hostname);
+  const socket = connect({
+    port: Number(port),
+    host: hostname,
+    allowHalfOpen: keepsOpen,
+    ...(from !== undefined && { localAddress: from }),
+  });
   const openedAt = performance.now();
   let text = '';
   socket.on('data', (chunk: Buffer) => {
@@ -41,8 +56,9 @@ export function openWire(service: Pick<TestService, 'url'>): Wire {
 export async function converse(
   service: Pick<TestService, 'url'>,
   bytes: string | Uint8Array,
+  options?: WireOptions,
 ): Promise<readonly TestAnswer[]> {
-  await using wire = openWire(service);
+  await using wire = openWire(service, options);
   wire.send(bytes);
   await Promise.race([
     wire.closed,
@@ -57,8 +73,9 @@ export async function converse(
 export async function exchange(
   service: Pick<TestService, 'url'>,
   bytes: string | Uint8Array,
+  options?: WireOptions,
 ): Promise<TestAnswer> {
-  const answers = await converse(service, bytes);
+  const answers = await converse(service, bytes, options);
   const [answer] = answers;
   if (!answer || answers.length > 1) throw new Error(`${answers.length} answers instead of one`);
   return answer;

@@ -157,6 +157,22 @@ test('what a proxy hands on comes from somewhere else', async (t) => {
     { forwarded: 'for=127.0.0.1' },
     { via: '1.1 proxy' },
     { 'x-real-ip': '127.0.0.1' },
+    { 'x-forwarded-proto': 'https' },
+    { 'x-forwarded-port': '443' },
+    { 'x-original-url': '/' },
+    { 'x-client-ip': '127.0.0.1' },
+    { 'x-cluster-client-ip': '127.0.0.1' },
+    { 'x-scheme': 'https' },
+    { 'x-envoy-external-address': '127.0.0.1' },
+    { 'x-amzn-trace-id': 'Root=1' },
+    { 'x-azure-clientip': '127.0.0.1' },
+    { 'x-arr-log-id': '1' },
+    { 'cf-connecting-ip': '127.0.0.1' },
+    { 'cf-ray': '1' },
+    { 'true-client-ip': '127.0.0.1' },
+    { 'cdn-loop': 'proxy' },
+    { 'fastly-client-ip': '127.0.0.1' },
+    { 'fly-client-ip': '127.0.0.1' },
   ]) {
     await t.test(JSON.stringify(headers), async () => {
       await unchanged(service, async () => {
@@ -165,6 +181,19 @@ test('what a proxy hands on comes from somewhere else', async (t) => {
       });
     });
   }
+});
+
+test('HTTP/1.0 is what a proxy speaks that adds no header, so it is not let in', async () => {
+  for (const line of [`GET /gift_card/${card.id}`, 'GET /gift_card/1', 'GET /dev/mails']) {
+    const text = `${line} HTTP/1.0\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`;
+    problemOf(await exchange(service, text), { code: 'cross-site-request' });
+  }
+  await unchanged(service, async () => {
+    const body = '{"initial_value":5}';
+    const head = `Host: 127.0.0.1:${port}\r\nConnection: close\r\nContent-Type: application/json\r\n`;
+    const text = `POST /gift_card HTTP/1.0\r\n${head}Content-Length: ${body.length}\r\n\r\n${body}`;
+    problemOf(await exchange(service, text), { code: 'cross-site-request' });
+  });
 });
 
 test('an absolute-form target is judged by what it names', async () => {

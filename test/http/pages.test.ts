@@ -5,6 +5,7 @@ import test, { after } from 'node:test';
 import { assertEveryAnswer, problemOf } from '../harness/answers.ts';
 import { startService, type TestAnswer } from '../harness/service.ts';
 import { shopOf, unchanged } from '../harness/shop.ts';
+import { exchange, requestText } from '../harness/wire.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example' }] });
 after(() => service[Symbol.asyncDispose]());
@@ -92,13 +93,30 @@ test('without METRICS_TOKEN only this machine reads the metrics, and nobody thro
 });
 
 test('the metrics take every header that a proxy adds for what it is', async (t) => {
-  for (const name of ['x-forwarded-host', 'x-real-ip', 'via']) {
+  for (const name of ['x-forwarded-host', 'x-real-ip', 'via', 'cf-connecting-ip', 'x-scheme', 'cdn-loop']) {
     await t.test(name, async () => {
       problemOf(await service.request('/metrics', { headers: { [name]: '192.0.2.7' } }), {
         code: 'unauthenticated',
       });
     });
   }
+});
+
+test('without METRICS_TOKEN the metrics are read under a name of this machine only', async (t) => {
+  const { port } = new URL(service.url);
+  const ask = (host: string): Promise<TestAnswer> =>
+    exchange(service, requestText('GET /metrics').replace('Host: 127.0.0.1', `Host: ${host}`));
+  for (const host of ['127.0.0.1', `127.0.0.1:${port}`, 'localhost', `localhost:${port}`, `[::1]:${port}`])
+    await t.test(host, async () => assert.equal((await ask(host)).status, 200));
+  for (const host of ['rebound.example', `rebound.example:${port}`, 'localhost.example', '192.0.2.1', '']) {
+    await t.test(`not ${host}`, async () => {
+      problemOf(await ask(host), { code: 'unauthenticated' });
+    });
+  }
+  await t.test('not in HTTP/1.0, which a proxy speaks', async () => {
+    const text = requestText('GET /metrics').replace('HTTP/1.1', 'HTTP/1.0');
+    problemOf(await exchange(service, text), { code: 'unauthenticated' });
+  });
 });
 
 test('with METRICS_TOKEN whoever presents it reads the metrics, from anywhere, and nobody else', async (t) => {

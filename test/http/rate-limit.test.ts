@@ -112,6 +112,39 @@ test('behind a trusted proxy the address is the one that it forwards', async () 
   problemOf(await from('198.51.100.1, 192.0.2.7'), { code: 'too-many-requests' });
 });
 
+test('behind a trusted proxy a client of IPv6 is its /64, and an entry that is no address is nobody', async () => {
+  await using proxied = await startService({
+    ...slow,
+    environment: { ...slow.environment, TRUSTED_PROXIES: '127.0.0.1' },
+  });
+  const from = (address: string): Promise<TestAnswer> =>
+    proxied.request('/gift_card/1', { headers: { 'x-forwarded-for': address } });
+  for (let host = 1; host <= 5; host += 1)
+    problemOf(await from(`2001:db8:1:2:${host}::${host}`), { code: 'unauthenticated' });
+  problemOf(await from('2001:DB8:1:2::6'), { code: 'too-many-requests' });
+  problemOf(await from('2001:db8:1:3::1'), { code: 'unauthenticated' });
+  for (let count = 1; count <= 5; count += 1)
+    problemOf(await from(`nobody-${count}`), { code: 'unauthenticated' });
+  problemOf(await from('nobody-6'), { code: 'too-many-requests' });
+  problemOf(await from('192.0.2.1, nobody-7'), { code: 'too-many-requests' });
+  assert.ok(!proxied.log().includes('nobody'), 'the log names a client that is no address');
+  assert.ok(!proxied.log().includes('TRUSTED_PROXIES'));
+});
+
+test('X-Forwarded-For of a peer that is not trusted is warned of, once', async () => {
+  await using direct = await startService(slow);
+  await direct.request('/healthz');
+  assert.ok(!direct.log().includes('TRUSTED_PROXIES'));
+  for (let count = 0; count < 3; count += 1)
+    await direct.request('/healthz', { headers: { 'x-forwarded-for': '192.0.2.7' } });
+  const warnings = direct
+    .log()
+    .split('\n')
+    .filter((line) => line.includes('TRUSTED_PROXIES'));
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0] ?? '', /"level":40.*"peer":"127\.0\.0\.1"/);
+});
+
 test('what is malformed before anybody asks who sent it costs nothing, and neither do the service’s pages', async () => {
   await using fresh = await startService(slow);
   const shop = await shopOf(fresh, 'flowers.example');

@@ -3,11 +3,13 @@ import test from 'node:test';
 import { Webhook as Verifier } from 'standardwebhooks';
 import type { WebhookRecord, DeliveryRecord } from '../../src/domain/webhook.ts';
 import { problemOf } from '../harness/answers.ts';
+import { createStoreBeside } from '../harness/beside.ts';
 import { until } from '../harness/delivering.ts';
 import { startService, type TestAnswer, type TestRequest, type TestService } from '../harness/service.ts';
 import { receiveWebhooks } from '../harness/webhook-receiver.ts';
 
 const domain = 'flowers.example';
+const demonstration = 'demo.localhost';
 
 type Shop = AsyncDisposable & {
   readonly service: TestService;
@@ -18,9 +20,10 @@ type Shop = AsyncDisposable & {
   deliveries(id: number): Promise<readonly DeliveryRecord[]>;
 };
 
+/** The demonstration store of development mode, which may have webhooks on this machine. */
 async function openShop(): Promise<Shop> {
-  const service = await startService({ stores: [{ domain }] });
-  const token = await service.token(domain);
+  const service = await startService();
+  const token = await service.token(demonstration);
   const ask: Shop['ask'] = (path, request = {}) => service.request(path, { token, ...request });
   return {
     service,
@@ -201,9 +204,9 @@ test('each scope opens its own operations and no other', async () => {
     ['POST', '/events/5/redeliver', 'manage_webhooks'],
   ] as const;
   const tokens = {
-    read_events: await shop.service.token(domain, ['read_events']),
-    manage_webhooks: await shop.service.token(domain, ['manage_webhooks']),
-    write_gift_cards: await shop.service.token(domain, ['write_gift_cards']),
+    read_events: await shop.service.token(demonstration, ['read_events']),
+    manage_webhooks: await shop.service.token(demonstration, ['manage_webhooks']),
+    write_gift_cards: await shop.service.token(demonstration, ['write_gift_cards']),
   };
   for (const [method, path, scope] of cases) {
     for (const [name, token] of Object.entries(tokens)) {
@@ -303,6 +306,65 @@ test('an address is judged again when something is sent to it', async () => {
     reason: 'forbidden-target',
     detail: 'the address must name a host, not an IP address',
   });
+});
+
+test('webhooks lead to this machine only until there is a real store, also while the service runs', async (t) => {
+  await using shop = await openShop();
+  await using receiver = await receiveWebhooks();
+  const { id } = await shop.create(receiver.url);
+  const { id: other } = await shop.create('https://shop.example.com/', ['customer.created']);
+  await shop.issue();
+  await until(() => receiver.got.length === 1);
+  await createStoreBeside(shop.service, domain);
+  const errors = { url: ['must use https'] };
+  const events = ['*'];
+
+  await t.test('none is made', async () => {
+    const json = { url: receiver.url, events };
+    const realToken = await shop.service.token(domain);
+    for (const token of [shop.token, realToken])
+      problemOf(await shop.ask('/webhooks', { method: 'POST', json, token }), {
+        code: 'invalid-parameter',
+        errors,
+      });
+    const secure = { url: 'https://127.0.0.1:4000/', events };
+    problemOf(await shop.ask('/webhooks', { method: 'POST', json: secure }), {
+      code: 'invalid-parameter',
+      errors: { url: ['must name a host, not an IP address'] },
+    });
+  });
+  await t.test('none is changed so', async () => {
+    const json = { url: receiver.url };
+    problemOf(await shop.ask(`/webhooks/${other}`, { method: 'PUT', json }), {
+      code: 'invalid-parameter',
+      errors,
+    });
+  });
+  await t.test(
+    'nothing is delivered to one that was made before, over the connection that is still open',
+    async () => {
+      await shop.issue();
+      await until(async () => (await shop.deliveries(id))[0]?.attempts === 1);
+      const [delivery] = await shop.deliveries(id);
+      assert.deepEqual(delivery?.last_attempt?.failure, {
+        reason: 'forbidden-target',
+        detail: 'the address must use https',
+      });
+      assert.equal(receiver.got.length, 1);
+    },
+  );
+});
+
+test('a service with a real store has no webhooks on this machine, in development either', async () => {
+  await using service = await startService({ stores: [{ domain }] });
+  const token = await service.token(domain);
+  for (const url of ['http://127.0.0.1:4000/', 'http://localhost:4000/', 'http://[::1]:4000/']) {
+    const json = { url, events: ['*'] };
+    problemOf(await service.request('/webhooks', { method: 'POST', json, token }), {
+      code: 'invalid-parameter',
+      errors: { url: ['must use https'] },
+    });
+  }
 });
 
 test('deliveries are listed in pages', async () => {

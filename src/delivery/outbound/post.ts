@@ -17,7 +17,7 @@ import {
   type Outcome,
 } from './exchange.ts';
 import { checkedLookup, loopbackLookup, systemResolve, type Resolve } from './lookup.ts';
-import { parseTarget, type TargetRules } from './target.ts';
+import { parseTarget } from './target.ts';
 
 export type PostRequest = {
   /** The stored address. It is judged again: the rules may have become stricter since. */
@@ -25,6 +25,8 @@ export type PostRequest = {
   /** By lower-case names. Host, length, connection and user agent are not the caller's to set. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
+  /** Whether the post may go to this machine. Default: false. */
+  readonly allowLoopback?: boolean;
   /** Calls the attempt off. */
   readonly signal?: AbortSignal;
 };
@@ -46,7 +48,7 @@ const outboundLimits: OutboundLimits = Object.freeze({
   headerBytesMax: 16_384,
 });
 
-export type OutboundOptions = TargetRules & {
+export type OutboundOptions = {
   /** The system's name servers unless given. */
   readonly resolve?: Resolve;
   readonly limits?: Partial<OutboundLimits>;
@@ -69,13 +71,14 @@ export type Outbound = {
 const userAgent = `Largesse/${version}`;
 
 /** Opens the way out. Keep one for the whole process: it holds the connections that posts share. */
-export function openOutbound(options: OutboundOptions): Outbound {
-  const { allowLoopback, ca, rerouteForTests, resolve = systemResolve() } = options;
+export function openOutbound(options: OutboundOptions = {}): Outbound {
+  const { ca, rerouteForTests, resolve = systemResolve() } = options;
   const limits = { ...outboundLimits, ...options.limits };
   const connections = openConnections({ ca, limits });
   const checked = checkedLookup({ resolve, rerouteForTests });
 
-  async function attempt({ url, headers, body }: PostRequest, stop: AbortSignal): Promise<Outcome> {
+  async function attempt(request: PostRequest, stop: AbortSignal): Promise<Outcome> {
+    const { url, headers, body, allowLoopback = false } = request;
     const parsed = parseTarget(url, { allowLoopback });
     if (!parsed.ok) return failed('forbidden-target', `the address ${parsed.refusal}`);
     const target = parsed.value;

@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { setPriority } from 'node:os';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { openOutbound } from './post.ts';
-import type { TargetRules } from './target.ts';
 import type { Orders, Report } from './thread.ts';
 
 /** As of nice(1): a tenth of what a thread with 0 gets, when both want more than there is. */
@@ -14,8 +13,7 @@ assert(parentPort, 'this is started as a thread');
 // Where processor time is short, the callers of the API have it first. Only on Linux is that a thread's own matter.
 if (process.platform === 'linux') setPriority(niceness);
 const port = parentPort;
-// `thread.ts` starts it with these.
-const outbound = openOutbound(workerData as TargetRules);
+const outbound = openOutbound();
 const underWay = new Map<number, AbortController>();
 let reports: Report[] = [];
 

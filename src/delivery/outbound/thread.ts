@@ -7,7 +7,6 @@
 
 import { Worker } from 'node:worker_threads';
 import type { Outbound, PostRequest, PostResult } from './post.ts';
-import type { TargetRules } from './target.ts';
 
 type Posting = Readonly<Omit<PostRequest, 'signal'> & { id: number }>;
 
@@ -22,7 +21,7 @@ export type Report = { readonly id: number } & (
 const threadMain = new URL('thread-main.ts', import.meta.url);
 
 /** As `openOutbound`, on a thread. @param main what the thread runs. */
-export function openOutboundThread(rules: TargetRules, main: URL = threadMain): Outbound {
+export function openOutboundThread(main: URL = threadMain): Outbound {
   const waiting = new Map<number, PromiseWithResolvers<PostResult>>();
   let thread: Worker | undefined;
   let lastId = 0;
@@ -36,7 +35,7 @@ export function openOutboundThread(rules: TargetRules, main: URL = threadMain): 
   };
 
   const start = (): Worker => {
-    const started = new Worker(main, { workerData: rules, execArgv: [] });
+    const started = new Worker(main, { execArgv: [] });
     started.on('message', (reports: readonly Report[]) => {
       for (const report of reports) settle(report);
       // It keeps the process alive only as long as it has something to do.

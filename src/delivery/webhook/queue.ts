@@ -35,6 +35,8 @@ export type WebhookQueueOptions = {
   readonly ctx: Context;
   readonly storage: Storage;
   readonly outbound: Outbound;
+  /** Whether webhooks may lead to this machine now. */
+  readonly mayUseLoopback: () => Promise<boolean>;
   readonly observer: DeliveryObserver;
 };
 
@@ -62,7 +64,7 @@ const pauseAfterMs = webhookBackoff.windowMs;
 const gone = 410;
 
 export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, SettledAttempt> {
-  const { ctx, storage, outbound, observer } = options;
+  const { ctx, storage, outbound, mayUseLoopback, observer } = options;
   /** Where the last look ended: the next one goes on there, so that every webhook has its turn. */
   let place = start;
 
@@ -101,6 +103,7 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
       const body = eventJson(delivery.event, store);
       const at = ctx.clock.now();
       const id = String(delivery.eventId);
+      const allowLoopback = await mayUseLoopback();
       const posted = await outbound.post({
         url,
         headers: {
@@ -108,6 +111,7 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
           ...signatureHeaders({ id, attemptedAt: at, body }, secrets),
         },
         body,
+        allowLoopback,
         signal,
       });
       const isDelivered = posted.kind === 'answered' && posted.status >= 200 && posted.status < 300;

@@ -108,9 +108,9 @@ test('an answer that comes before the request was read is an answer, and ends th
       setImmediate(() => early.resolve(socket.pause()));
     },
   });
-  using outbound = outboundHere({ allowLoopback: true });
+  using outbound = outboundHere();
   const body = 'x'.repeat(10_000_000);
-  const result = await outbound.post({ headers: {}, body, url: receiver.url });
+  const result = await outbound.post({ headers: {}, body, url: receiver.url, allowLoopback: true });
   assert.equal(result.kind === 'answered' ? result.status : result.detail, 413);
   const socket = await early.promise;
   await new Promise((resolve) => {

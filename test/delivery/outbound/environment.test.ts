@@ -12,10 +12,10 @@ test('proxies and settings of the environment are not heeded', async () => {
   const script = `
     const { outboundHere } = await import('./test/delivery/outbound/receiver.ts');
     const { expiredCertificate } = await import('./test/delivery/outbound/certificates.ts');
-    using outbound = outboundHere({ allowLoopback: true });
+    using outbound = outboundHere();
     using untrusting = outboundHere({ ca: expiredCertificate });
     const post = async (url, by) => {
-      const result = await by.post({ url, headers: {}, body: '{}' });
+      const result = await by.post({ url, headers: {}, body: '{}', allowLoopback: true });
       return result.status ?? result.reason;
     };
     console.log(await post('${receiver.url}', outbound), await post('${plain.url}', outbound), await post('${receiver.url}', untrusting));

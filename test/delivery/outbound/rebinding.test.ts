@@ -38,7 +38,6 @@ test('a host with a forbidden address is not connected to, whatever else it has'
     await t.test(addresses.slice(-2).join(', '), async () => {
       // Nothing is rerouted: the forbidden address is really this machine.
       using outbound = openOutbound({
-        allowLoopback: false,
         ca: authority,
         resolve: () => Promise.resolve(addresses),
       });
@@ -53,13 +52,13 @@ test('a host with a forbidden address is not connected to, whatever else it has'
 test('a name does not lead to this machine in development either', async () => {
   await using receiver = await receive(answering(200));
   using outbound = openOutbound({
-    allowLoopback: true,
     ca: authority,
     resolve: () => Promise.resolve(['127.0.0.1']),
   });
-  assert.equal(reasonOf(await outbound.post({ ...request, url: receiver.url })), 'forbidden-address');
+  const here = { ...request, allowLoopback: true };
+  assert.equal(reasonOf(await outbound.post({ ...here, url: receiver.url })), 'forbidden-address');
   assert.equal(
-    reasonOf(await outbound.post({ ...request, url: `https://127.0.0.1:${receiver.port}/` })),
+    reasonOf(await outbound.post({ ...here, url: `https://127.0.0.1:${receiver.port}/` })),
     'answered 200',
   );
   assert.equal(receiver.connections(), 1);
@@ -69,7 +68,6 @@ test('an address that is no target is not connected to', async () => {
   await using receiver = await receive(answering(200), { isSecure: false });
   let resolved = 0;
   using outbound = openOutbound({
-    allowLoopback: false,
     resolve: () => {
       resolved += 1;
       return Promise.resolve(['127.0.0.1']);

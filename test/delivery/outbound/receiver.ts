@@ -98,7 +98,6 @@ export function answering(status: number, body = '', headers = ''): (received: R
 /** An outbound for which every host has the public address, which is really this machine. */
 export function outboundHere(options: Partial<OutboundOptions> = {}): Outbound {
   return openOutbound({
-    allowLoopback: false,
     ca: authority,
     resolve: () => Promise.resolve([publicAddress]),
     rerouteForTests: () => '127.0.0.1',

@@ -6,13 +6,16 @@ import test from 'node:test';
 import { openOutboundThread } from '../../../src/delivery/outbound/thread.ts';
 import { answering, receive } from './receiver.ts';
 
-const rules = { allowLoopback: true };
-const request = { headers: { 'content-type': 'application/json' }, body: '{"note":"Grüße"}' };
+const request = {
+  headers: { 'content-type': 'application/json' },
+  body: '{"note":"Grüße"}',
+  allowLoopback: true,
+};
 
 test('posts arrive, and each is answered with its own result', async () => {
   await using well = await receive(answering(200, 'thanks'), { isSecure: false });
   await using badly = await receive(answering(503, 'later'), { isSecure: false });
-  using outbound = openOutboundThread(rules);
+  using outbound = openOutboundThread();
   const urls = Array.from({ length: 50 }, (_, place) => (place % 3 === 0 ? badly.url : well.url));
   const results = await Promise.all(urls.map((url) => outbound.post({ ...request, url })));
   for (const [place, result] of results.entries()) {
@@ -24,18 +27,25 @@ test('posts arrive, and each is answered with its own result', async () => {
   assert.match(Buffer.from(well.received[0]?.text ?? '', 'latin1').toString(), /\{"note":"Grüße"\}$/);
 });
 
-test('the rules hold on the thread, too', async () => {
+test('the thread posts to this machine only where the post allows it, over a kept connection too', async () => {
   await using receiver = await receive(answering(200), { isSecure: false });
-  using strict = openOutboundThread({ allowLoopback: false });
-  const result = await strict.post({ ...request, url: receiver.url });
-  assert.ok(result.kind === 'failed');
-  assert.equal(result.reason, 'forbidden-target');
+  using outbound = openOutboundThread();
+  const { allowLoopback, ...unasked } = request;
+  const post = async (asked: typeof unasked & { readonly allowLoopback?: boolean }): Promise<string> => {
+    const result = await outbound.post({ ...asked, url: receiver.url });
+    return result.kind === 'failed' ? result.reason : String(result.status);
+  };
+  assert.equal(await post(unasked), 'forbidden-target');
   assert.equal(receiver.connections(), 0);
+  assert.equal(await post({ ...unasked, allowLoopback }), '200');
+  assert.equal(await post({ ...unasked, allowLoopback: false }), 'forbidden-target');
+  assert.equal(await post(unasked), 'forbidden-target');
+  assert.equal(receiver.received.length, 1);
 });
 
 test('a post that is called off ends at once, before it is begun and while it is under way', async () => {
   await using silent = await receive(() => undefined, { isSecure: false });
-  using outbound = openOutboundThread(rules);
+  using outbound = openOutboundThread();
   const early = await outbound.post({ ...request, url: silent.url, signal: AbortSignal.abort() });
   const calling = new AbortController();
   const posting = outbound.post({ ...request, url: silent.url, signal: calling.signal });
@@ -47,7 +57,7 @@ test('a post that is called off ends at once, before it is begun and while it is
 
 test('a header that cannot be sent is the caller’s mistake', async () => {
   await using receiver = await receive(answering(200), { isSecure: false });
-  using outbound = openOutboundThread(rules);
+  using outbound = openOutboundThread();
   await assert.rejects(
     outbound.post({ ...request, url: receiver.url, headers: { a: 'b\r\nc: d' } }),
     TypeError,
@@ -66,7 +76,7 @@ test('when the thread dies, what it was posting rejects, and the next post start
         parentPort.postMessage([{ id, result: { kind: 'answered', status: 200 } }]);
       });`)}`,
   );
-  using outbound = openOutboundThread(rules, dying);
+  using outbound = openOutboundThread(dying);
   const url = 'http://127.0.0.1:1/';
   for (const [body, message] of [
     ['die', /dead/],
@@ -79,7 +89,7 @@ test('when the thread dies, what it was posting rejects, and the next post start
 
 test('what is under way when it is closed rejects', async () => {
   await using silent = await receive(() => undefined, { isSecure: false });
-  const outbound = openOutboundThread(rules);
+  const outbound = openOutboundThread();
   const posting = outbound.post({ ...request, url: silent.url });
   while (silent.received.length === 0) await new Promise(setImmediate);
   outbound[Symbol.dispose]();
@@ -89,8 +99,8 @@ test('what is under way when it is closed rejects', async () => {
 test('the thread keeps a process alive while it posts, and not beyond', () => {
   const script = `
     const { openOutboundThread } = await import('./src/delivery/outbound/thread.ts');
-    const outbound = openOutboundThread({ allowLoopback: true });
-    outbound.post({ url: 'http://127.0.0.1:65535/', headers: {}, body: '{}' }).then(({ reason }) => console.log(reason));`;
+    const outbound = openOutboundThread();
+    outbound.post({ url: 'http://127.0.0.1:65535/', headers: {}, body: '{}', allowLoopback: true }).then(({ reason }) => console.log(reason));`;
   const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
     encoding: 'utf8',
     timeout: 30_000,

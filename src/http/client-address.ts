@@ -1,0 +1,121 @@
+/** The address of a client, and the key under which limits count it. */
+
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+
+/** An IP address, with the 8 groups of one of IPv6. */
+type Address = {
+  readonly family: 'ipv4' | 'ipv6';
+  readonly text: string;
+  /** Empty for IPv4. */
+  readonly groups: readonly number[];
+};
+
+const groupsMax = 8;
+/** The groups of a /64, the smallest network that one client is assigned. */
+const groupsOfNetwork = 4;
+
+/** An IP address in text. The IPv4 address in `::ffff:192.0.2.1` is IPv4; a zone (`%eth0`) does not count. */
+function parseAddress(text: string): Address | undefined {
+  const address = text.split('%', 1)[0] ?? '';
+  const version = isIP(address);
+  if (version === 0) return undefined;
+  if (version === 4) return { family: 'ipv4', text: address, groups: [] };
+  const groups = groupsOf(address);
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+  if (!isMapped) return { family: 'ipv6', text: address.toLowerCase(), groups };
+  const bytes = groups.slice(6).flatMap((group) => [group >> 8, group & 0xff]);
+  return { family: 'ipv4', text: bytes.join('.'), groups: [] };
+}
+
+/** The 8 groups of a valid IPv6 address without a zone. */
+function groupsOf(address: string): readonly number[] {
+  const [head = '', tail] = address.split('::');
+  const left = parseGroups(head);
+  if (tail === undefined) return left;
+  const right = parseGroups(tail);
+  return [...left, ...Array<number>(groupsMax - left.length - right.length).fill(0), ...right];
+}
+
+function parseGroups(text: string): readonly number[] {
+  if (text === '') return [];
+  return text.split(':').flatMap((part) => {
+    if (!part.includes('.')) return [Number.parseInt(part, 16)];
+    const [a = 0, b = 0, c = 0, d = 0] = part.split('.').map(Number);
+    return [a * 256 + b, c * 256 + d];
+  });
+}
+
+/**
+ * The key under which limits count an address: an IPv4 address itself, an IPv6 address by its /64, because one
+ * client has all of that. A text that is no address has one key, however it reads.
+ */
+export function addressKey(text: string): string {
+  const address = parseAddress(text);
+  if (!address) return 'unknown';
+  if (address.family === 'ipv4') return address.text;
+  const network = address.groups.slice(0, groupsOfNetwork).map((group) => group.toString(16));
+  return `${network.join(':')}::/64`;
+}
+
+/** The key under which limits count the client of a request. */
+export function clientKey({ clientAddress }: { readonly clientAddress: string }): string {
+  return addressKey(clientAddress);
+}
+
+export type ClientAddresses = {
+  /** Whether the peer of a connection is one of the trusted proxies. */
+  readonly isTrusted: (peer: string | undefined) => boolean;
+  /** The client of a request; empty if its connection is closed already. */
+  readonly of: (request: IncomingMessage) => string;
+};
+
+/**
+ * Clients, as connections and trusted proxies name them.
+ * @param trustedProxies addresses and networks, as in `10.0.0.0/8`, whose X-Forwarded-For is believed.
+ */
+export function clientAddresses(trustedProxies: readonly string[]): ClientAddresses {
+  const trusted = new BlockList();
+  for (const network of trustedProxies) addNetwork(trusted, network);
+  const trusts = ({ text, family }: Address): boolean => trusted.check(text, family);
+  return {
+    isTrusted(peer) {
+      const address = parseAddress(peer ?? '');
+      return address !== undefined && trusts(address);
+    },
+    of({ socket, headers }) {
+      let client = parseAddress(socket.remoteAddress ?? '');
+      if (!client || trustedProxies.length === 0 || !trusts(client)) return client?.text ?? '';
+      // Each proxy appends its peer, so the last entry is the nearest. The first entry that is no address ends the
+      // walk: whatever precedes it may be the client's own invention.
+      for (const entry of forwardedFor(headers['x-forwarded-for']).toReversed()) {
+        const next = parseAddress(withoutPort(entry));
+        if (!next) break;
+        client = next;
+        if (!trusts(next)) break;
+      }
+      return client.text;
+    },
+  };
+}
+
+function addNetwork(list: BlockList, network: string): void {
+  const [text = '', length] = network.split('/');
+  const address = parseAddress(text);
+  if (!address) throw new Error(`${network} is no network`);
+  const { family } = address;
+  if (length === undefined) return list.addAddress(address.text, family);
+  const isMapped = family === 'ipv4' && isIP(text) === 6;
+  list.addSubnet(address.text, Number(length) - (isMapped ? 96 : 0), family);
+}
+
+function forwardedFor(header: string | readonly string[] | undefined): readonly string[] {
+  const text = typeof header === 'string' ? header : (header ?? []).join(',');
+  return text.split(',').map((entry) => entry.trim());
+}
+
+/** Some proxies append the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function withoutPort(entry: string): string {
+  const [, address] = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry) ?? /^([\d.]+):\d{1,5}$/.exec(entry) ?? [];
+  return address ?? entry;
+}

@@ -1,0 +1,134 @@
+/** The connections of a server: how many there may be, which are closed to make room, and how they are closed. */
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Limits } from '../config.ts';
+import { addressKey } from './client-address.ts';
+import { isReceived, linger } from './linger.ts';
+
+/** Why a connection is closed although its client did nothing wrong on it. */
+export type ClosedFor = 'peer limit' | 'room';
+
+export type Connections = {
+  /** Follows a request that does not pass through the server's `request` event. */
+  follow(request: IncomingMessage, response: ServerResponse): void;
+  /** Whether a response may be written to the bare socket: none is under way, and none is due to an earlier request. */
+  mayAnswer(socket: Socket): boolean;
+};
+
+type Connection = {
+  /** Responses that are due or under way. */
+  readonly responses: Set<ServerResponse>;
+  /** The latest request; only this one can be incomplete. */
+  request: IncomingMessage | undefined;
+};
+
+/**
+ * Limits the connections of a server.
+ *
+ * A peer that is not a trusted proxy may have `connectionsPerPeerMax`; any more are closed at once. Near
+ * `connectionsMax`, a new connection closes the one that has been idle for longest. A connection is idle without a
+ * request of which the headers have arrived, so that half a header block does not hold a place. If none is idle, the
+ * oldest one goes whose responses are ready and not yet taken by the client.
+ */
+export function guardConnections(
+  server: Server,
+  {
+    limits,
+    isTrusted,
+    closed,
+  }: {
+    readonly limits: Limits;
+    readonly isTrusted: (peer: string | undefined) => boolean;
+    readonly closed: (reason: ClosedFor) => void;
+  },
+): Connections {
+  const connections = new Map<Socket, Connection>();
+  /** Connections of each peer that has any. */
+  const perPeer = new Map<string, number>();
+  /** In the order in which they became idle. */
+  const idle = new Set<Socket>();
+  const roomyMax = limits.connectionsMax - limits.connectionsSpare;
+
+  const count = (peer: string, change: number): void => {
+    const left = (perPeer.get(peer) ?? 0) + change;
+    if (left === 0) perPeer.delete(peer);
+    else perPeer.set(peer, left);
+  };
+
+  const makeRoom = (newest: Socket): void => {
+    const [longest] = idle;
+    const expendable = longest === newest ? oldestUntaken() : longest;
+    if (!expendable) return;
+    closed('room');
+    expendable.destroy();
+    forget(expendable);
+  };
+
+  const oldestUntaken = (): Socket | undefined =>
+    connections
+      .entries()
+      .find(
+        ([, { responses }]) =>
+          responses.size > 0 && responses.values().every(({ writableEnded }) => writableEnded),
+      )?.[0];
+
+  const forget = (socket: Socket): void => {
+    idle.delete(socket);
+    connections.delete(socket);
+  };
+
+  server.maxConnections = limits.connectionsMax;
+  server.on('connection', (socket: Socket) => {
+    const peer = isTrusted(socket.remoteAddress) ? undefined : addressKey(socket.remoteAddress ?? '');
+    if (peer !== undefined) {
+      if ((perPeer.get(peer) ?? 0) >= limits.connectionsPerPeerMax) {
+        closed('peer limit');
+        socket.destroy();
+        return;
+      }
+      count(peer, 1);
+    }
+    const connection: Connection = { responses: new Set(), request: undefined };
+    connections.set(socket, connection);
+    idle.add(socket);
+    socket.once('close', () => {
+      forget(socket);
+      if (peer !== undefined) count(peer, -1);
+    });
+    // Node.js calls this after a response that says `Connection: close`.
+    const destroySoon = socket.destroySoon.bind(socket);
+    socket.destroySoon = () => {
+      const { request } = connection;
+      if (request && !isReceived(request)) linger(socket, limits, request);
+      else destroySoon();
+    };
+    if (connections.size > roomyMax) makeRoom(socket);
+  });
+
+  const follow = (request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request;
+    const connection = connections.get(socket);
+    if (!connection) return;
+    connection.request = request;
+    connection.responses.add(response);
+    idle.delete(socket);
+    response.once('close', () => {
+      connection.responses.delete(response);
+      if (!isReceived(request)) linger(socket, limits, request);
+      if (connection.responses.size === 0 && !socket.destroyed) idle.add(socket);
+    });
+  };
+  server.prependListener('request', follow);
+
+  return {
+    follow,
+    mayAnswer(socket) {
+      const { responses, request } = connections.get(socket) ?? {};
+      if (!responses || responses.size === 0) return true;
+      const [response] = responses;
+      const isOwn = request !== undefined && responses.size === 1 && !isReceived(request);
+      return isOwn && response?.headersSent === false;
+    },
+  };
+}
