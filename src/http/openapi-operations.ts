@@ -156,7 +156,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     tag: 'Gift cards',
     summary: 'Create a gift card',
     description:
-      'Issues a card. An address that is no customer of the store yet becomes one in the same transaction. The answer is the only one that holds the code; a replay of it under its `Idempotency-Key` does too. Where the store sends mails, the card is mailed to its recipient, or else to its customer, and a customer who gave it to somebody else gets a receipt without the code: `send_on` says when, `notify: false` that nothing is sent.',
+      'Issues a card. An address that is no customer of the store yet becomes one in the same transaction. The answer is the only one that holds the code; a replay of it under its `Idempotency-Key` does too. Where the store sends mails, the card is mailed to its recipient, or else to its customer, and a customer who gave it to somebody else gets a receipt without the code: `send_on` says when, `notify: false` that nothing is sent. Without a mail server the card is issued all the same, and `Email-Status: not-configured` says that nothing was sent.',
     parameters: [],
     body: { schema: 'CreateGiftCard', wrapper: 'gift_card', example: examples.creation, isRequired: true },
     success: {
@@ -164,7 +164,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
       description: 'The card was issued. Only this answer holds its code.',
       schema: answerOf({ gift_card: reference('IssuedGiftCard') }),
       example: { gift_card: { ...examples.card, code: examples.code } },
-      headers: ['ETag', 'Location'],
+      headers: ['ETag', 'Location', 'Email-Status'],
     },
     faults: [],
     sample: texts.curl('POST', '/gift_card', {

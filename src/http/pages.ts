@@ -13,10 +13,10 @@ const contentSecurityPolicy =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Told to whoever looks at the readiness: the service is ready without, but somebody may have forgotten it. */
-const noMail = 'none: SMTP_URL is not set, so no mail is sent';
+const noMail = 'none: SMTP_URL is not set, so no email is sent';
 
 export function addPages(app: FastifyInstance, services: Services, prefix: string): void {
-  const { config, metrics, storage, mail } = services;
+  const { config, metrics, mail } = services;
   const documentation = documentationOf(config.basePath);
   const at = (name: keyof typeof pagePaths): string => `${prefix}${pagePaths[name]}`;
 
@@ -55,7 +55,7 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
     const { css } = await documentation();
     return reply.type('text/css; charset=utf-8').send(css);
   });
-  if (mail.kept) addDevelopmentMails(app, { storage, kept: mail.kept }, prefix);
+  if (mail.kept) addDevelopmentMails(app, { kept: mail.kept }, prefix);
   // The address that a problem's type names leads to its explanation.
   app.get(at('problem'), (request, reply) => {
     const { code } = request.params as { readonly code: string };

@@ -98,8 +98,8 @@ export async function startService({
   readonly processes?: Processes;
   readonly database?: DatabaseWish;
 } = {}): Promise<TestService> {
-  const made = await engine.createDatabase(wish);
-  const environment = { ...made.environment, PORT: '0', RATE_LIMIT: 'off', ...given };
+  const provided = await engine.createDatabase(wish);
+  const environment = { ...provided.environment, PORT: '0', RATE_LIMIT: 'off', ...given };
   const config = readConfig(environment);
   const clock = testClock();
   if (stores.length > 0) {
@@ -116,7 +116,10 @@ export async function startService({
         currency: currencyOf(currency),
         proxySecret: proxySecret === undefined ? null : new Secret(proxySecret),
       };
-      await database.storage.write(() => createStore(database.ctx, store));
+      const made = await database.storage.write(() => createStore(database.ctx, store));
+      // Without a token the service does not start in production.
+      const token = { store: made, name: 'first', scopes: allScopes };
+      if (config.isProduction) await database.storage.write(() => createToken(database.ctx, token));
     }
   }
   const lines: string[] = [];
@@ -136,7 +139,7 @@ export async function startService({
   return {
     url,
     urls,
-    database: made,
+    database: provided,
     environment,
     clock,
     request(path, request) {
@@ -152,12 +155,12 @@ export async function startService({
       return secret.reveal();
     },
     log: () => lines.join(''),
-    state: () => made.state(),
-    query: (text, ...values) => made.query(text, ...values),
+    state: () => provided.state(),
+    query: (text, ...values) => provided.query(text, ...values),
     async [Symbol.asyncDispose]() {
       await second?.[Symbol.asyncDispose]();
       await service[Symbol.asyncDispose]();
-      await made[Symbol.asyncDispose]();
+      await provided[Symbol.asyncDispose]();
     },
   };
 }
