@@ -88,7 +88,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       isReady: readiness(config, database, () => !isClosing && !hasFailed),
       mail: way,
     });
-    await app.listen({ host: config.host, port: config.port });
+    await listen(app, config);
     const url = urlOf(app, config);
     const background = startBackground({
       database,
@@ -284,6 +284,26 @@ function readiness(
     return Promise.race([last, late]);
   };
 }
+
+/** @throws StartError if the address cannot be listened on. */
+async function listen(app: FastifyInstance, { host, port }: Config): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const advice = listenAdvice.get(code);
+    if (advice === undefined) throw error;
+    throw new StartError(advice({ host, port }), { cause: error });
+  }
+}
+
+/** What to do about an address that cannot be listened on, by the code of the system's error. */
+const listenAdvice: ReadonlyMap<string, (address: Pick<Config, 'host' | 'port'>) => string> = new Map([
+  ['EADDRINUSE', ({ host, port }) => `port ${port} of ${host} is in use: set PORT to another port`],
+  ['EACCES', ({ port }) => `port ${port} needs more rights than this account has: set PORT to another port`],
+  ['EADDRNOTAVAIL', ({ host }) => `${host} is not an address of this machine: set HOST to one`],
+  ['ENOTFOUND', ({ host }) => `${host} cannot be resolved to an address: set HOST to another host`],
+]);
 
 function urlOf(app: FastifyInstance, { host }: Config): string {
   const address = app.server.address();
