@@ -221,3 +221,10 @@ export function* countStoreMails(storeId: number): Script<ReadonlyMap<MailState,
     select state, count(*) as mails from mail_deliveries where store_id = ${storeId} group by state`);
   return new Map(rows.map(({ state, mails }) => [state, toNumber(mails)]));
 }
+
+/** How many emails of all stores wait to be sent. */
+export function* countPendingMails(): Script<number> {
+  const row = yield* first(sql<{ mails: bigint }>`
+    select count(*) as mails from mail_deliveries where next_at is not null`);
+  return toNumber(row?.mails ?? 0n);
+}
