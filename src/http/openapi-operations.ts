@@ -530,7 +530,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     tag: 'Mails',
     summary: 'Mail a gift card again, with a new code',
     description:
-      'No code is kept in clear, so the card gets a new one, which is mailed to its recipient, or else to its customer. The old code dies at once: it is answered like an unknown one, and its use is told as the event `gift_card.retired_code_used`. Id, balance, holds and history stay.',
+      'No code is kept in clear, so the card gets a new one, which is mailed to its recipient, or else to its customer. The old code dies at once: it is answered like an unknown one, and its use is told as the event `gift_card.retired_code_used`. Id, balance, holds and history stay. A card can be emailed again to the same address once a minute, and at most 10 times within 24 hours; an earlier request is a 429 with `Retry-After` and changes nothing, so the code stays. The email of the creation does not count.',
     parameters: [ifMatch],
     body: { schema: 'Nothing', wrapper: 'gift_card', example: {}, isRequired: false },
     success: {

@@ -147,7 +147,7 @@ export const problems = {
   'too-many-requests': {
     status: 429,
     title: 'Too Many Requests',
-    detail: 'The rate limit is used up: see Retry-After.',
+    detail: 'A limit on requests is used up: see Retry-After.',
   },
   'too-many-misses': {
     status: 429,

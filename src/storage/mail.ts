@@ -129,6 +129,9 @@ export type NewMail = {
   readonly occasion: string | null;
 };
 
+/** The occasion of the email that goes with a new card: every other one with the code repeats it. */
+export const creationOccasion = 'creation';
+
 /** Books a mail, unless its store sends none, or has booked one for the occasion. Nobody waits for it. */
 export function* bookMail(ctx: Context, mail: NewMail): Script<MailDelivery> {
   const { storeId, cardId, kind, address, code } = mail;
@@ -205,6 +208,18 @@ export function* listMailsAfter(
   const rows = yield* all(sql<DeliveryRow>`
     select * from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id > ${after}
     order by id limit ${limit}`);
+  return rows.map(toMailDelivery);
+}
+
+/** The newest emails that repeat a card's, newest first. */
+export function* listRepeatedMails(
+  { storeId, cardId }: Pick<MailKey, 'storeId' | 'cardId'>,
+  limit: number,
+): Script<readonly MailDelivery[]> {
+  const rows = yield* all(sql<DeliveryRow>`
+    select * from mail_deliveries
+    where store_id = ${storeId} and card_id = ${cardId} and kind = 'gift_card' and occasion is null
+    order by id desc limit ${limit}`);
   return rows.map(toMailDelivery);
 }
 

@@ -8,6 +8,7 @@ import { openDatabase } from '../../src/database.ts';
 import { readConfig } from '../../src/config.ts';
 import { changeMailSettings } from '../../src/service/mail.ts';
 import { requireStore } from '../../src/service/store.ts';
+import { problemOf } from '../harness/answers.ts';
 import { createStoreBeside } from '../harness/beside.ts';
 import { until } from '../harness/delivering.ts';
 import { startService, type TestRequest, type TestService } from '../harness/service.ts';
@@ -288,6 +289,36 @@ test('a time for the mail is refused where it cannot be kept, together with ever
   shop.service.clock.advance(5 * 86_400_000 + 1_000);
   await until(async () => (await shop.deliveries(later.id))[0]?.state === 'sent');
   assert.equal(receivedMails(server)[0]?.code, later.code);
+});
+
+test('a card that is emailed again too soon is a 429 with Retry-After, and its code goes on working', async () => {
+  await using server = await mailServer();
+  await using shop = await open(server);
+  const card = await shop.issue(grace);
+  const notify = (key: string) =>
+    shop.ask(`POST /gift_card/${card.id}/notify`, { headers: { 'idempotency-key': key } });
+  const first = await notify('first');
+  assert.equal(first.status, 201, first.text);
+  await until(() => receivedMails(server).some(({ code }) => code !== card.code));
+  const code = receivedMails(server).find((mail) => mail.code !== card.code)?.code ?? '';
+  const deliveries = await shop.deliveries(card.id);
+  const soon = await notify('second');
+  problemOf(soon, { code: 'too-many-requests' });
+  const seconds = Number(soon.headers.get('retry-after'));
+  assert.ok(seconds >= 50 && seconds <= 60, `Retry-After: ${seconds}`);
+  assert.match(soon.text, /emailed again to this address less than a minute ago/);
+  assert.equal((await shop.ask(`POST /gift_card/${card.id}/notify?dry_run=true`)).status, 429);
+  assert.deepEqual(
+    (await shop.deliveries(card.id)).map(({ id }) => id),
+    deliveries.map(({ id }) => id),
+  );
+  assert.equal((await shop.ask('POST /gift_card/lookup', { json: { code } })).status, 200);
+  const replayed = await notify('first');
+  assert.deepEqual([replayed.status, replayed.text], [201, first.text]);
+  shop.service.clock.advance(seconds * 1_000);
+  // A 429 decides nothing, so the same key may succeed later.
+  assert.equal((await notify('second')).status, 201);
+  assert.equal((await shop.ask('POST /gift_card/lookup', { json: { code } })).status, 404);
 });
 
 test('without a mail server, cards are issued and nothing is booked; a time or another mail is refused', async () => {
