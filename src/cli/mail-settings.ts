@@ -101,9 +101,7 @@ export function mailChangesOf(options: MailOptions): Partial<MailSettings> {
     tellFailures: options.mailTellFailures,
   };
   const given = Object.entries(named).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(
-    given.map(([name, value]) => [name, value === '' ? null : value]),
-  ) as Partial<MailSettings>;
+  return Object.fromEntries(given.map(([name, value]) => [name, value === '' ? null : value]));
 }
 
 export function mailRowOf(settings: MailSettings): Row {

@@ -44,10 +44,6 @@ export function addDevelopmentMails(
   { kept }: { readonly kept: KeptMails },
   prefix: string,
 ): void {
-  const onRequest = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    requireLocalRequest(request);
-    done();
-  };
   app.get(`${prefix}/dev/mails`, { onRequest }, async (_request, reply) =>
     page(reply, { title: 'Mails', body: list(await kept.list()), base: '' }),
   );
@@ -69,6 +65,11 @@ export function addDevelopmentMails(
       .header('content-disposition', `attachment; filename="${nameOf(request)}.eml"`)
       .send(Buffer.from(eml));
   });
+}
+
+function onRequest(request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void {
+  requireLocalRequest(request);
+  done();
 }
 
 function page(reply: FastifyReply, shown: Page): FastifyReply {

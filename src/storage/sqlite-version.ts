@@ -6,8 +6,10 @@ const oldest = [3, 51, 3] as const;
 /** @throws Error if the library is too old to be trusted with the file. */
 export function requireSoundSqlite(version: string | undefined): void {
   const [major = 0, minor = 0, patch = 0] = (version ?? '').split('.').map(Number);
-  const order = major - oldest[0] || minor - oldest[1] || patch - oldest[2];
-  if (order >= 0) return;
+  const [oldestMajor, oldestMinor, oldestPatch] = oldest;
+  if (major > oldestMajor) return;
+  if (major === oldestMajor && minor > oldestMinor) return;
+  if (major === oldestMajor && minor === oldestMinor && patch >= oldestPatch) return;
   throw new Error(
     `this Node.js contains SQLite ${version ?? 'of an unknown version'}, which can corrupt the database; SQLite ${oldest.join('.')} or later is required: use a current Node.js 26 from nodejs.org`,
   );

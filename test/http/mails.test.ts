@@ -42,7 +42,11 @@ async function open(server: MailServer | null, timeZone = 'UTC'): Promise<Shop> 
   const mail = server
     ? { SMTP_URL: server.url().reveal(), MAIL_FROM: 'cards@flowers.example' }
     : { NODE_ENV: 'production' };
-  const service = await startService({ stores: [{ domain, timeZone }], environment: { ...mail } });
+  const service = await startService({
+    stores: [{ domain, timeZone }],
+    environment: { ...mail },
+    database: { durable: !server },
+  });
   const token = await service.token(domain);
   const ask: Shop['ask'] = (line, request) => {
     const [method = '', path = ''] = line.split(' ');

@@ -39,7 +39,7 @@ export type Language = {
 };
 
 /** Reads a locale: any valid BCP 47 tag, in its canonical spelling. */
-export function parseLocale(value: unknown): Parsed<string> {
+function parseLocale(value: unknown): Parsed<string> {
   const refusal = 'must be a language tag such as "de" or "pt-BR"';
   if (typeof value !== 'string' || value.length > 35) return refused(refusal);
   try {
