@@ -6,6 +6,7 @@ import { Fault } from '../domain/fault.ts';
 import { sameBytes } from '../keys.ts';
 import { addDevelopmentMails } from './dev-mails.ts';
 import { isForwarded } from './forwarded.ts';
+import { addHome } from './home.ts';
 import { pagePaths } from './routes.ts';
 import type { Services } from './server.ts';
 
@@ -55,6 +56,7 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
     const { css } = await documentation();
     return reply.type('text/css; charset=utf-8').send(css);
   });
+  addHome(app, services, prefix);
   if (mail.kept) addDevelopmentMails(app, { kept: mail.kept }, prefix);
   // The address that a problem's type names leads to its explanation.
   app.get(at('problem'), (request, reply) => {
