@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { once } from 'node:events';
 import test from 'node:test';
-import type { Result } from '../harness/programs.ts';
+import { runProgram, type Result } from '../harness/programs.ts';
 import { engine } from '../harness/engine.ts';
 import { ask, makeHome, type Home } from './largesse.ts';
 
@@ -81,6 +81,13 @@ test('every command has help, and those that print data take --json', async () =
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
   assert.equal((await home.run(['--version'])).output, `${manifest.version}\n`);
   assert.deepEqual(await home.database.traces(), []);
+});
+
+test('a reader that closes the pipe early makes no command fail', async () => {
+  const launcher = join(import.meta.dirname, '../../bin/largesse.js');
+  const script = 'set -o pipefail; "$0" "$1" --help | (exec <&-; sleep 2)';
+  const ran = await runProgram('bash', ['-c', script, process.execPath, launcher]);
+  assert.deepEqual({ code: ran.code, errors: ran.errors }, { code: 0, errors: '' });
 });
 
 test('wrong usage is told with exit code 2 and makes nothing', { concurrency }, async (t) => {
