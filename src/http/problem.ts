@@ -47,7 +47,7 @@ export const problems = {
     status: 403,
     title: 'Forbidden',
     detail:
-      'Development mode answers only requests that this machine makes to itself, not those of other sites.',
+      'Without a credential, only direct requests of this machine are accepted, not those of other sites or of proxies.',
   },
   'not-found': { status: 404, title: 'Not Found', detail: 'There is nothing here that you may see.' },
   'method-not-allowed': {
