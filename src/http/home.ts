@@ -22,6 +22,8 @@ const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').upd
 
 export function addHome(app: FastifyInstance, services: Services, prefix: string): void {
   for (const path of prefix === '' ? ['/'] : [prefix, `${prefix}/`]) {
+    // A base path such as /docs is one of the pages at the root already.
+    if (app.hasRoute({ method: 'GET', url: path })) continue;
     app.get(path, async (request, reply) => {
       reply.header('vary', 'accept');
       if (!prefersHtml(request.headers.accept)) throw new Fault('not-found');

@@ -81,6 +81,20 @@ test('what a proxy forwards is not shown the way to the emails', async () => {
   assert.doesNotMatch(text, /dev\/mails|Development mode/);
 });
 
+test('a base path that is a page of the root keeps that page', async () => {
+  await using docs = await startService({ environment: { BASE_PATH: '/docs' } });
+  const origin = new URL(docs.url).origin;
+  const titleOf = async (path: string): Promise<string | undefined> => {
+    const response = await fetch(`${origin}${path}`, { headers: { accept: browser } });
+    return /<title>([^<]*)</.exec(await response.text())?.[1];
+  };
+  assert.equal(await titleOf('/'), 'Largesse');
+  assert.equal(await titleOf('/docs/'), 'Largesse');
+  const reference = await titleOf('/docs/docs');
+  assert.notEqual(reference, 'Largesse');
+  assert.equal(await titleOf('/docs'), reference);
+});
+
 test('where emails are not kept the page has no link to them', async () => {
   await using production = await startService({
     stores: [{ domain: 'flowers.example' }],
