@@ -33,7 +33,7 @@ url="http://127.0.0.1:$PORT"
 
 echo '== Stores and tokens'
 create_store() { # domain currency time-zone
-  npx largesse store create "$1" --currency "$2" --time-zone "$3"
+  npx largesse store create "$1" --currency "$2" --time-zone "$3" --issue-limit none
   npx largesse token create --store "$1" --name import \
     --scopes read_gift_cards,write_gift_cards --json >"$dir/token.$1.json"
 }

@@ -7,7 +7,6 @@ import type { Metrics } from './http/metrics.ts';
 import type { TokenUses } from './http/token-uses.ts';
 import { noteTokenUses } from './service/caller.ts';
 import { shownId } from './domain/public-id.ts';
-import type { Store } from './domain/store.ts';
 import { hasExpiryToTell, tellExpired, tellExpiringSoon } from './service/expiry.ts';
 import { expireHolds } from './service/hold.ts';
 import { bookReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
@@ -27,8 +26,8 @@ export function startBackground(given: {
   readonly limits: Limits;
   readonly metrics: Metrics;
   readonly tokenUses: TokenUses;
-  /** Whether the service can send a store's mails. */
-  readonly canSend: (store: Store) => boolean;
+  /** Whether the service sends email. */
+  readonly canSend: boolean;
   readonly logger: FastifyBaseLogger;
 }): Background {
   const { database, limits, logger } = given;
@@ -136,9 +135,10 @@ function reminding({
   const { ctx, storage } = database;
   const done = new Map<number, string>();
   return async () => {
+    if (!canSend) return;
     for (const storeId of await storage.read(listRemindingStores)) {
       const plan = await storage.read(() => planReminders(ctx, storeId));
-      if (!plan || !canSend(plan.store) || done.get(storeId) === plan.name) continue;
+      if (!plan || done.get(storeId) === plan.name) continue;
       for (const task of plan.tasks) {
         let place: ReminderPlace | undefined = firstPlace;
         while (place) {

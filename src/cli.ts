@@ -10,6 +10,10 @@ process.umask(0o077);
 // What Node.js makes of the sources is kept beside the packages, and the next start takes a third less time. It has to
 // be said before they are read, hence the imports below. Who may not write there starts as if there were no cache.
 enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/largesse'));
+// A reader such as `head` may close the pipe before everything is written: that is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
 const { program } = await import('./cli/program.ts');
 const { reportFailure } = await import('./cli/failure.ts');
 

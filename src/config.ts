@@ -65,7 +65,7 @@ export type MailConfig = {
 export type Config = DatabaseConfig & {
   /** Null: no mail is sent. */
   readonly mail: MailConfig | null;
-  /** Absolute path of the folder in which development mode keeps mails. */
+  /** Absolute path of the folder in which a service in development keeps emails. */
   readonly mailFolder: string;
   readonly port: number;
   readonly host: string;
@@ -84,6 +84,19 @@ export type Config = DatabaseConfig & {
   /** Lookups that may find nothing within an hour. */
   readonly lookupMisses: LookupMisses;
 };
+
+/** How emails are sent: by a mail server, into a folder on this machine, or not at all. */
+export type MailWay = 'smtp' | 'folder' | 'none';
+
+/** Whether only programs on this machine are served, by somebody who has not said that it is serious. */
+export function mayDevelop({ isLoopback: isLocal, isProduction }: Config): boolean {
+  return isLocal && !isProduction;
+}
+
+export function mailWayOf(config: Config): MailWay {
+  if (config.mail) return 'smtp';
+  return mayDevelop(config) ? 'folder' : 'none';
+}
 
 /** The maxima of everything that could grow. */
 export type Limits = { readonly [Name in keyof typeof limits]: number };

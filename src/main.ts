@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { startBackground } from './background.ts';
 import { systemClock, type Clock } from './clock-and-chance.ts';
-import { shownLocation, type Config } from './config.ts';
+import { mailWayOf, mayDevelop, shownLocation, type Config } from './config.ts';
 import { mailFolder } from './delivery/mail/folder.ts';
 import { mailQueue, mailWorkerLimits } from './delivery/mail/queue.ts';
 import { folderTransport, smtpTransport, type MailTransport } from './delivery/mail/transport.ts';
@@ -12,7 +12,6 @@ import { startWorker, type Worker } from './delivery/worker.ts';
 import { migrationsOf, openDatabase, type Database } from './database.ts';
 import { endpointsOf, loopbackRule, startDeliveries } from './delivery/deliveries.ts';
 import { openOutboundThread } from './delivery/outbound/thread.ts';
-import type { Store } from './domain/store.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
 import type { MailServices } from './http/mails.ts';
@@ -71,7 +70,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     const developmentMode = await chooseMode(config, database);
     const uses = tokenUses();
     const mayUseLoopback = loopbackRule(developmentMode, database.storage);
-    const way = wayOfMails(config, developmentMode);
+    const way = wayOfMails(config, logger);
     const app = createServer({
       config,
       ctx: database.ctx,
@@ -89,14 +88,14 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       isReady: readiness(config, database, () => !isClosing && !hasFailed),
       mail: way,
     });
-    await app.listen({ host: config.host, port: config.port });
+    await listen(app, config);
     const url = urlOf(app, config);
     const background = startBackground({
       database,
       limits: config.limits,
       metrics,
       tokenUses: uses,
-      canSend: way.canSend,
+      canSend: way.way !== 'none',
       logger,
     });
     const mails = startMails(way.transport, { database, metrics, logger });
@@ -118,7 +117,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       logger,
     });
     commitListeners.add(() => deliveries.wake());
-    announce(config, { url, developmentMode, logger });
+    announce(config, { url, developmentMode, way, logger });
 
     return {
       url,
@@ -145,11 +144,6 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
   }
 }
 
-/** Whether only programs on this machine are served, by somebody who has not said that it is serious. */
-function mayDevelop({ isLoopback, isProduction }: Config): boolean {
-  return isLoopback && !isProduction;
-}
-
 /**
  * Whether requests without a credential are let in. The service does not start where nobody could
  * use it, or where anybody could.
@@ -170,23 +164,33 @@ async function chooseMode(config: Config, { ctx, storage }: Database): Promise<b
   return true;
 }
 
+type MailSending = MailServices & { readonly transport: MailTransport | null };
+
 /**
- * How mails are sent: to a mail server, or into a folder in development mode. There only those of the demonstration
- * store: the mails of a store that is made meanwhile are for people, and for nobody else to read.
+ * How the emails of every store are sent. In development without a mail server they are kept in a folder, and a page
+ * shows them, unless a proxy in front of the service could lead strangers to it.
  */
-function wayOfMails(
-  config: Config,
-  developmentMode: boolean,
-): MailServices & { readonly transport: MailTransport | null } {
-  if (config.mail)
-    return { way: 'smtp', canSend: () => true, kept: null, transport: smtpTransport(config.mail) };
-  if (!developmentMode) return { way: 'none', canSend: () => false, kept: null, transport: null };
-  const kept = mailFolder(config.mailFolder);
-  return { way: 'folder', canSend: isDemonstration, kept, transport: folderTransport(kept) };
+function wayOfMails(config: Config, logger: Log['logger']): MailSending {
+  const way = mailWayOf(config);
+  const noteUnsent = unsentLog(logger);
+  if (config.mail) return { way, kept: null, noteUnsent, transport: smtpTransport(config.mail) };
+  if (way === 'none') return { way, kept: null, noteUnsent, transport: null };
+  const folder = mailFolder(config.mailFolder);
+  const kept = config.trustedProxies.length === 0 ? folder : null;
+  return { way, kept, noteUnsent, transport: folderTransport(folder) };
 }
 
-function isDemonstration({ demonstration }: Store): boolean {
-  return demonstration;
+/** Logs a store's first card that is not emailed, so that the log does not grow with every card. */
+function unsentLog(logger: Log['logger']): MailServices['noteUnsent'] {
+  const noted = new Set<number>();
+  return ({ id, domain }) => {
+    if (noted.has(id)) return;
+    noted.add(id);
+    logger.warn(
+      { store: domain },
+      'a gift card was not emailed because SMTP_URL is not set; further cards of this store are not logged',
+    );
+  };
 }
 
 type Mails = Pick<Worker, 'wake' | 'stop'>;
@@ -282,6 +286,26 @@ function readiness(
   };
 }
 
+/** @throws StartError if the address cannot be listened on. */
+async function listen(app: FastifyInstance, { host, port }: Config): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const advice = listenAdvice.get(code);
+    if (advice === undefined) throw error;
+    throw new StartError(advice({ host, port }), { cause: error });
+  }
+}
+
+/** What to do about an address that cannot be listened on, by the code of the system's error. */
+const listenAdvice: ReadonlyMap<string, (address: Pick<Config, 'host' | 'port'>) => string> = new Map([
+  ['EADDRINUSE', ({ host, port }) => `port ${port} of ${host} is in use: set PORT to another port`],
+  ['EACCES', ({ port }) => `port ${port} needs more rights than this account has: set PORT to another port`],
+  ['EADDRNOTAVAIL', ({ host }) => `${host} is not an address of this machine: set HOST to one`],
+  ['ENOTFOUND', ({ host }) => `${host} cannot be resolved to an address: set HOST to another host`],
+]);
+
 function urlOf(app: FastifyInstance, { host }: Config): string {
   const address = app.server.address();
   if (address === null || typeof address === 'string') throw new Error('the server listens on no port');
@@ -293,20 +317,37 @@ function announce(
   {
     url,
     developmentMode,
+    way: { way, kept },
     logger,
-  }: { readonly url: string; readonly developmentMode: boolean; readonly logger: Log['logger'] },
+  }: {
+    readonly url: string;
+    readonly developmentMode: boolean;
+    readonly way: MailServices;
+    readonly logger: Log['logger'];
+  },
 ): void {
   logger.info(
     {
       url: `${url}${config.basePath}`,
       docs: `${url}${config.basePath}/docs`,
       database: shownLocation(config.database),
-      ...(developmentMode && !config.mail && { mails: `${url}${config.basePath}/dev/mails` }),
+      ...(kept && { mails: `${url}${config.basePath}/dev/mails` }),
     },
     'largesse serves',
   );
   if (isExposed(config.keysFile))
     logger.warn({ file: config.keysFile }, 'others than its owner may read the key file');
+  if (way === 'folder') {
+    logger.warn(
+      { folder: config.mailFolder },
+      'SMTP_URL is not set: the emails of every store are kept in the folder and are not sent',
+    );
+  }
+  if (way === 'none') {
+    logger.warn(
+      'SMTP_URL is not set: no email is sent, and the response to the creation of a card that would be emailed has the header Email-Status: not-configured',
+    );
+  }
   if (developmentMode) {
     logger.warn(
       'DEVELOPMENT MODE: until the database holds a real store, requests from this machine need no credential and reach the demonstration store',

@@ -20,14 +20,13 @@ import { openDatabase } from '../database.ts';
 import type { Clock } from '../clock-and-chance.ts';
 import { proxyParameters, signingText, type QueryParameter } from '../domain/app-proxy.ts';
 import type { Secret } from '../domain/secret.ts';
-import { requireStore } from '../service/store.ts';
 import { openProxySecret } from '../storage/store.ts';
+import { chooseStore, storeOption } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { print } from './output.ts';
-import { readDomain } from './read.ts';
 
 type Options = {
-  readonly store: string;
+  readonly store?: string;
   readonly prefix: string;
   readonly listen: number;
   readonly to: URL;
@@ -56,11 +55,7 @@ export function addAppProxyCommand(root: Command): void {
   root
     .command('app-proxy')
     .description("play the storefront's app proxy: sign requests and hand them on to the service")
-    .addOption(
-      new Option('--store <domain>', 'the store whose address it plays')
-        .argParser(readDomain)
-        .makeOptionMandatory(),
-    )
+    .addOption(storeOption('the store whose address it plays'))
     .addOption(
       new Option('--prefix <path>', 'the fixed path prefix')
         .argParser(readPrefix)
@@ -74,9 +69,9 @@ export function addAppProxyCommand(root: Command): void {
     )
     .addOption(new Option('--customer <id>', 'play a signed-in customer').argParser(readCustomer))
     .action(async ({ store: domain, prefix, listen, to, customer }: Options) => {
-      const { secret, clock } = await findSecret(domain);
+      const { shop, secret, clock } = await findShop(domain);
       const server = createAppProxy({
-        shop: domain,
+        shop,
         secret,
         prefix,
         to,
@@ -89,7 +84,7 @@ export function addAppProxyCommand(root: Command): void {
       });
       const address = server.address();
       const port = typeof address === 'object' && address ? address.port : listen;
-      print(`http://127.0.0.1:${port}${prefix} plays ${domain} and hands on to ${to.href}`);
+      print(`http://127.0.0.1:${port}${prefix} plays ${shop} and hands on to ${to.href}`);
       await new Promise<void>((resolve) => {
         process.on('SIGTERM', () => resolve());
         process.on('SIGINT', () => resolve());
@@ -99,15 +94,17 @@ export function addAppProxyCommand(root: Command): void {
     });
 }
 
-async function findSecret(domain: string): Promise<{ readonly secret: Secret; readonly clock: Clock }> {
+async function findShop(domain: string | undefined): Promise<Pick<AppProxy, 'shop' | 'secret' | 'clock'>> {
   await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
   const { ctx, storage } = database;
-  const secret = openProxySecret(ctx, await storage.read(() => requireStore(domain)));
+  const record = await storage.read(() => chooseStore(domain));
+  const secret = openProxySecret(ctx, record);
+  const shop = record.store.domain;
   if (!secret)
     throw new CommandError(
-      `${domain} has no proxy secret: largesse store update ${domain} --proxy-secret <secret>`,
+      `${shop} has no proxy secret: largesse store update ${shop} --proxy-secret <secret>`,
     );
-  return { secret, clock: ctx.clock };
+  return { shop, secret, clock: ctx.clock };
 }
 
 /** A server that plays the app proxy; it listens nowhere yet. */

@@ -1,6 +1,7 @@
 /** `largesse migrate`, `verify`, `backup` */
 
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readDatabaseConfig, shownLocation } from '../config.ts';
 import { openDatabase } from '../database.ts';
@@ -88,6 +89,8 @@ export function addDatabaseCommands(root: Command): void {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
       const { backup } = database.storage;
       if (!backup) throw new CommandError('a server is backed up with its own tools, such as pg_dump');
+      if (!existsSync(dirname(target)))
+        throw new CommandError(`the folder ${dirname(target)} does not exist`);
       await backup(target);
       if (json) printJson({ backup: target });
       else print(`Copied to ${target}. It opens only with the key file, which is not in it.`);

@@ -2,11 +2,12 @@
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseColour } from '../delivery/mail/colour.ts';
-import { parseLocale } from '../delivery/mail/language.ts';
+import { parseKnownLocale } from '../delivery/mail/language.ts';
 import { parseLogoUrl, parsePageUrl } from '../delivery/mail/sender.ts';
 import { parseSenderAddress } from '../domain/email.ts';
 import { parseReminderDays, type MailSettings } from '../domain/mail.ts';
 import type { Parsed } from '../domain/parsed.ts';
+import { CommandError } from './failure.ts';
 import type { Row } from './output.ts';
 import { readName } from './read.ts';
 
@@ -37,6 +38,13 @@ function reading<T>(parse: (text: string) => Parsed<T>): (text: string) => T {
   };
 }
 
+/** @throws CommandError that lists the known languages. */
+function readLocale(text: string): string {
+  const locale = parseKnownLocale(text);
+  if (!locale.ok) throw new CommandError(`--mail-language ${locale.refusal}`);
+  return locale.value;
+}
+
 export function addMailSettings(command: Command): Command {
   const option = (flags: string, description: string, parse: (text: string) => unknown): void =>
     void command.addOption(new Option(flags, description).argParser(parse));
@@ -56,7 +64,7 @@ export function addMailSettings(command: Command): Command {
   );
   option('--mail-logo <url>', 'an image, https only, or none', orNone(reading(parseLogoUrl)));
   option('--mail-colour <colour>', 'such as #1f4d3f; none: the usual one', orNone(reading(parseColour)));
-  option('--mail-language <tag>', 'such as de or pt-BR; en unless told', reading(parseLocale));
+  option('--mail-language <tag>', 'such as de or pt-BR; default en', readLocale);
   option(
     '--mail-page <url>',
     "the store's page for gift cards, which mails link to, or none",
@@ -93,9 +101,7 @@ export function mailChangesOf(options: MailOptions): Partial<MailSettings> {
     tellFailures: options.mailTellFailures,
   };
   const given = Object.entries(named).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(
-    given.map(([name, value]) => [name, value === '' ? null : value]),
-  ) as Partial<MailSettings>;
+  return Object.fromEntries(given.map(([name, value]) => [name, value === '' ? null : value]));
 }
 
 export function mailRowOf(settings: MailSettings): Row {

@@ -11,23 +11,18 @@ import { previewMail, sampleMail } from '../delivery/mail/preview.ts';
 import { senderOf } from '../delivery/mail/request.ts';
 import { parseEmail } from '../domain/email.ts';
 import { deliveryStates, mailKinds, mailRecordOf, type MailKind } from '../domain/mail.ts';
-import { requireStore } from '../service/store.ts';
 import { countStoreMails, findMailSettings, listStoreMails } from '../storage/mail.ts';
+import { chooseStore, storeOption } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson, printTable } from './output.ts';
-import { readDomain } from './read.ts';
 
-type Options = { readonly store: string; readonly json?: boolean };
+type Options = { readonly store?: string; readonly json?: boolean };
 
 const listedMax = 50;
 /** Where no address is configured: a preview is sent to nobody. */
 const previewFrom = 'gift-cards@largesse.example';
 
-function storeOption(): Option {
-  return new Option('--store <domain>', 'the store whose mails they are')
-    .argParser(readDomain)
-    .makeOptionMandatory();
-}
+const owner = 'the store whose emails they are';
 
 function readAddress(text: string): string {
   const address = parseEmail(text);
@@ -42,16 +37,16 @@ export function addMailCommands(root: Command): void {
     .command('preview')
     .description("write a mail with sample data, as the store's settings make it: HTML, text and .eml")
     .addArgument(new Argument('<kind>', 'the kind of mail').choices(mailKinds))
-    .addOption(storeOption())
+    .addOption(storeOption(owner))
     .option('--out <folder>', 'where to write it', '.')
     .option('--json', 'print JSON')
     .action(async (kind: MailKind, { store: domain, out, json }: Options & { readonly out: string }) => {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
       const { storage } = database;
-      const { store } = await storage.read(() => requireStore(domain));
+      const { store } = await storage.read(() => chooseStore(domain));
       const settings = await storage.read(() => findMailSettings(store.id));
       const sender = senderOf(store, settings, readMailConfig()?.from ?? previewFrom);
-      const options = { currency: store.currency, domain };
+      const options = { currency: store.currency, domain: store.domain };
       const folder = resolve(out);
       await mkdir(folder, { recursive: true });
       const files: string[] = [];
@@ -66,7 +61,7 @@ export function addMailCommands(root: Command): void {
   mail
     .command('test')
     .description('send a gift card mail with sample data, now, and tell what the mail server says')
-    .addOption(storeOption())
+    .addOption(storeOption(owner))
     .addOption(new Option('--to <address>', 'who gets it').argParser(readAddress).makeOptionMandatory())
     .option('--json', 'print JSON')
     .action(async ({ store: domain, to, json }: Options & { readonly to: string }) => {
@@ -74,14 +69,14 @@ export function addMailCommands(root: Command): void {
       if (!config) throw new CommandError('SMTP_URL is not set: there is no mail server to send it to');
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
       const { ctx, storage } = database;
-      const { store } = await storage.read(() => requireStore(domain));
+      const { store } = await storage.read(() => chooseStore(domain));
       const settings = await storage.read(() => findMailSettings(store.id));
       const sample = sampleMail('gift_card', senderOf(store, settings, config.from), {
         currency: store.currency,
-        domain,
+        domain: store.domain,
       });
       await using mailer = createMailer(config);
-      const messageId = messageIdOf(`test.${ctx.chance.id()}`, domain);
+      const messageId = messageIdOf(`test.${ctx.chance.id()}`, store.domain);
       const outcome = await mailer.send({ ...sample, messageId, date: ctx.clock.now(), to });
       if (json) printJson({ to, ...outcome });
       else print(`${outcome.kind}: ${outcome.answer}`);
@@ -91,16 +86,16 @@ export function addMailCommands(root: Command): void {
   mail
     .command('list')
     .description("count a store's mails by their states, and list those of its newest cards")
-    .addOption(storeOption())
+    .addOption(storeOption(owner))
     .option('--json', 'print JSON')
     .action(async ({ store: domain, json }: Options) => {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
       const { ctx, storage } = database;
-      const { store } = await storage.read(() => requireStore(domain));
+      const { store } = await storage.read(() => chooseStore(domain));
       const counts = await storage.read(() => countStoreMails(store.id));
       const mails = await storage.read(() => listStoreMails(store.id, listedMax));
       const records = mails.map((one) =>
-        mailRecordOf(ctx.keys.publicIds, one, { domain, now: ctx.clock.now() }),
+        mailRecordOf(ctx.keys.publicIds, one, { domain: store.domain, now: ctx.clock.now() }),
       );
       if (json) {
         const states = Object.fromEntries(deliveryStates.map((state) => [state, counts.get(state) ?? 0]));
@@ -119,7 +114,7 @@ export function addMailCommands(root: Command): void {
           send_at,
           answer,
         })),
-        { none: `${domain} has no mails.` },
+        { none: `${store.domain} has no mails.` },
       );
     });
 }

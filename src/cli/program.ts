@@ -6,6 +6,7 @@ import { addCopyCommand } from './copy.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addMailCommands } from './mail.ts';
 import { addServeCommand } from './serve.ts';
+import { addStatusCommand } from './status.ts';
 import { addStoreCommands } from './store.ts';
 import { addTokenCommands } from './token.ts';
 import { addWebhookCommands } from './webhook.ts';
@@ -21,7 +22,7 @@ Environment:
   RATE_LIMIT        requests per second and burst of a token, or off (500/1000)
   LOOKUP_MISSES     lookups that may find nothing in an hour, of a token and a client address (100/30)
   TRUSTED_PROXIES   addresses and networks whose X-Forwarded-For is believed (none)
-  SMTP_URL          mail server, smtp://user:password@host:587 or smtps://…; or SMTP_URL_FILE (none: no mail is sent)
+  SMTP_URL          mail server, smtp://user:password@host:587 or smtps://…; or SMTP_URL_FILE (none: in development emails are kept on this machine, elsewhere none is sent)
   MAIL_FROM         address that mails are sent from
   METRICS_TOKEN     what a scraper from elsewhere presents for /metrics (none; or METRICS_TOKEN_FILE)
 
@@ -35,6 +36,7 @@ export function program(): Command {
     .exitOverride()
     .addHelpText('after', environment);
   addServeCommand(root);
+  addStatusCommand(root);
   addDatabaseCommands(root);
   addCopyCommand(root);
   addStoreCommands(root);

@@ -32,6 +32,8 @@ type Options = MailOptions & {
 };
 
 const secretLengthMin = 4;
+/** In units of the store's currency: a stolen token or a mistyped amount cannot issue a fortune. */
+const issueLimitDefault = '2000';
 
 function readCurrency(text: string): Currency {
   const currency = findCurrency(text.toUpperCase());
@@ -70,11 +72,11 @@ function readLimit(text: string, currency: Currency): Money | null {
   return limit.value;
 }
 
-function addSettings(command: Command): Command {
+function addSettings(command: Command, limitDefault = ''): Command {
   return addMailSettings(command)
     .addOption(new Option('--name <name>', 'what the store is called').argParser(readName))
     .addOption(new Option('--time-zone <zone>', 'in which its days are counted').argParser(readTimeZone))
-    .option('--issue-limit <amount>', 'the most that a card may be worth, or none')
+    .option('--issue-limit <amount>', `the most that a card may be worth, or none${limitDefault}`)
     .addOption(
       new Option(
         '--proxy-secret <secret>',
@@ -112,6 +114,7 @@ export function addStoreCommands(root: Command): void {
           .argParser(readCurrency)
           .makeOptionMandatory(),
       ),
+    `; default ${issueLimitDefault}`,
   ).action(async (domain: string, options: Options) => {
     const { currency } = options;
     if (!currency) throw new CommandError('--currency is required');
@@ -120,7 +123,7 @@ export function addStoreCommands(root: Command): void {
     if (requireSignature && !proxySecret) throw new CommandError('--require-signature needs --proxy-secret');
     await using database = await openDatabase(readDatabaseConfig(), { prepare: true });
     const { ctx, storage } = database;
-    const issueLimit = options.issueLimit === undefined ? null : readLimit(options.issueLimit, currency);
+    const issueLimit = readLimit(options.issueLimit ?? issueLimitDefault, currency);
     await storage.write(function* () {
       const made = yield* createStore(ctx, {
         domain,

@@ -5,14 +5,14 @@ import { readDatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import { formatInstant } from '../domain/day.ts';
 import { isScope, scopes, type Scope } from '../domain/store.ts';
-import { requireStore } from '../service/store.ts';
 import { createToken, revoke, rotateToken, type NewToken } from '../service/token.ts';
 import { listTokens, type Token } from '../storage/token.ts';
+import { chooseStore, storeOption } from './choose-store.ts';
 import { print, printFields, printJson, printTable, type Row } from './output.ts';
-import { readDomain, readName } from './read.ts';
+import { readName } from './read.ts';
 
 type Options = {
-  readonly store: string;
+  readonly store?: string;
   readonly name?: string;
   readonly scopes: readonly Scope[];
   readonly json?: boolean;
@@ -31,11 +31,7 @@ function readId(text: string): number {
   return id;
 }
 
-function storeOption(): Option {
-  return new Option('--store <domain>', 'the store that it belongs to')
-    .argParser(readDomain)
-    .makeOptionMandatory();
-}
+const owner = 'the store that it belongs to';
 
 export function addTokenCommands(root: Command): void {
   const token = root.command('token').description("a store's access tokens");
@@ -43,7 +39,7 @@ export function addTokenCommands(root: Command): void {
   token
     .command('create')
     .description('make an access token and show it, once')
-    .addOption(storeOption())
+    .addOption(storeOption(owner))
     .addOption(new Option('--name <name>', 'what it is for').argParser(readName).default('token'))
     .addOption(
       new Option('--scopes <scopes>', 'what it may do')
@@ -54,33 +50,33 @@ export function addTokenCommands(root: Command): void {
     .action(async ({ store: domain, name = 'token', scopes: granted, json }: Options) => {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
       const { ctx, storage } = database;
-      const { store } = await storage.read(() => requireStore(domain));
+      const { store } = await storage.read(() => chooseStore(domain));
       showOnce(await storage.write(() => createToken(ctx, { store, name, scopes: granted })), json);
     });
 
   token
     .command('rotate')
     .description('replace a token: the old one works no more, the new one is shown, once')
-    .addOption(storeOption())
+    .addOption(storeOption(owner))
     .argument('<id>', 'as token list shows it', readId)
     .option('--json', 'print JSON')
     .action(async (id: number, { store: domain, json }: Options) => {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
       const { ctx, storage } = database;
-      const { store } = await storage.read(() => requireStore(domain));
+      const { store } = await storage.read(() => chooseStore(domain));
       showOnce(await storage.write(() => rotateToken(ctx, store, id)), json);
     });
 
   token
     .command('revoke')
     .description('end a token at once')
-    .addOption(storeOption())
+    .addOption(storeOption(owner))
     .argument('<id>', 'as token list shows it', readId)
     .option('--json', 'print JSON')
     .action(async (id: number, { store: domain, json }: Options) => {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
       const { ctx, storage } = database;
-      const { store } = await storage.read(() => requireStore(domain));
+      const { store } = await storage.read(() => chooseStore(domain));
       await storage.write(() => revoke(ctx, store, id));
       if (json) printJson({ revoked: id });
       else print(`Token ${id} works no more.`);
@@ -89,15 +85,15 @@ export function addTokenCommands(root: Command): void {
   token
     .command('list')
     .description("list a store's tokens, without their secrets")
-    .addOption(storeOption())
+    .addOption(storeOption(owner))
     .option('--json', 'print JSON')
     .action(async ({ store: domain, json }: Options) => {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
       const { storage } = database;
-      const { store } = await storage.read(() => requireStore(domain));
+      const { store } = await storage.read(() => chooseStore(domain));
       const tokens = await storage.read(() => listTokens(store.id));
       if (json) printJson(tokens.map((listed) => ({ ...rowOf(listed), scopes: listed.scopes })));
-      else printTable(tokens.map(rowOf), { none: `${domain} has no tokens.` });
+      else printTable(tokens.map(rowOf), { none: `${store.domain} has no tokens.` });
     });
 }
 

@@ -16,7 +16,6 @@ import {
   type DeliveryRecord,
   type Webhook,
 } from '../domain/webhook.ts';
-import { requireStore } from '../service/store.ts';
 import {
   changeWebhook,
   createWebhook,
@@ -28,12 +27,12 @@ import {
   testWebhook,
   type WebhookWithSecret,
 } from '../service/webhook.ts';
+import { chooseStore, storeOption } from './choose-store.ts';
 import { CommandError } from './failure.ts';
 import { print, printFields, printJson, printTable, type Row } from './output.ts';
-import { readDomain } from './read.ts';
 
 type Options = {
-  readonly store: string;
+  readonly store?: string;
   readonly url?: string;
   readonly events?: readonly string[];
   readonly pause?: boolean;
@@ -78,22 +77,18 @@ function command(group: Command, name: string, description: string): Command {
   return group
     .command(name)
     .description(description)
-    .addOption(
-      new Option('--store <domain>', 'the store that it belongs to')
-        .argParser(readDomain)
-        .makeOptionMandatory(),
-    )
+    .addOption(storeOption('the store that it belongs to'))
     .option('--json', 'print JSON');
 }
 
 /** Runs an action on the database with the store that the options name. */
 async function withStore<T>(
   { store: domain }: Options,
-  action: (database: Database, storeId: number) => Promise<T>,
+  action: (database: Database, storeId: number, domain: string) => Promise<T>,
 ): Promise<T> {
   await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-  const { store } = await database.storage.read(() => requireStore(domain));
-  return await action(database, store.id);
+  const { store } = await database.storage.read(() => chooseStore(domain));
+  return await action(database, store.id, store.domain);
 }
 
 export function addWebhookCommands(root: Command): void {
@@ -117,10 +112,10 @@ export function addWebhookCommands(root: Command): void {
     );
 
   command(webhook, 'list', "list a store's webhooks, without their secrets").action((options: Options) =>
-    withStore(options, async ({ storage }, storeId) => {
+    withStore(options, async ({ storage }, storeId, domain) => {
       const webhooks = await storage.read(() => listStoreWebhooks(storeId));
       if (options.json) printJson(webhooks.map(webhookRecordOf));
-      else printTable(webhooks.map(rowOf), { none: `${options.store} has no webhooks.` });
+      else printTable(webhooks.map(rowOf), { none: `${domain} has no webhooks.` });
     }),
   );
 

@@ -6,7 +6,7 @@
  * mail server will never take it), *dead* (the time for attempts is over) or *cancelled* (there is nothing to say any
  * more: the card was disabled, has another code, …). The *holder* of a card is its recipient, else its customer; the
  * *buyer* of a card that somebody else receives is its customer. An *occasion* names what a reminder is booked for,
- * so that it is booked once.
+ * so that it is booked once, and marks the email that goes with a new card.
  */
 
 import type { Card, Customer } from './card.ts';

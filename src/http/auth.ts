@@ -188,18 +188,25 @@ function verifySignature(
 }
 
 /**
- * Development mode lets a program on this machine in without a credential. It is closed to pages of
- * other sites (a browser would send their requests here), to names that were rebound to this
- * address, to what a proxy hands on, and as soon as the database holds a real store.
- * @throws Fault `cross-site-request`, `unauthenticated`.
+ * Refuses a request that did not come straight from a program on this machine: one of another site's page (a browser
+ * would send it here), one to a name that was rebound to this address, and one that a proxy forwards.
+ * @throws Fault `cross-site-request`.
  */
-export async function enterDevelopment(storage: Storage, { raw, headers }: FastifyRequest): Promise<Caller> {
+export function requireLocalRequest({ raw, headers }: Pick<FastifyRequest, 'raw' | 'headers'>): void {
   const host = headers.host ?? '';
   if (!isLoopback(hostName(host)) || looksForwarded(raw)) throw new Fault('cross-site-request');
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none') throw new Fault('cross-site-request');
   if (headers.origin !== undefined && headers.origin !== `http://${host}`)
     throw new Fault('cross-site-request');
+}
+
+/**
+ * Development mode lets a local request in without a credential until the database holds a real store.
+ * @throws Fault `cross-site-request`, `unauthenticated`.
+ */
+async function enterDevelopment(storage: Storage, request: FastifyRequest): Promise<Caller> {
+  requireLocalRequest(request);
   const store = await storage.read(findOpenDemonstrationStore);
   if (!store) throw new Fault('unauthenticated');
   return {

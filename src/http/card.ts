@@ -9,7 +9,8 @@ import type { SendOn } from '../domain/send-on.ts';
 import { issue, refuseIssue, retrieve, search, update } from '../service/card.ts';
 import type { Answer } from '../service/idempotency.ts';
 import { checkMissBudgets, countMiss } from '../service/miss-budget.ts';
-import { together } from '../storage/sql.ts';
+import { findMailSettings } from '../storage/mail.ts';
+import { constant, together } from '../storage/sql.ts';
 import type { Body } from './body.ts';
 import { cardEtagOf, isKnown, notModified } from './etag.ts';
 import type { Exchange } from './exchange.ts';
@@ -32,7 +33,9 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
   const message = read('message', parameters.message) ?? null;
   const code = read('code', parameters.code) ?? null;
   const sendOn = read('send_on', parameters.sendOn) ?? null;
-  const isMailed = (read('notify', parameters.notify) ?? true) && exchange.canSend(store);
+  const isWanted = read('notify', parameters.notify) ?? true;
+  const isMailed = isWanted && exchange.canSend;
+  const isUnsent = isWanted && !exchange.canSend && (recipient ?? customer) !== null;
   read('currency', parameters.currency);
   if (sendOn) {
     const refusal = refuseSendOn(sendOn, { isMailed, holder: recipient ?? customer, expiresOn });
@@ -48,26 +51,36 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
   // Of an address that is new, or a code that is chosen, somebody else may be making the row, too.
   const isOwn = !customer && !recipient && !code;
   const subject = isOwn ? { storeId: store.id, cardId: null } : undefined;
-  return exchange.write(
+  const created = await exchange.write(
     body,
     function* () {
       if (refusals.any || value === undefined) return yield* refuseIssue(ctx, { store, code, refusals });
       const { apiClientId, actor } = caller;
-      const issued = yield* issue(ctx, {
+      const issuing = issue(ctx, {
       store, apiClientId, actor, value, expiresOn, customer, recipient, note, message, code,
       ...(isMailed && { mails: { sendAt: sendOn?.at ?? null } }),
     }); // prettier-ignore
+      const [settings, issued] = yield* together(
+        isUnsent ? findMailSettings(store.id) : constant(undefined),
+        issuing,
+      );
       const { publicIds } = ctx.keys;
       const record = recordOf(publicIds, issued.card);
       const headers = {
         etag: cardEtagOf(publicIds, issued.card),
         location: `${basePath}/gift_card/${record.id}`,
+        ...(settings?.enabled && unsent),
       };
       return answer(201, { ...record, code: issued.code.reveal() }, headers);
     },
     subject,
   );
+  if ('email-status' in created.headers && !exchange.isDryRun) exchange.noteUnsent(store);
+  return created;
 }
+
+/** Says that the card would have been emailed, but the service has no mail server. */
+const unsent = { 'email-status': 'not-configured' } as const;
 
 /** Why a time for the mail cannot be kept beside the rest of the creation; null if it can. */
 function refuseSendOn(

@@ -1,16 +1,15 @@
 /**
- * The development page: the mails that development mode keeps instead of sending them.
+ * The development page: the emails of every store, which a service in development keeps instead of sending them.
  *
- * They hold gift card codes, so that the page is only there while development mode's door is open, and to the same
- * programs on this machine. A mail's HTML is shown in a frame that may run nothing and load nothing.
+ * They hold gift card codes, so only local requests see them, as strictly checked as those of development mode. An
+ * email's HTML is shown in a frame that may run nothing and load nothing.
  */
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { formatInstant } from '../domain/day.ts';
 import { Fault } from '../domain/fault.ts';
 import type { MailKind } from '../domain/mail.ts';
-import type { Storage } from '../storage/storage.ts';
-import { enterDevelopment } from './auth.ts';
+import { requireLocalRequest } from './auth.ts';
 import { style } from './dev-mails-style.ts';
 import { markup, type Markup } from './reference/markup.ts';
 
@@ -25,7 +24,7 @@ type KeptMail = {
   readonly messageId: string;
 };
 
-/** Where development mode keeps mails. */
+/** Where a service in development keeps emails. */
 export type KeptMails = {
   /** The newest first. */
   list(): Promise<readonly KeptMail[]>;
@@ -42,12 +41,9 @@ const mailPolicy =
 
 export function addDevelopmentMails(
   app: FastifyInstance,
-  { storage, kept }: { readonly storage: Storage; readonly kept: KeptMails },
+  { kept }: { readonly kept: KeptMails },
   prefix: string,
 ): void {
-  const onRequest = async (request: FastifyRequest): Promise<void> => {
-    await enterDevelopment(storage, request);
-  };
   app.get(`${prefix}/dev/mails`, { onRequest }, async (_request, reply) =>
     page(reply, { title: 'Mails', body: list(await kept.list()), base: '' }),
   );
@@ -69,6 +65,11 @@ export function addDevelopmentMails(
       .header('content-disposition', `attachment; filename="${nameOf(request)}.eml"`)
       .send(Buffer.from(eml));
   });
+}
+
+function onRequest(request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void {
+  requireLocalRequest(request);
+  done();
 }
 
 function page(reply: FastifyReply, shown: Page): FastifyReply {
@@ -136,7 +137,7 @@ ${rows}</tbody>
 </table>`;
   return markup`<header>
 <h1>Mails</h1>
-<p>In development mode without <code>SMTP_URL</code>, mails are kept here instead of being sent. They hold working codes.</p>
+<p>Without <code>SMTP_URL</code>, the emails of every store are kept on this machine instead of being sent. They hold working codes.</p>
 </header>
 <main>
 ${rows.length > 0 ? table : markup`<p class="none">No mails yet. Create a gift card with a <code>recipient_email</code>.</p>`}

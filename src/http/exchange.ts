@@ -33,8 +33,10 @@ export type Exchange = {
   readonly query: readonly QueryParameter[];
   readonly basePath: string;
   readonly lookupMisses: LookupMisses;
-  /** Whether the service can send the store's mails. */
-  readonly canSend: (store: Store) => boolean;
+  /** Whether the service sends email. */
+  readonly canSend: boolean;
+  /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
+  readonly noteUnsent: (store: Store) => void;
   readonly endpoints: Endpoints;
   readonly streams: EventStreams;
   /** Whether the answer is wanted without its effect. */

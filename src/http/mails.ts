@@ -1,5 +1,6 @@
 /** A card's mails over HTTP: what became of them, sending it again, and another code. */
 
+import type { MailWay } from '../config.ts';
 import type { Card } from '../domain/card.ts';
 import { mailRecordOf, type MailDelivery, type MailDeliveryRecord } from '../domain/mail.ts';
 import { recordOf } from '../domain/record.ts';
@@ -15,12 +16,11 @@ import { idOf, versionsOf } from './reading.ts';
 
 /** What the HTTP side knows of the sending of mails. */
 export type MailServices = {
-  /** Whether the service can send a store's mails. */
-  readonly canSend: (store: Store) => boolean;
-  /** How mails are sent, for whoever looks at the service's readiness. */
-  readonly way: 'smtp' | 'folder' | 'none';
-  /** Where development mode keeps mails; null where there is no such place. */
+  readonly way: MailWay;
+  /** Where a service in development keeps emails, for its page; null: no page shows them. */
   readonly kept: KeptMails | null;
+  /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
+  readonly noteUnsent: (store: Store) => void;
 };
 
 /** `GET /gift_card/{gift_card_id}/deliveries` */
@@ -34,15 +34,13 @@ export async function listDeliveries(exchange: Exchange): Promise<Answer> {
 
 /** `POST /gift_card/{gift_card_id}/notify` */
 export async function postNotify(exchange: Exchange): Promise<Answer> {
-  const { ctx, caller } = exchange;
+  const { ctx } = exchange;
   const { body: sent, values } = readBody(exchange, 'gift_card', {});
   return exchange.write(sent, function* () {
     const command = commandOf(exchange);
     values();
-    const canSend = exchange.canSend(caller.store);
-    const { card, delivery } = yield* notify(ctx, { ...command, canSend });
-    const { publicIds } = ctx.keys;
-    const body = { delivery: shown(exchange, delivery), gift_card: recordOf(publicIds, card) };
+    const { card, delivery } = yield* notify(ctx, { ...command, canSend: exchange.canSend });
+    const body = { delivery: shown(exchange, delivery), gift_card: recordOf(ctx.keys.publicIds, card) };
     return answer(exchange, 201, body, card);
   });
 }

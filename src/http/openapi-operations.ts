@@ -159,7 +159,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     tag: 'Gift cards',
     summary: 'Create a gift card',
     description:
-      'Issues a card. An address that is no customer of the store yet becomes one in the same transaction. The answer is the only one that holds the code; a replay of it under its `Idempotency-Key` does too. Where the store sends mails, the card is mailed to its recipient, or else to its customer, and a customer who gave it to somebody else gets a receipt without the code: `send_on` says when, `notify: false` that nothing is sent.',
+      'Issues a card. An address that is no customer of the store yet becomes one in the same transaction. The answer is the only one that holds the code; a replay of it under its `Idempotency-Key` does too. Where the store sends mails, the card is mailed to its recipient, or else to its customer, and a customer who gave it to somebody else gets a receipt without the code: `send_on` says when, `notify: false` that nothing is sent. Without a mail server the card is issued all the same, and `Email-Status: not-configured` says that nothing was sent.',
     parameters: [],
     body: { schema: 'CreateGiftCard', wrapper: 'gift_card', example: examples.creation, isRequired: true },
     success: {
@@ -167,7 +167,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
       description: 'The card was issued. Only this answer holds its code.',
       schema: answerOf({ gift_card: reference('IssuedGiftCard') }),
       example: { gift_card: { ...examples.card, code: examples.code } },
-      headers: ['ETag', 'Location'],
+      headers: ['ETag', 'Location', 'Email-Status'],
     },
     faults: [],
     sample: texts.curl('POST', '/gift_card', {
@@ -550,7 +550,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     tag: 'Mails',
     summary: 'Mail a gift card again, with a new code',
     description:
-      'No code is kept in clear, so the card gets a new one, which is mailed to its recipient, or else to its customer. The old code dies at once: it is answered like an unknown one, and its use is told as the event `gift_card.retired_code_used`. Id, balance, holds and history stay.',
+      'No code is kept in clear, so the card gets a new one, which is mailed to its recipient, or else to its customer. The old code dies at once: it is answered like an unknown one, and its use is told as the event `gift_card.retired_code_used`. Id, balance, holds and history stay. A card can be emailed again to the same address once a minute, and at most 10 times within 24 hours; an earlier request is a 429 with `Retry-After` and changes nothing, so the code stays. The email of the creation does not count.',
     parameters: [ifMatch],
     body: { schema: 'Nothing', wrapper: 'gift_card', example: {}, isRequired: false },
     success: {

@@ -260,6 +260,11 @@ export const headers = {
     description: 'The version of the card; changes with every change.',
     schema: { ...text, examples: ['"5966927867000173-1"'] },
   },
+  'Email-Status': {
+    description:
+      '`not-configured`: the card would have been emailed, but the service has no mail server (`SMTP_URL`). Absent otherwise.',
+    schema: { ...text, const: 'not-configured' },
+  },
   Location: { description: 'The path of what was made.', schema: { ...text, format: 'uri-reference' } },
   'Cache-Control': { description: 'Always `no-store`.', schema: { ...text, const: 'no-store' } },
   'X-Request-Id': { description: 'The request’s id: the client’s own, if it sent a sane one.', schema: text },
@@ -386,7 +391,7 @@ export const pages: Readonly<Record<'health' | 'readiness' | 'metrics' | 'openap
   readiness: {
     summary: 'Readiness',
     description:
-      'Whether the database takes writes and its schema is current. `details.mail` tells how mails are sent: `smtp`, `folder` (development mode keeps them), or `none: …` and why; a service that sends none is ready all the same.',
+      'Whether the database takes writes and its schema is current. `details.mail` says how emails are sent: `smtp`, `folder` (without `SMTP_URL` in development they are kept on this machine), or `none: …` and why; a service that sends none is ready all the same.',
     success: 'Both.',
     type: 'application/json',
     faults: ['unavailable'],

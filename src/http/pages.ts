@@ -7,6 +7,7 @@ import { sameBytes } from '../keys.ts';
 import { hostName } from './auth.ts';
 import { addDevelopmentMails } from './dev-mails.ts';
 import { looksForwarded } from './forwarded.ts';
+import { addHome } from './home.ts';
 import { pagePaths } from './routes.ts';
 import type { Services } from './server.ts';
 
@@ -14,10 +15,10 @@ const contentSecurityPolicy =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Told to whoever looks at the readiness: the service is ready without, but somebody may have forgotten it. */
-const noMail = 'none: SMTP_URL is not set, so no mail is sent';
+const noMail = 'none: SMTP_URL is not set, so no email is sent';
 
 export function addPages(app: FastifyInstance, services: Services, prefix: string): void {
-  const { config, metrics, storage, mail } = services;
+  const { config, metrics, mail } = services;
   const documentation = documentationOf(config.basePath);
   const at = (name: keyof typeof pagePaths): string => `${prefix}${pagePaths[name]}`;
 
@@ -56,7 +57,8 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
     const { css } = await documentation();
     return reply.type('text/css; charset=utf-8').send(css);
   });
-  if (mail.kept) addDevelopmentMails(app, { storage, kept: mail.kept }, prefix);
+  addHome(app, services, prefix);
+  if (mail.kept) addDevelopmentMails(app, { kept: mail.kept }, prefix);
   // The address that a problem's type names leads to its explanation.
   app.get(at('problem'), (request, reply) => {
     const { code } = request.params as { readonly code: string };

@@ -46,7 +46,7 @@ export const problems = {
     status: 403,
     title: 'Forbidden',
     detail:
-      'Development mode accepts only requests that this machine sends to itself over HTTP/1.1, not those of other sites or those that a proxy forwarded.',
+      'Without a credential, the service accepts only requests that this machine sends to it directly over HTTP/1.1, not those of other sites or of proxies.',
   },
   'not-found': { status: 404, title: 'Not Found', detail: 'There is nothing here that you may see.' },
   'method-not-allowed': {
@@ -146,7 +146,7 @@ export const problems = {
   'too-many-requests': {
     status: 429,
     title: 'Too Many Requests',
-    detail: 'The rate limit is used up: see Retry-After.',
+    detail: 'A limit on requests is used up: see Retry-After.',
   },
   'too-many-misses': {
     status: 429,

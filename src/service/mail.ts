@@ -15,9 +15,11 @@ import {
   bookMail,
   cancelCodeMails,
   findMail,
+  creationOccasion,
   findMailSettings,
   listMailsAfter,
   listMailsBefore,
+  listRepeatedMails,
   saveMailSettings,
 } from '../storage/mail.ts';
 import { constant, together, type Script } from '../storage/sql.ts';
@@ -42,7 +44,8 @@ export function* bookCardMails(
   const holder = holderOf(card);
   if (!holder) return;
   const beside = { storeId, cardId, occasion: null };
-  yield* bookMail(ctx, { ...beside, kind: 'gift_card', address: holder.email, code, sendAt: mails.sendAt });
+  const gift = { ...beside, occasion: creationOccasion, address: holder.email, code, sendAt: mails.sendAt };
+  yield* bookMail(ctx, { ...gift, kind: 'gift_card' });
   const buyer = buyerOf(card);
   if (buyer)
     yield* bookMail(ctx, { ...beside, kind: 'receipt', address: buyer.email, code: null, sendAt: null });
@@ -76,9 +79,12 @@ export function* rotateCode(
   return yield* giveCode(ctx, read);
 }
 
+/** How soon a card may be emailed again to one address, and how often in a day to any. */
+const repeatLimits = { intervalMs: 60_000, dayMs: 86_400_000, perDayMax: 10 } as const;
+
 /**
  * As `rotateCode`, and sends the new code to the card's holder.
- * @throws Fault `no-address`, `no-mail`, and what `rotateCode` does.
+ * @throws Fault `no-address`, `no-mail`, `too-many-requests`, and what `rotateCode` does.
  */
 export function* notify(
   ctx: Context,
@@ -86,13 +92,17 @@ export function* notify(
     /** Whether the service can send the store's mails. */ readonly canSend: boolean;
   },
 ): Script<{ readonly card: Card; readonly delivery: MailDelivery }> {
-  const [read, { enabled }] = yield* together(
+  const { store, cardId } = command;
+  // The card's lock comes first: of two requests at once, the later one reads the email of the earlier one.
+  const [read, { enabled }, recent] = yield* together(
     requireUsable(ctx, command),
-    findMailSettings(command.store.id),
+    findMailSettings(store.id),
+    listRepeatedMails({ storeId: store.id, cardId }, repeatLimits.perDayMax),
   );
   const holder = holderOf(read);
   if (!holder) throw new Fault('no-address');
   if (!enabled || !command.canSend) throw new Fault('no-mail');
+  refuseRepetition(recent, { address: holder.email, now: ctx.clock.now() });
   const { card, code } = yield* giveCode(ctx, read);
   const delivery = yield* bookMail(ctx, {
     storeId: card.storeId,
@@ -104,6 +114,33 @@ export function* notify(
     occasion: null,
   });
   return { card, delivery };
+}
+
+/**
+ * @param recent the newest emails that repeat the card's, at most as many as are allowed in a day.
+ * @throws Fault `too-many-requests`.
+ */
+function refuseRepetition(
+  recent: readonly MailDelivery[],
+  { address, now }: { readonly address: string; readonly now: number },
+): void {
+  const { intervalMs, dayMs, perDayMax } = repeatLimits;
+  /** What is left of a period that began with an email; 0 if it is over, or if a clock was set back. */
+  const waitMs = (createdAt: number, periodMs: number): number =>
+    Math.abs(now - createdAt) < periodMs ? createdAt + periodMs - now : 0;
+  const intervalWaits = recent
+    .filter((mail) => mail.address === address)
+    .map(({ createdAt }) => waitMs(createdAt, intervalMs));
+  const dayWaits = recent.map(({ createdAt }) => waitMs(createdAt, dayMs));
+  const isDayFull = dayWaits.length >= perDayMax && dayWaits.every((left) => left > 0);
+  const left = Math.max(0, ...intervalWaits, isDayFull ? Math.min(...dayWaits) : 0);
+  if (left === 0) return;
+  throw new Fault('too-many-requests', {
+    detail: isDayFull
+      ? `The gift card was emailed again ${perDayMax} times within a day: see Retry-After.`
+      : 'The gift card was emailed again to this address less than a minute ago: see Retry-After.',
+    retryAfterSeconds: Math.ceil(left / 1_000),
+  });
 }
 
 function* requireUsable(ctx: Context, command: RotateCommand): Script<Card> {

@@ -129,6 +129,9 @@ export type NewMail = {
   readonly occasion: string | null;
 };
 
+/** The occasion of the email that goes with a new card: every other one with the code repeats it. */
+export const creationOccasion = 'creation';
+
 /** Books a mail, unless its store sends none, or has booked one for the occasion. Nobody waits for it. */
 export function* bookMail(ctx: Context, mail: NewMail): Script<MailDelivery> {
   const { storeId, cardId, kind, address, code } = mail;
@@ -208,6 +211,18 @@ export function* listMailsAfter(
   return rows.map(toMailDelivery);
 }
 
+/** The newest emails that repeat a card's, newest first. */
+export function* listRepeatedMails(
+  { storeId, cardId }: Pick<MailKey, 'storeId' | 'cardId'>,
+  limit: number,
+): Script<readonly MailDelivery[]> {
+  const rows = yield* all(sql<DeliveryRow>`
+    select * from mail_deliveries
+    where store_id = ${storeId} and card_id = ${cardId} and kind = 'gift_card' and occasion is null
+    order by id desc limit ${limit}`);
+  return rows.map(toMailDelivery);
+}
+
 /** A store's mails of the newest cards. */
 export function* listStoreMails(storeId: number, limit: number): Script<readonly MailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
@@ -220,4 +235,11 @@ export function* countStoreMails(storeId: number): Script<ReadonlyMap<MailState,
   const rows = yield* all(sql<{ state: MailState; mails: bigint }>`
     select state, count(*) as mails from mail_deliveries where store_id = ${storeId} group by state`);
   return new Map(rows.map(({ state, mails }) => [state, toNumber(mails)]));
+}
+
+/** How many emails of all stores wait to be sent. */
+export function* countPendingMails(): Script<number> {
+  const row = yield* first(sql<{ mails: bigint }>`
+    select count(*) as mails from mail_deliveries where next_at is not null`);
+  return toNumber(row?.mails ?? 0n);
 }

@@ -26,6 +26,7 @@ import { startCheckpointThread } from './sqlite-checkpoint-thread.ts';
 import { checkpointsOf, type Mover } from './sqlite-checkpoints.ts';
 import { durabilityBy, syncOfLog, type Answers, type Sync } from './sqlite-durability.ts';
 import { appliedTo, migrateDatabase } from './sqlite-migrate.ts';
+import { requireSoundSqlite } from './sqlite-version.ts';
 import type { Memory, Storage, StorageObserver } from './storage.ts';
 
 export type SqliteOptions = {
@@ -63,9 +64,10 @@ const considerationsApartMs = 10;
  */
 const savepointsAfterSpoiling = 1_024;
 
-/** @throws Error if the file is not there and may not be made, or is no database. */
+/** @throws Error if SQLite is too old, or if the file is not there and may not be made, or is no database. */
 export function openSqlite(options: SqliteOptions): Storage {
   const { file, clock, observer } = options;
+  requireSoundSqlite(process.versions['sqlite']);
   if (options.create) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   else if (!existsSync(file)) throw new Error(`there is no database at ${file}`);
   const remembered = memories();

@@ -27,6 +27,7 @@ import { Fault, type FaultCode } from '../../src/domain/fault.ts';
 import type { MailDelivery, MailSettings } from '../../src/domain/mail.ts';
 import { lookUp, update } from '../../src/service/card.ts';
 import { changeMailSettings, listCardMails, notify, rotateCode } from '../../src/service/mail.ts';
+import { requireCard } from '../../src/service/money.ts';
 import { bookReminders, firstPlace, planReminders } from '../../src/service/reminder.ts';
 import { debit } from '../../src/service/spend.ts';
 import { claimMails } from '../../src/storage/mail-queue.ts';
@@ -356,6 +357,66 @@ function testCodes(factory: StorageFactory): void {
     assert.equal(fresh.kind === 'found' && fresh.card.id, card.id);
     assert.equal(fresh.kind === 'found' && fresh.card.lastCharacters, codeIn(mail).slice(-4));
     assert.ok((await opened.events()).includes('gift_card.code_rotated'));
+  });
+
+  test('a card is emailed again to one address once a minute, and ten times a day; what is sooner changes nothing', async () => {
+    await using opened = await open(factory);
+    const { ctx, storage, store } = opened;
+    const { card } = await opened.issue(mailed);
+    const command = { store, cardId: card.id, versions: null, canSend: true };
+    const again = () => storage.write(() => notify(ctx, command));
+    const refusal = async (): Promise<number | undefined> => {
+      const before = await opened.mails(card.id);
+      const events = await opened.events();
+      try {
+        await again();
+      } catch (error) {
+        assert.ok(error instanceof Fault && error.code === 'too-many-requests', String(error));
+        assert.deepEqual(await opened.mails(card.id), before);
+        assert.deepEqual(await opened.events(), events);
+        return error.retryAfterSeconds;
+      }
+      return undefined;
+    };
+    // The email of the creation does not count.
+    let { card: latest } = await again();
+    for (let count = 2; count <= 10; count += 1) {
+      ctx.clock.advance(1_000);
+      assert.equal(await refusal(), 59);
+      ctx.clock.advance(58_999);
+      assert.equal(await refusal(), 1);
+      ctx.clock.advance(1);
+      ({ card: latest } = await again());
+      assert.equal(latest.version, card.version + count);
+    }
+    // The first of the ten was sent nine minutes ago.
+    ctx.clock.advance(60_000);
+    assert.equal(await refusal(), (day - 10 * 60_000) / 1_000);
+    ctx.clock.advance(day - 10 * 60_000);
+    ({ card: latest } = await again());
+    assert.equal(latest.version, card.version + 11);
+    assert.equal(await refusal(), 60);
+    // Another card has limits of its own.
+    const other = await opened.issue(mailed);
+    await storage.write(() => notify(ctx, { ...command, cardId: other.card.id }));
+  });
+
+  test('of requests at once to email a card again, one succeeds', async () => {
+    await using opened = await open(factory);
+    const { ctx, storage, store } = opened;
+    for (const recipient of [mailed, { recipient: grace }]) {
+      const { card } = await opened.issue(recipient);
+      const command = { store, cardId: card.id, versions: null, canSend: true };
+      const results = await Promise.allSettled(
+        Array.from({ length: 8 }, () => storage.write(() => notify(ctx, command))),
+      );
+      const refused = results.filter(({ status }) => status === 'rejected');
+      assert.equal(refused.length, 7);
+      for (const { reason } of refused as readonly PromiseRejectedResult[])
+        assert.ok(reason instanceof Fault && reason.code === 'too-many-requests', String(reason));
+      const page = await storage.read(() => requireCard(store.id, card.id));
+      assert.equal(page.version, card.version + 1);
+    }
   });
 
   test('two that rotate at once both succeed, one after the other, and only the last code works', async () => {

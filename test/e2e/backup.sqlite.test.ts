@@ -27,6 +27,9 @@ test('a backup of a running service is whole, and takes the place of nothing', a
   assert.deepEqual([refused.code, refused.output], [1, '']);
   assert.match(refused.errors, /^largesse: \S+copy\.db is there already\n$/);
   assert.ok(readFileSync(copy).equals(bytes), 'the first backup is as it was');
+  const nowhere = await home.run(['backup', 'nowhere/copy.db']);
+  assert.deepEqual({ code: nowhere.code, output: nowhere.output }, { code: 1, output: '' });
+  assert.match(nowhere.errors, /^largesse: the folder \/\S+nowhere does not exist\n$/);
   const onKeys = await home.run(['backup', home.keysFile]);
   assert.deepEqual([onKeys.code, onKeys.output], [1, '']);
   assert.match(onKeys.errors, /^largesse: \S+largesse\.keys\.json is there already\n$/);

@@ -4,15 +4,17 @@ import assert from 'node:assert/strict';
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
 import { once } from 'node:events';
 import test from 'node:test';
-import type { Result } from '../harness/programs.ts';
+import { runProgram, type Result } from '../harness/programs.ts';
 import { engine } from '../harness/engine.ts';
-import { makeHome, type Home } from './largesse.ts';
+import { ask, makeHome, type Home } from './largesse.ts';
 
 /** Those that print data, and so take `--json`. */
 const telling = [
   'migrate',
+  'status',
   'verify',
   'backup',
   'copy',
@@ -81,6 +83,13 @@ test('every command has help, and those that print data take --json', async () =
   assert.deepEqual(await home.database.traces(), []);
 });
 
+test('a reader that closes the pipe early makes no command fail', async () => {
+  const launcher = join(import.meta.dirname, '../../bin/largesse.js');
+  const script = 'set -o pipefail; "$0" "$1" --help | (exec <&-; sleep 2)';
+  const ran = await runProgram('bash', ['-c', script, process.execPath, launcher]);
+  assert.deepEqual({ code: ran.code, errors: ran.errors }, { code: 0, errors: '' });
+});
+
 test('wrong usage is told with exit code 2 and makes nothing', { concurrency }, async (t) => {
   await using home = await makeHome();
   const create = ['store', 'create', domain, '--currency'];
@@ -95,7 +104,6 @@ test('wrong usage is told with exit code 2 and makes nothing', { concurrency }, 
     [[...create, 'XQZ'], /^error: .*'XQZ'.* ISO 4217 code such as USD\.$/m],
     [[...create, 'EUR', '--time-zone', 'Mars/Olympus'], /^error: .*'Mars\/Olympus'.* IANA name such as/m],
     [[...create, 'EUR', '--proxy-secret', 'abc'], /^error: .*--proxy-secret.* at least 4 characters\.$/m],
-    [['token', 'create'], /^error: required option '--store <domain>' not specified$/m],
     [['token', 'create', '--store', domain, '--scopes', 'all'], /^error: .*'all'.* some of read_gift_cards,/m],
     [['token', 'revoke', '--store', domain, 'till'], /^error: .*'till'.* the id that token list shows\.$/m],
     [['app-proxy', '--store', domain, '--prefix', 'apps'], /^error: .*'apps'.* a path such as/m],
@@ -141,6 +149,8 @@ test('what is refused is told in one line, with exit code 1', { concurrency }, a
     [['store', 'update', domain, '--issue-limit', '1e3'], /--issue-limit must be a decimal number/],
     [['store', 'create', 'a.example', '--currency', 'EUR', '--require-signature'], /--proxy-secret/],
     [['store', 'update', domain, '--require-signature'], /needs a proxy secret/],
+    [['store', 'update', domain, '--mail-language', 'tlh'], /--mail-language must be a tag of a known language: en, .*\bpt\b.*zh-Hans$/m],
+    [['store', 'update', domain, '--mail-language', 'no tag'], /--mail-language must be a language tag such as/],
     [['app-proxy', '--store', domain, '--listen', '0'], /flowers\.example has no proxy secret: largesse store update/],
   ]; // prettier-ignore
   await Promise.all(
@@ -166,6 +176,8 @@ const anyCalls: readonly (readonly string[])[] = [
   ['token', 'rotate', '--store', domain, '1'],
   ['token', 'revoke', '--store', domain, '1'],
   ['token', 'list', '--store', domain],
+  ['token', 'list'],
+  ['status'],
   ['verify'],
   ['app-proxy', '--store', domain],
 ];
@@ -250,7 +262,10 @@ test('serve does not start where nobody could use it, or where the port is taken
     assert.ok(typeof address === 'object' && address !== null);
     const result = await home.run(['serve'], { PORT: String(address.port) });
     other.close();
-    assertOneLine(result, /EADDRINUSE.*127\.0\.0\.1/);
+    assertOneLine(
+      result,
+      new RegExp(`^largesse: port ${address.port} of 127\\.0\\.0\\.1 is in use: set PORT`),
+    );
   });
 });
 
@@ -325,6 +340,90 @@ test('stores and tokens are made, changed and listed, as JSON and for people', a
   assert.equal((await home.json<{ readonly ok: boolean }>('verify')).ok, true);
   const everything = (await home.database.bytes()).toString('latin1');
   assert.ok(everything.includes('Blumen') && !everything.includes('hush-hush'), 'the secret is sealed');
+});
+
+test('a store may issue cards of up to 2,000 units of its currency, unless --issue-limit says otherwise', async () => {
+  await using home = await makeHome();
+  const limitOf = async (name: string, ...settings: readonly string[]): Promise<unknown> => {
+    const made = await home.json<{ readonly issue_limit: unknown }>('store', 'create', name, ...settings);
+    return made.issue_limit;
+  };
+  assert.equal(await limitOf('a.example', '--currency', 'EUR'), '2000.00');
+  assert.equal(await limitOf('b.example', '--currency', 'JPY'), '2000');
+  assert.equal(await limitOf('c.example', '--currency', 'KWD'), '2000.000');
+  assert.equal(await limitOf('d.example', '--currency', 'EUR', '--issue-limit', 'none'), null);
+  assert.equal(await limitOf('e.example', '--currency', 'EUR', '--issue-limit', '50'), '50.00');
+  assert.match((await home.run(['store', 'create', '--help'])).output, /default 2000/);
+});
+
+test('without --store a command works on the only store, and lists them where there are several', async (t) => {
+  await using home = await makeHome();
+  assertOneLine(await home.run(['migrate']).then(() => home.run(['token', 'list'])), /there is no store: create one/);
+  await home.json('store', 'create', domain, '--currency', 'EUR', '--proxy-secret', 'hush-hush');
+  const { id } = await home.json<{ readonly id: number }>('token', 'create');
+  assert.deepEqual((await home.json<readonly { id: number }[]>('token', 'list')).map((token) => token.id), [id]);
+  assert.equal((await home.run(['webhook', 'list'])).output, `${domain} has no webhooks.\n`);
+  assert.match((await home.run(['mail', 'list'])).output, /flowers\.example has no mails\./);
+  const proxy = home.start(['app-proxy', '--listen', '0']);
+  await proxy.written(/plays flowers\.example/);
+  proxy.kill('SIGTERM');
+  await home.json('store', 'create', 'tea.example', '--currency', 'EUR');
+  for (const args of [['token', 'create'], ['token', 'list'], ['webhook', 'list'], ['mail', 'list'], ['app-proxy']]) {
+    await t.test(args.join(' '), async () => {
+      assertOneLine(await home.run(args), /--store is required .*: flowers\.example, tea\.example$/m);
+    });
+  }
+}); // prettier-ignore
+
+test('without a store of one’s own, a command without --store works on the demonstration store', async () => {
+  await using home = await makeHome();
+  const service = await home.serve();
+  assert.match((await home.run(['mail', 'list'])).output, /demo\.localhost has no mails\./);
+  await home.json('store', 'create', domain, '--currency', 'EUR');
+  assert.match((await home.run(['mail', 'list'])).output, /flowers\.example has no mails\./);
+  await service.stop();
+});
+
+test('status says where the service is, its stores, how emails are sent, and how many wait', async () => {
+  await using home = await makeHome();
+  await home.json('store', 'create', domain, '--currency', 'EUR');
+  const { token } = await home.json<{ readonly token: string }>('token', 'create');
+  const smtp = { SMTP_URL: 'smtp://cards:hush-hush@127.0.0.1:9', MAIL_FROM: 'cards@flowers.example' };
+  const service = await home.serve(smtp);
+  const issued = await ask(`${service.url}/gift_card`, {
+    token,
+    json: { initial_value: 25, recipient_email: 'grace@example.com' },
+  });
+  assert.equal(issued.status, 201);
+  const statusOf = async (environment: Readonly<Record<string, string>>): Promise<unknown> => {
+    const { code, output, errors } = await home.run(['status', '--json'], environment);
+    assert.deepEqual({ code, errors }, { code: 0, errors: '' });
+    assert.ok(!output.includes('hush-hush'), 'a password is not shown');
+    return JSON.parse(output);
+  };
+  const { database } = (await statusOf({})) as { readonly database: string };
+  assert.ok(!database.includes('@'));
+  const common = { database, stores: [domain], pending_emails: 1 };
+  const place = `${dirname(home.keysFile)}/mails`;
+  assert.deepEqual(await statusOf({ PORT: '3001', BASE_PATH: '/apps/x', ...smtp }), {
+    address: 'http://127.0.0.1:3001/apps/x',
+    ...common,
+    emails: { way: 'smtp', place: '127.0.0.1:9' },
+  });
+  assert.deepEqual(await statusOf({ PORT: '3000' }), {
+    address: 'http://127.0.0.1:3000',
+    ...common,
+    emails: { way: 'folder', place },
+  });
+  assert.deepEqual(await statusOf({ PORT: '80', HOST: '::' }), {
+    address: 'http://[::]:80',
+    ...common,
+    emails: { way: 'none', place: null },
+  });
+  const { output } = await home.run(['status'], { NODE_ENV: 'production', PORT: '3000' });
+  assert.match(output, /^address +http:\/\/127\.0\.0\.1:3000\ndatabase +\S+\nstores +flowers\.example\n/);
+  assert.match(output, /^emails +not sent: SMTP_URL is not set\npending emails +1\n$/m);
+  await service.stop();
 });
 
 test('a token is shown once, and stands neither in a list nor in the database', async () => {

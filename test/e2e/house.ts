@@ -62,7 +62,7 @@ const idempotent = { 'idempotency-key': 'order-1017 ✓' };
 export async function furnishHouse(home: Home): Promise<House> {
   const secret = ['--proxy-secret', 'hush-hush-hush', '--undo-window', '15', '--issue-limit', '500'];
   await home.json('store', 'create', domain, '--currency', 'EUR', '--name', 'Blüten & Co. 🌷', ...secret, '--customer-search');
-  await home.json('store', 'create', 'tea.example', '--currency', 'JPY', '--time-zone', 'Asia/Tokyo');
+  await home.json('store', 'create', 'tea.example', '--currency', 'JPY', '--time-zone', 'Asia/Tokyo', '--issue-limit', 'none');
   const tokenFor = (store: string) => home.json<{ id: number; token: string }>('token', 'create', '--store', store);
   const [{ token }, old, { token: other }] = [await tokenFor(domain), await tokenFor(domain), await tokenFor('tea.example')];
   await home.json('token', 'revoke', '--store', domain, String(old.id));

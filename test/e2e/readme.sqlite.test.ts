@@ -1,6 +1,7 @@
 /**
- * The README's first screen, followed to the letter in a fresh copy: its marked commands, with the answers that it
- * prints. Only what differs from run to run may differ: ids, instants, codes.
+ * The README's first screen and its section on a store of one's own, followed to the letter in a fresh copy: their
+ * marked commands, with the answers that they print. Only what differs from run to run may differ: ids, instants,
+ * codes.
  */
 
 import assert from 'node:assert/strict';
@@ -138,10 +139,14 @@ test(title, { timeout: 290_000 }, async (t) => {
   const { start = '', ...calls } = commandsIn(readme);
   const answers = answersIn(readme);
   const named = ['create', 'retrieve', 'search', 'update'];
+  const ofOwnStore = ['own-store', 'own-create', 'own-retrieve', 'own-mails'];
   const clone = /^git clone \S.* (?<name>\S+)(?: && |\n)cd \k<name>(?: && |\n)/;
   assert.match(start, clone, 'README.md has no block marked "e2e: start" that clones it');
-  assert.deepEqual(Object.keys(calls), named, 'the marked commands of README.md');
-  assert.deepEqual(Object.keys(answers), named, 'the marked answers of README.md');
+  assert.deepEqual(Object.keys(calls), [...named, ...ofOwnStore], 'the marked commands of README.md');
+  const answered = [...named, 'own-create', 'own-retrieve'];
+  assert.deepEqual(Object.keys(answers), answered, 'the marked answers of README.md');
+  const pick = (names: readonly string[]): Record<string, string> =>
+    Object.fromEntries(names.map((name) => [name, calls[name] ?? '']));
 
   const folder = mkdtempSync(join(tmpdir(), 'largesse-readme-'));
   const copy = join(folder, 'largesse');
@@ -157,11 +162,26 @@ test(title, { timeout: 290_000 }, async (t) => {
   try {
     await t.test('npm ci && npm start', () => ready(service, port, log));
 
-    const given = await callAsWritten(calls, { folder: shell, port });
+    const first = await callAsWritten(pick(named), { folder: shell, port });
+    // These are run in the folder of the service, as the README says.
+    const second = await callAsWritten(pick(ofOwnStore), { folder: copy, port });
+    const given = new Map([...first, ...second]);
     const known = new Map<string, unknown>();
     for (const [name, printed] of Object.entries(answers)) {
       await t.test(name, () => assertAnswer(given.get(name) ?? '', printed, known));
     }
+
+    await t.test('the emails of the demonstration store and of one’s own are shown', async () => {
+      const shown = async (): Promise<number> => {
+        const page = await fetch(`http://127.0.0.1:${port}/dev/mails`);
+        assert.equal(page.status, 200);
+        return [...(await page.text()).matchAll(/<td>grace@example\.com<\/td>/g)].length;
+      };
+      const deadline = performance.now() + 10_000;
+      while ((await shown()) < 2 && performance.now() < deadline) await wait(100);
+      assert.equal(await shown(), 2);
+      assert.ok(readdirSync(join(copy, 'preview')).some((file) => file.endsWith('.html')));
+    });
 
     await t.test('SIGTERM to all that npm start started ends it cleanly', async () => {
       const ended = once(service, 'exit', { signal: AbortSignal.timeout(stopWithinMs) });

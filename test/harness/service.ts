@@ -104,8 +104,8 @@ export async function startService({
   /** Limits of the first process that are not the usual ones. */
   readonly limits?: Partial<Limits>;
 } = {}): Promise<TestService> {
-  const made = await engine.createDatabase(wish);
-  const environment = { ...made.environment, PORT: '0', RATE_LIMIT: 'off', ...given };
+  const provided = await engine.createDatabase(wish);
+  const environment = { ...provided.environment, PORT: '0', RATE_LIMIT: 'off', ...given };
   const read = readConfig(environment);
   const config = { ...read, limits: { ...read.limits, ...limits } };
   const clock = testClock();
@@ -123,7 +123,10 @@ export async function startService({
         currency: currencyOf(currency),
         proxySecret: proxySecret === undefined ? null : new Secret(proxySecret),
       };
-      await database.storage.write(() => createStore(database.ctx, store));
+      const made = await database.storage.write(() => createStore(database.ctx, store));
+      // Without a token the service does not start in production.
+      const token = { store: made, name: 'first', scopes: allScopes };
+      if (config.isProduction) await database.storage.write(() => createToken(database.ctx, token));
     }
   }
   const lines: string[] = [];
@@ -143,7 +146,7 @@ export async function startService({
   return {
     url,
     urls,
-    database: made,
+    database: provided,
     environment,
     clock,
     request(path, request) {
@@ -159,13 +162,13 @@ export async function startService({
       return secret.reveal();
     },
     log: () => lines.join(''),
-    state: () => made.state(),
-    internalId: (publicId) => internalIdOf(made.keysFile, publicId),
-    query: (text, ...values) => made.query(text, ...values),
+    state: () => provided.state(),
+    internalId: (publicId) => internalIdOf(provided.keysFile, publicId),
+    query: (text, ...values) => provided.query(text, ...values),
     async [Symbol.asyncDispose]() {
       await second?.[Symbol.asyncDispose]();
       await service[Symbol.asyncDispose]();
-      await made[Symbol.asyncDispose]();
+      await provided[Symbol.asyncDispose]();
     },
   };
 }

@@ -4,11 +4,8 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
-import { openDatabase } from '../../src/database.ts';
-import { readConfig } from '../../src/config.ts';
-import { createStore } from '../../src/service/store.ts';
+import { createStoreBeside } from '../harness/beside.ts';
 import { until } from '../harness/delivering.ts';
-import { newStore } from '../harness/fixtures.ts';
 import { startService } from '../harness/service.ts';
 
 const service = await startService({ environment: { BASE_PATH: '/apps/x' } });
@@ -70,12 +67,22 @@ test('a mail of another name is none, whatever the name is', async () => {
       assert.equal((await service.request(`/dev/mails/${other}${part}`)).status, 404, other + part);
 });
 
+/** What requests of other sites, and those that a proxy forwards, have. */
+const foreign: readonly Readonly<Record<string, string>>[] = [
+  { 'sec-fetch-site': 'cross-site' },
+  { 'sec-fetch-site': 'same-site' },
+  { 'x-forwarded-for': '192.0.2.1' },
+  { 'x-forwarded-for': '127.0.0.1' },
+  { 'x-forwarded-host': 'localhost' },
+  { 'x-real-ip': '127.0.0.1' },
+  { forwarded: 'for=127.0.0.1' },
+  { via: '1.1 proxy' },
+  { origin: 'https://evil.example' },
+  { origin: 'null' },
+];
+
 test('it is kept from other sites, other hosts, and what a proxy hands on', async () => {
-  for (const headers of [
-    { 'sec-fetch-site': 'cross-site' },
-    { 'x-forwarded-for': '192.0.2.1' },
-    { origin: 'https://evil.example' },
-  ]) assert.equal((await service.request('/dev/mails', { headers })).status, 403); // prettier-ignore
+  for (const headers of foreign) assert.equal((await service.request('/dev/mails', { headers })).status, 403);
   const { port } = new URL(service.url);
   const raw = await service.raw(
     `GET /dev/mails/${name}/html HTTP/1.1\r\nHost: evil.example:${port}\r\nConnection: close\r\n\r\n`,
@@ -90,11 +97,8 @@ test('the files are for their owner only', () => {
   assert.equal(statSync(join(folder, `${name}.eml`)).mode & 0o077, 0);
 });
 
-test('the door closes with the first real store, whose mails are not kept', async () => {
-  await using database = await openDatabase(readConfig(service.environment), { prepare: false });
-  await database.storage.write(() => createStore(database.ctx, newStore()));
-  for (const path of ['/dev/mails', `/dev/mails/${name}`, `/dev/mails/${name}/eml`])
-    assert.equal((await service.request(path)).status, 401, path);
+test('emails of a real store are kept, and the page shows them as strictly as before', async () => {
+  await createStoreBeside(service, 'flowers.example');
   const token = await service.token('flowers.example');
   const card = await service.request('/gift_card', {
     method: 'POST',
@@ -102,7 +106,38 @@ test('the door closes with the first real store, whose mails are not kept', asyn
     json: { initial_value: 25, recipient_email: 'ada@example.com' },
   });
   assert.equal(card.status, 201);
-  const made = (card.json as { gift_card: { id: number } }).gift_card.id;
-  const { text } = await service.request(`/gift_card/${made}/deliveries`, { token });
-  assert.equal(text, '{"deliveries":[]}');
+  assert.equal(card.headers.get('email-status'), null);
+  const made = (card.json as { gift_card: { id: number; code: string } }).gift_card;
+  await until(async () => (await service.request('/dev/mails')).text.includes('ada@example.com'));
+  const [, kept = ''] = /href="mails\/([^"]+)"/.exec((await service.request('/dev/mails')).text) ?? [];
+  const grouped = (made.code.match(/.{4}/g) ?? []).join(' ').toUpperCase();
+  assert.ok((await service.request(`/dev/mails/${kept}`)).text.includes(grouped));
+  // What needed no credential before needs one now, and only the page is left open.
+  assert.equal((await service.request('/gift_card/1')).status, 401);
+  const pages = ['', '.css', `/${kept}`, `/${kept}/html`, `/${kept}/eml`].map((rest) => `/dev/mails${rest}`);
+  for (const path of pages) {
+    assert.equal((await service.request(path)).status, 200, path);
+    for (const headers of foreign) {
+      const answer = await service.request(path, { headers });
+      assert.equal(answer.status, 403, `${path} ${JSON.stringify(headers)}`);
+      assert.ok(!answer.text.includes(grouped));
+    }
+    for (const host of ['evil.example', 'flowers.example', '', '0.0.0.0', 'localhost.evil.example']) {
+      const raw = await service.raw(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+      assert.match(raw, /^HTTP\/1\.1 403 /, `${path} ${host}`);
+    }
+  }
+});
+
+test('the start says where emails are kept, and a proxy in front takes the page away', async () => {
+  assert.match(
+    service.log(),
+    /"folder":"[^"]+mails","message":"SMTP_URL is not set: the emails of every store/,
+  );
+  await using proxied = await startService({
+    stores: [{ domain: 'flowers.example' }],
+    environment: { TRUSTED_PROXIES: '127.0.0.1' },
+  });
+  assert.equal((await proxied.request('/dev/mails')).status, 404);
+  assert.match((await proxied.request('/readyz')).text, /"mail":"folder"/);
 });

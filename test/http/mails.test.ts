@@ -4,6 +4,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { openDatabase } from '../../src/database.ts';
+import { readConfig } from '../../src/config.ts';
+import { changeMailSettings } from '../../src/service/mail.ts';
+import { requireStore } from '../../src/service/store.ts';
+import { problemOf } from '../harness/answers.ts';
+import { createStoreBeside } from '../harness/beside.ts';
 import { until } from '../harness/delivering.ts';
 import { startService, type TestRequest, type TestService } from '../harness/service.ts';
 import { mailServer, reply, scriptedServer, type MailServer } from '../delivery/mail/mail-server.ts';
@@ -30,10 +36,17 @@ type Shop = AsyncDisposable & {
   events(): Promise<readonly { readonly type: string; readonly data: string }[]>;
 };
 
+/** @param server null: none is configured, and in production nothing takes its place. */
 async function open(server: MailServer | null, timeZone = 'UTC'): Promise<Shop> {
   const domain = 'flowers.example';
-  const mail = server && { SMTP_URL: server.url().reveal(), MAIL_FROM: 'cards@flowers.example' };
-  const service = await startService({ stores: [{ domain, timeZone }], environment: { ...mail } });
+  const mail = server
+    ? { SMTP_URL: server.url().reveal(), MAIL_FROM: 'cards@flowers.example' }
+    : { NODE_ENV: 'production' };
+  const service = await startService({
+    stores: [{ domain, timeZone }],
+    environment: { ...mail },
+    database: { durable: !server },
+  });
   const token = await service.token(domain);
   const ask: Shop['ask'] = (line, request) => {
     const [method = '', path = ''] = line.split(' ');
@@ -282,6 +295,36 @@ test('a time for the mail is refused where it cannot be kept, together with ever
   assert.equal(receivedMails(server)[0]?.code, later.code);
 });
 
+test('a card that is emailed again too soon is a 429 with Retry-After, and its code goes on working', async () => {
+  await using server = await mailServer();
+  await using shop = await open(server);
+  const card = await shop.issue(grace);
+  const notify = (key: string) =>
+    shop.ask(`POST /gift_card/${card.id}/notify`, { headers: { 'idempotency-key': key } });
+  const first = await notify('first');
+  assert.equal(first.status, 201, first.text);
+  await until(() => receivedMails(server).some(({ code }) => code !== card.code));
+  const code = receivedMails(server).find((mail) => mail.code !== card.code)?.code ?? '';
+  const deliveries = await shop.deliveries(card.id);
+  const soon = await notify('second');
+  problemOf(soon, { code: 'too-many-requests' });
+  const seconds = Number(soon.headers.get('retry-after'));
+  assert.ok(seconds >= 50 && seconds <= 60, `Retry-After: ${seconds}`);
+  assert.match(soon.text, /emailed again to this address less than a minute ago/);
+  assert.equal((await shop.ask(`POST /gift_card/${card.id}/notify?dry_run=true`)).status, 429);
+  assert.deepEqual(
+    (await shop.deliveries(card.id)).map(({ id }) => id),
+    deliveries.map(({ id }) => id),
+  );
+  assert.equal((await shop.ask('POST /gift_card/lookup', { json: { code } })).status, 200);
+  const replayed = await notify('first');
+  assert.deepEqual([replayed.status, replayed.text], [201, first.text]);
+  shop.service.clock.advance(seconds * 1_000);
+  // A 429 decides nothing, so the same key may succeed later.
+  assert.equal((await notify('second')).status, 201);
+  assert.equal((await shop.ask('POST /gift_card/lookup', { json: { code } })).status, 404);
+});
+
 test('without a mail server, cards are issued and nothing is booked; a time or another mail is refused', async () => {
   await using shop = await open(null);
   const card = await shop.issue({ ...grace, notify: true });
@@ -294,6 +337,59 @@ test('without a mail server, cards are issued and nothing is booked; a time or a
   const timed = await shop.ask('POST /gift_card', { json: { initial_value: 25, ...grace, send_on: soon } });
   assert.equal(timed.status, 422);
   assert.equal((await shop.ask('GET /dev/mails')).status, 404);
+});
+
+test('without a mail server, the response to a creation says that its email is not sent, and the log says so once', async () => {
+  await using shop = await open(null);
+  const { service } = shop;
+  const warnings = (): number => service.log().split('a gift card was not emailed').length - 1;
+  assert.match(service.log(), /"level":40,[^\n]*"SMTP_URL is not set: no email is sent/);
+  const statusOf = async (json: object, path = 'POST /gift_card'): Promise<string | null> => {
+    const answer = await shop.ask(path, { json: { initial_value: 25, ...json } });
+    assert.equal(answer.status, 201, answer.text);
+    return answer.headers.get('email-status');
+  };
+  assert.equal(await statusOf({}), null);
+  assert.equal(await statusOf({ ...grace, notify: false }), null);
+  assert.equal(await statusOf(grace, 'POST /gift_card?dry_run=true'), 'not-configured');
+  assert.equal(warnings(), 0);
+  const keyed = { json: { initial_value: 25, ...grace }, headers: { 'idempotency-key': 'unsent' } };
+  const first = await shop.ask('POST /gift_card', keyed);
+  assert.equal(first.headers.get('email-status'), 'not-configured');
+  const again = await shop.ask('POST /gift_card', keyed);
+  assert.deepEqual([again.headers.get('email-status'), again.text], ['not-configured', first.text]);
+  assert.equal(await statusOf({ email: 'ada@example.com' }), 'not-configured');
+  assert.equal(warnings(), 1);
+  assert.match(service.log(), /"store":"flowers\.example","message":"a gift card was not emailed/);
+  await createStoreBeside(service, 'tea.example');
+  const json = { initial_value: 25, ...grace };
+  const other = { method: 'POST', json, token: await service.token('tea.example') };
+  await service.request('/gift_card', other);
+  await service.request('/gift_card', other);
+  assert.equal(warnings(), 2);
+  assert.ok(!service.log().includes('grace@example.com'));
+});
+
+test('a store that sends no email is not warned of the missing mail server', async () => {
+  await using shop = await open(null);
+  const { service } = shop;
+  await using database = await openDatabase(readConfig(service.environment), { prepare: false });
+  const { ctx, storage } = database;
+  await storage.write(function* () {
+    const { store } = yield* requireStore('flowers.example');
+    yield* changeMailSettings(ctx, store.id, { enabled: false });
+  });
+  const answer = await shop.ask('POST /gift_card', { json: { initial_value: 25, ...grace } });
+  assert.deepEqual([answer.status, answer.headers.get('email-status')], [201, null]);
+  assert.ok(!service.log().includes('was not emailed'));
+});
+
+test('with a mail server no response has an Email-Status', async () => {
+  await using server = await mailServer();
+  await using shop = await open(server);
+  const answer = await shop.ask('POST /gift_card', { json: { initial_value: 25, ...grace } });
+  assert.deepEqual([answer.status, answer.headers.get('email-status')], [201, null]);
+  assert.ok(!shop.service.log().includes('SMTP_URL is not set'));
 });
 
 test('no address and no text of a client becomes a header', async () => {

@@ -291,7 +291,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     parameters: [...inWrites],
     body: { schema: 'CreateGiftCard', wrapper: 'gift_card', required: true },
     answer: issued,
-    headers: ['ETag', 'Location'],
+    headers: ['ETag', 'Location', 'Email-Status'],
   },
   searchGiftCard: {
     scopes: [read],

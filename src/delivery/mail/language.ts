@@ -39,7 +39,7 @@ export type Language = {
 };
 
 /** Reads a locale: any valid BCP 47 tag, in its canonical spelling. */
-export function parseLocale(value: unknown): Parsed<string> {
+function parseLocale(value: unknown): Parsed<string> {
   const refusal = 'must be a language tag such as "de" or "pt-BR"';
   if (typeof value !== 'string' || value.length > 35) return refused(refusal);
   try {
@@ -49,14 +49,28 @@ export function parseLocale(value: unknown): Parsed<string> {
   }
 }
 
-/** The language for a locale: English if there are no texts for it, or if it is no locale. */
-export function languageOf(locale: string): Language {
-  const parsed = parseLocale(locale);
-  const { language, script } = new Intl.Locale(parsed.ok ? parsed.value : 'en').maximize();
+/** Reads a locale for whose language there are texts. */
+export function parseKnownLocale(value: unknown): Parsed<string> {
+  const locale = parseLocale(value);
+  if (!locale.ok || textsOf(locale.value)) return locale;
+  return refused(`must be a tag of a known language: ${languages.join(', ')}`);
+}
+
+/** The tag of a locale's language, and its texts if there are any. */
+function textsOf(locale: string): { readonly tag: string; readonly texts: Texts } | undefined {
+  const { language, script } = new Intl.Locale(locale).maximize();
   // Chinese is written in two scripts; every other language here in one, which its texts are in.
   const tag = language === 'zh' ? `zh-${script}` : language;
   const texts = textsByLanguage.get(tag);
-  if (!parsed.ok || !texts) return { locale: 'en', direction: 'ltr', texts: en };
+  return texts && { tag, texts };
+}
+
+/** The language for a locale: English if there are no texts for it, or if it is no locale. */
+export function languageOf(locale: string): Language {
+  const parsed = parseLocale(locale);
+  const known = parsed.ok ? textsOf(parsed.value) : undefined;
+  if (!parsed.ok || !known) return { locale: 'en', direction: 'ltr', texts: en };
+  const { tag, texts } = known;
   // Extensions of a tag could ask for other calendars and digits; the region is all that counts.
   const { baseName } = new Intl.Locale(parsed.value);
   return { locale: baseName, direction: tag === 'ar' || tag === 'he' ? 'rtl' : 'ltr', texts };

@@ -1,0 +1,31 @@
+/** The store that a command works on: the one that `--store` names, or the only one. */
+
+import { Option } from 'commander';
+import { requireStore } from '../service/store.ts';
+import type { Script } from '../storage/sql.ts';
+import { listStores, type StoreRecord } from '../storage/store.ts';
+import { CommandError } from './failure.ts';
+import { readDomain } from './read.ts';
+
+export function storeOption(description: string): Option {
+  return new Option('--store <domain>', `${description}; optional if there is only one`).argParser(
+    readDomain,
+  );
+}
+
+/**
+ * @param domain what `--store` names. The demonstration store counts only where it is the only one.
+ * @throws Fault `not-found` if there is no such store; CommandError if none is named and there is none, or several.
+ */
+export function* chooseStore(domain: string | undefined): Script<StoreRecord> {
+  if (domain !== undefined) return yield* requireStore(domain);
+  const all = yield* listStores();
+  const real = all.filter(({ store }) => !store.demonstration);
+  const [only, ...others] = real.length > 0 ? real : all;
+  if (!only) throw new CommandError('there is no store: create one with "largesse store create"');
+  if (others.length > 0) {
+    const domains = [only, ...others].map(({ store }) => store.domain).join(', ');
+    throw new CommandError(`--store is required because there are several stores: ${domains}`);
+  }
+  return only;
+}

@@ -1,0 +1,70 @@
+/** `largesse status` */
+
+import type { Command } from 'commander';
+import { mailWayOf, readConfig, shownLocation, type Config } from '../config.ts';
+import { openDatabase } from '../database.ts';
+import { parseSmtpUrl } from '../smtp-url.ts';
+import { countPendingMails } from '../storage/mail.ts';
+import { together } from '../storage/sql.ts';
+import { listStores } from '../storage/store.ts';
+import { printFields, printJson } from './output.ts';
+
+export function addStatusCommand(root: Command): void {
+  root
+    .command('status')
+    .description('show where the service listens, its database and stores, and how emails are sent')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      const config = readConfig();
+      await using database = await openDatabase(config, { prepare: false });
+      const [records, pending] = await database.storage.read(() =>
+        together(listStores(), countPendingMails()),
+      );
+      const stores = records.map(({ store }) => store.domain);
+      const address = addressOf(config);
+      const location = shownLocation(config.database);
+      const way = mailWayOf(config);
+      const place = placeOf(config);
+      if (json) {
+        printJson({ address, database: location, stores, emails: { way, place }, pending_emails: pending });
+        return;
+      }
+      printFields({
+        address,
+        database: location,
+        stores: stores.join(', ') || null,
+        emails: emailsOf(config),
+        pending_emails: pending,
+      });
+    });
+}
+
+/** Where the service listens with these settings. */
+function addressOf({ host, port, basePath }: Config): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}${basePath}`;
+}
+
+/** Where emails go: the mail server's host and port, never its password, or the folder; null: nowhere. */
+function placeOf(config: Config): string | null {
+  switch (mailWayOf(config)) {
+    case 'smtp': {
+      const server = config.mail && parseSmtpUrl(config.mail.url);
+      return server?.ok ? `${server.value.host}:${server.value.port}` : null;
+    }
+    case 'folder':
+      return config.mailFolder;
+    case 'none':
+      return null;
+  }
+}
+
+function emailsOf(config: Config): string {
+  switch (mailWayOf(config)) {
+    case 'smtp':
+      return `sent by ${placeOf(config)}`;
+    case 'folder':
+      return `kept in ${placeOf(config)} and not sent: SMTP_URL is not set`;
+    case 'none':
+      return 'not sent: SMTP_URL is not set';
+  }
+}

@@ -1,0 +1,99 @@
+/** The page at the service's root, for people who open it in a browser. Other clients get the usual 404. */
+
+import { createHash } from 'node:crypto';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Fault } from '../domain/fault.ts';
+import { version } from '../version.ts';
+import { requireLocalRequest } from './auth.ts';
+import { pagePaths } from './routes.ts';
+import { markup, type Markup } from './reference/markup.ts';
+import type { Services } from './server.ts';
+
+/** Without characters that `markup` escapes, so that its hash is that of what the browser reads. */
+const style = `
+:root { color-scheme: light dark; }
+body { margin: 0 auto; max-width: 36rem; padding: 3rem 1rem; font: 1rem/1.6 system-ui, sans-serif; }
+h1 { margin: 0; font-size: 1.75rem; }
+dt { font-weight: 600; }
+dd { margin: 0 0 0.75rem; }
+`;
+
+const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+
+export function addHome(app: FastifyInstance, services: Services, prefix: string): void {
+  for (const path of prefix === '' ? ['/'] : [prefix, `${prefix}/`]) {
+    // A base path such as /docs is one of the pages at the root already.
+    if (app.hasRoute({ method: 'GET', url: path })) continue;
+    app.get(path, async (request, reply) => {
+      reply.header('vary', 'accept');
+      if (!prefersHtml(request.headers.accept)) throw new Fault('not-found');
+      const isReady = await services.isReady();
+      return reply
+        .headers({
+          'cache-control': 'no-store',
+          'content-security-policy': policy,
+          'referrer-policy': 'no-referrer',
+          'x-content-type-options': 'nosniff',
+        })
+        .type('text/html; charset=utf-8')
+        .send(String(page({ isReady, prefix, isLocal: isLocal(request) }, services)));
+    });
+  }
+}
+
+type Shown = { readonly isReady: boolean; readonly prefix: string; readonly isLocal: boolean };
+
+function page({ isReady, prefix, isLocal: mayRead }: Shown, { mail, developmentMode }: Services): Markup {
+  const emails = markup`<dt>Emails</dt>
+<dd><a href="${prefix}/dev/mails">The emails that are kept on this machine</a>: nothing is sent without <code>SMTP_URL</code>.</dd>
+`;
+  const development = markup`<dt>Development mode</dt>
+<dd>Until the database holds a real store, requests from this machine need no access token and reach the demonstration store.</dd>
+`;
+  return markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Largesse</title>
+<style>${style}</style>
+</head>
+<body>
+<h1>Largesse</h1>
+<p>A gift card service.</p>
+<dl>
+<dt>State</dt>
+<dd>${isReady ? 'Ready' : 'Not ready: the database does not take writes.'}</dd>
+<dt>Version</dt>
+<dd>${version}</dd>
+<dt>API</dt>
+<dd><a href="${prefix}${pagePaths.reference}">Reference</a>, and <a href="${prefix}${pagePaths.openapi}">OpenAPI 3.1</a></dd>
+${developmentMode && mayRead ? development : undefined}${mail.kept && mayRead ? emails : undefined}</dl>
+</body>
+</html>
+`;
+}
+
+/** Whether the request may open the page of the kept emails. */
+function isLocal(request: FastifyRequest): boolean {
+  try {
+    requireLocalRequest(request);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a client asks for HTML by name, and for no form of JSON before it (RFC 9110, 12.5.1). */
+export function prefersHtml(accept: string | undefined): boolean {
+  const ranges = (accept ?? '').split(',').map((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice('q='.length);
+    const quality = weight === undefined ? 1 : Number(weight);
+    return { type, quality: quality >= 0 && quality <= 1 ? quality : 0 };
+  });
+  const best = (matches: (type: string) => boolean): number =>
+    Math.max(0, ...ranges.filter(({ type }) => matches(type)).map(({ quality }) => quality));
+  const html = best((type) => type === 'text/html' || type === 'application/xhtml+xml');
+  return html > 0 && html >= best((type) => /^application\/(?:[\w.-]+\+)?json$/.test(type));
+}

@@ -1,0 +1,89 @@
+/** bin/largesse.js: which Node.js runs the command line, and what it says where none can. */
+
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'node:test';
+import { runProgram, startProgram } from '../harness/programs.ts';
+
+const launcher = join(import.meta.dirname, '../../bin/largesse.js');
+
+/** Makes a Node.js say that it is an old one. */
+const asOld = `data:text/javascript,${encodeURIComponent(
+  "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.11.1' } });",
+)}`;
+
+/** A folder with the launcher and a command line that says how it was called. */
+function makeInstallation(): Disposable & { readonly folder: string; readonly file: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'largesse-launcher-'));
+  mkdirSync(join(folder, 'bin'));
+  mkdirSync(join(folder, 'src'));
+  writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
+  cpSync(launcher, join(folder, 'bin/largesse.js'));
+  const told = "console.log('runs', process.versions.node, process.argv.slice(2).join(' '));";
+  const waits = "process.on('SIGTERM', () => process.exit(7)); setTimeout(() => {}, 60_000);";
+  writeFileSync(
+    join(folder, 'src/cli.ts'),
+    `${told}\nif (process.argv.includes('wait')) { ${waits} }\nelse process.exitCode = 3;\n`,
+  );
+  return {
+    folder,
+    file: join(folder, 'bin/largesse.js'),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
+  };
+}
+
+test('an old Node.js without another one ends in one sentence that names both versions', async () => {
+  using made = makeInstallation();
+  const { code, output, errors } = await runProgram(process.execPath, [
+    '--import',
+    asOld,
+    made.file,
+    'serve',
+  ]);
+  assert.deepEqual({ code, output }, { code: 1, output: '' });
+  assert.match(errors, /^largesse: Node\.js 26 or later is required, and this is 20\.11\.1: [^\n]+\n$/);
+});
+
+test('an old Node.js hands over to the one that npm ci installed, with arguments, signals and exit code', async () => {
+  using made = makeInstallation();
+  mkdirSync(join(made.folder, 'node_modules/node/bin'), { recursive: true });
+  symlinkSync(process.execPath, join(made.folder, 'node_modules/node/bin/node'));
+  const args = ['--import', asOld, made.file];
+  const ran = await runProgram(process.execPath, [...args, 'serve', '--x']);
+  assert.deepEqual(
+    { code: ran.code, output: ran.output },
+    { code: 3, output: `runs ${process.versions.node} serve --x\n` },
+  );
+  await using waiting = startProgram(process.execPath, [...args, 'wait']);
+  await waiting.written(/^runs/);
+  waiting.kill('SIGTERM');
+  assert.deepEqual(await waiting.ended(), { code: 7, signal: null });
+});
+
+test('a Node.js that is new enough runs the command line itself', async () => {
+  using made = makeInstallation();
+  const { code, output } = await runProgram(process.execPath, [made.file, 'status']);
+  assert.deepEqual({ code, output }, { code: 3, output: `runs ${process.versions.node} status\n` });
+});
+
+const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  readonly scripts: Readonly<Record<string, string>>;
+};
+
+test('npm start runs the launcher, and a SIGTERM to npm reaches the service', async () => {
+  using made = makeInstallation();
+  const start = `${scripts['start']} wait`;
+  assert.match(start, /node bin\/largesse\.js serve wait$/);
+  writeFileSync(join(made.folder, 'package.json'), JSON.stringify({ type: 'module', scripts: { start } }));
+  await using npm = startProgram('npm', ['start'], { folder: made.folder });
+  await npm.written(/^runs/m);
+  npm.kill('SIGTERM');
+  assert.equal((await npm.ended()).code, 7, npm.errors());
+});
+
+test('no script runs while packages are installed', () => {
+  for (const name of ['preinstall', 'install', 'postinstall', 'prepare'])
+    assert.equal(scripts[name], undefined, name);
+});
