@@ -93,6 +93,16 @@ test('what belongs in one place stands nowhere else', async (t) => {
       );
     });
   }
+  await t.test(
+    'a client is known by clientAddress and clientKey, not by what Fastify makes of its headers',
+    () => {
+      const found = code.filter(({ text }) => /\brequest\.ips?\b|\btrustProxy\b/.test(text));
+      assert.deepEqual(
+        found.map(({ path }) => path),
+        [],
+      );
+    },
+  );
   await t.test('SQL files stand in src/storage/', () => {
     const files = globSync('src/**/*.sql');
     assert.notEqual(files.length, 0);
