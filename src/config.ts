@@ -358,7 +358,7 @@ export function readCopyConfig(
   });
 }
 
-const passwordInSight = /^\w+:\/\/(?:[^@/?#]*:[^@/?#]+@|.*[?&]password=)/;
+const passwordInSight = /^\w+:\/\/(?:[^@/?#:]*:[^@/?#]+@|.*[?&]password=)/;
 
 const locationTakes =
   'the file of the embedded database, such as file:./data/largesse.db, or a server, such as postgres://user:password@host:5432/largesse';

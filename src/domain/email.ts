@@ -78,6 +78,7 @@ export function parseSenderAddress(value: unknown): Parsed<string> {
   const parsed = parseEmail(value);
   if (!parsed.ok) return parsed;
   const { address } = parsed.value;
-  if (/[^\x20-\x7e].*@/.test(address)) return refused('must have only ASCII characters before the @');
+  if (/[^\x20-\x7e]/.test(address.slice(0, address.lastIndexOf('@'))))
+    return refused('must have only ASCII characters before the @');
   return accepted(address);
 }

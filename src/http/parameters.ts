@@ -190,8 +190,8 @@ const truths: ReadonlyMap<string, boolean> = new Map([
   ['0', false],
 ]);
 
-function flagFromForm(text: string): unknown {
-  return truths.get(text) ?? text;
+function flagFromForm(sent: string): unknown {
+  return truths.get(sent) ?? sent;
 }
 
 function readFlag(value: unknown): Parsed<boolean> {
@@ -378,8 +378,8 @@ const webhookEventsSchema = Type.Array(Type.Enum([...knownPatterns]), {
   examples: [['gift_card.*']],
 });
 
-function patternsFromForm(text: string): unknown {
-  return text.split(',').map((pattern) => pattern.trim());
+function patternsFromForm(list: string): unknown {
+  return list.split(',').map((pattern) => pattern.trim());
 }
 
 function readPatterns(value: unknown): Parsed<readonly string[]> {

@@ -65,5 +65,5 @@ export function linkAddress(address: string): string | undefined {
 
 /** An element id made from `parts`: letters, digits, `_` and `-`, so that it needs no escaping in a URL. */
 export function anchorOf(...parts: readonly string[]): string {
-  return parts.map((part) => part.replace(/[^A-Za-z0-9_]+/g, '-').replace(/^-+|-+$/g, '')).join('-');
+  return parts.map((part) => part.replace(/[^A-Za-z0-9_]+/g, '-').replace(/^-|-$/g, '')).join('-');
 }

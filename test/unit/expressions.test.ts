@@ -1,0 +1,82 @@
+/** No regular expression of the service takes longer than in proportion to its text. */
+
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import test from 'node:test';
+import { assertQuick, shorten } from '../harness/worst-strings.ts';
+import { expressionsOf, samplesOf, triesEveryPlace, type Expression } from './expressions.ts';
+
+const expressions = new Map(
+  globSync('src/**/*.ts')
+    .toSorted()
+    .flatMap((path) =>
+      expressionsOf(path, readFileSync(path, 'utf8')).map(
+        (expression) => [`${path} /${expression.source}/${expression.flags}`, expression] as const,
+      ),
+    ),
+);
+
+const show = ({ source, flags }: Expression): string => `/${source}/${flags}`;
+
+/** The documentation is made of the service's own texts, once, when it starts. */
+const ownTexts = 'src/http/reference/';
+
+/** Each for a reason: the list may shrink. */
+const allowed: Readonly<Record<string, string>> = {
+  [String.raw`src/http/etag.ts /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/g`]:
+    'a match begins at a quotation mark or just before it, and what is repeated holds none: each run is read once',
+  [String.raw`src/delivery/mail/phrase.ts /(\{[a-z]+\})/`]:
+    'a match begins at a brace, and what is repeated holds none: each run is read once',
+};
+
+test('the expressions of every layer are found, as literals and as strings', () => {
+  const found = [...expressions.keys()];
+  assert.ok(found.length > 80, `only ${found.length} expressions`);
+  for (const one of ['src/domain/email.ts /', 'src/http/server.ts /', 'src/domain/code.ts /^[ -]*(?:', 'src/config.ts /'])
+    assert.ok(found.some((name) => name.startsWith(one)), one);
+}); // prettier-ignore
+
+test('no expression repeats something in a match that may begin anywhere, and then needs something else', () => {
+  const found = [...expressions].filter(
+    ([name, expression]) => !name.startsWith(ownTexts) && triesEveryPlace(expression),
+  );
+  assert.deepEqual(
+    found.map(([name]) => name).toSorted(),
+    Object.keys(allowed).toSorted(),
+    'anchor the expression, bound the repetition, or give the reason why it is safe',
+  );
+});
+
+test('which expressions try every place', () => {
+  const expression = ({ source, flags }: RegExp): Expression => ({ source, flags });
+  for (const bad of [
+    /0+$/, / *$/, /^ +| +$/g, /a(?:b+c?)$/, /(?:^a|b)\s*$/, /\s{2,}$/, /.*@/, /"[^"]*"/, /x?(?:ab)+$/, /[^\x20-\x7e].*@/, /(?:a+|b)(?:$|c)/,
+  ]) assert.ok(triesEveryPlace(expression(bad)), show(bad));
+  for (const good of [
+    /^0+$/, /^(?:a|b)*$/, /0$/, /:\d{1,5}$/, /\s+/g, /^[ \t]+/, /(?:^a|^b)c*$/, /^https?:\/\/.*$/i, /(?=a+$)b/, /a+b?/, /\p{Cc}/u, /^a*$/gm,
+  ]) assert.ok(!triesEveryPlace(expression(good)), show(good));
+}); // prettier-ignore
+
+const lengthMax = 65_536;
+
+for (const [name, expression] of expressions) {
+  if (name.startsWith(ownTexts)) continue;
+  test(`${name} takes no longer than in proportion to the text`, async () => {
+    const matcher = new RegExp(expression.source, expression.flags.replaceAll(/[gy]/g, ''));
+    const samples = samplesOf(expression).slice(0, 16);
+    const starts = samples.map((_, index) => samples.slice(0, index).join(''));
+    const units = new Set([
+      ...samples,
+      ...samples.map((sample, index) => sample + (samples[index + 1] ?? '')),
+    ]);
+    for (const unit of units) {
+      if (unit === '') continue;
+      for (const start of new Set(['', ...starts])) {
+        for (const end of ['', '\u0000']) {
+          const text = start + unit.repeat(lengthMax / unit.length) + end;
+          await assertQuick(shorten(text), () => matcher.test(text));
+        }
+      }
+    }
+  });
+}
