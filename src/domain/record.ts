@@ -5,7 +5,7 @@
  * update cannot set it, because it sends back the record that it read.
  */
 
-import { availableOf, type Card } from './card.ts';
+import { availableOf, isDisabled, isExpired, type Card } from './card.ts';
 import { formatInstant } from './day.ts';
 import { parseEmail } from './email.ts';
 import { hasRunOut, type Hold, type HoldStatus } from './hold.ts';
@@ -135,7 +135,10 @@ export function holdRecordOf(hold: Hold, now: number): HoldRecord {
   };
 }
 
-/** The fields that no operation sets by their own name, in the specification's order. */
+/**
+ * The fields that no operation sets by their own name: those of the specification's record in its order, then those
+ * that only other responses have.
+ */
 export const claimableFields = [
   'id',
   'created_at',
@@ -152,20 +155,37 @@ export const claimableFields = [
   'message',
   'last_characters',
   'order_id',
-] as const satisfies readonly (keyof GiftCardRecord)[];
+  'held',
+  'available',
+  'state',
+] as const satisfies readonly (keyof ClaimableRecord)[];
 
 export type ClaimableField = (typeof claimableFields)[number];
 
-/** Whether a claim says what the card's record says, whichever way it is written. */
-export function isTrue(claim: unknown, field: ClaimableField, card: Card): boolean {
-  const recorded = recordOf(card)[field];
+/** All that any response says of a card. */
+type ClaimableRecord = SpendableRecord & { readonly state: 'active' | 'disabled' | 'expired' };
+
+function claimableRecordOf(card: Card, today: string): ClaimableRecord {
+  const usable = isExpired(card, today) ? 'expired' : 'active';
+  return { ...spendableRecordOf(card), state: isDisabled(card) ? 'disabled' : usable };
+}
+
+/** Whether a claim says what the card's record says on a day of the store, whichever way it is written. */
+export function isTrue(
+  claim: unknown,
+  field: ClaimableField,
+  { card, today }: { readonly card: Card; readonly today: string },
+): boolean {
+  const recorded = claimableRecordOf(card, today)[field];
   if (claim === recorded) return true;
   if (typeof recorded === 'number') return claim === String(recorded);
   if (recorded === null) return claim === '';
   switch (field) {
-    case 'initial_value': {
-      const amount = parseAmount(claim, { currency: card.initialValue.currency, zeroAllowed: false });
-      return amount.ok && amount.value.minor === card.initialValue.minor;
+    case 'initial_value':
+    case 'held':
+    case 'available': {
+      const amount = parseAmount(claim, { currency: card.initialValue.currency, zeroAllowed: true });
+      return amount.ok && formatMoney(amount.value) === recorded;
     }
     case 'customer_email':
     case 'recipient_email':

@@ -54,7 +54,7 @@ export const tags = [
 ] as const;
 
 export const updateBody =
-  'What is absent stays. The other fields of the record may be sent along with their present values, so that a client can send back the record that it read; another value is refused.';
+  'What is absent stays. The other fields of the record, and `held`, `available` and `state`, may be sent along with their present values, so that a client can send back the record that it read; another value is refused.';
 
 const card = {
   id: 244212357349,

@@ -179,7 +179,7 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
     claimedCode ? findHolderOf(ctx, store, claimedCode) : constant(cardId),
   );
   const { card } = standing;
-  refuseUpdate(card, claimedId, command);
+  refuseUpdate(card, { claimedId, today: today(ctx, store) }, command);
 
   const effective = effectiveChanges(card, changes);
   if (Object.keys(effective).length === 0) return card;
@@ -310,12 +310,16 @@ function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number 
 }
 
 /** @param claimedId the card that has the code that was sent along. */
-function refuseUpdate(card: Card, claimedId: number | undefined, command: UpdateCommand): void {
+function refuseUpdate(
+  card: Card,
+  { claimedId, today: day }: { readonly claimedId: number | undefined; readonly today: string },
+  command: UpdateCommand,
+): void {
   const { claims } = command;
   // A script may be started again, and must not find what it has refused before.
   const refusals = command.refusals.copy();
   for (const [field, claim] of claims) {
-    if (!isTrue(claim, field, card)) refusals.add(field, cannotBeChanged);
+    if (!isTrue(claim, field, { card, today: day })) refusals.add(field, cannotBeChanged);
   }
   if (claimedId !== card.id) refusals.add('code', cannotBeChanged);
   // A balance that is there already may be named, even if the limit was lowered since.
