@@ -99,6 +99,9 @@ export const problemSchema = Type.Object(
       },
     ),
     available: Type.Optional(Type.String({ description: 'With `insufficient-balance`: what may be spent.' })),
+    held: Type.Optional(
+      Type.String({ description: 'With `capture-exceeds-hold`: what the hold reserves.' }),
+    ),
     reversible: Type.Optional(
       Type.String({ description: 'With `reversal-exceeds-transaction`: what may still be given back.' }),
     ),

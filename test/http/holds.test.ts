@@ -101,7 +101,7 @@ test('more than is held cannot be captured, even if the card has it', async () =
   await shop.refuses(
     `POST /holds/${holdId}/capture`,
     { json: { amount: '10.01' } },
-    { code: 'invalid-parameter', errors },
+    { code: 'capture-exceeds-hold', errors, held: '10.00' },
   );
   assert.equal(viewOf(await shop.ask(`GET /holds/${holdId}`)).hold.status, 'open');
 });

@@ -388,7 +388,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
   captureHold: {
     scopes: [redeem],
     statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
-    codes: codesOfHolds,
+    codes: [...codesOfHolds, 'capture-exceeds-hold'],
     parameters: [holdId, ifMatch, ...inWrites],
     body: { schema: 'Capture', wrapper: 'transaction', required: false },
     answer: { transaction: 'Transaction', ...held },
