@@ -107,6 +107,7 @@ export type HoldRecord = {
   readonly amount: string;
   readonly captured_amount: string;
   readonly currency: string;
+  readonly actor: string;
   readonly reference: string | null;
   readonly note: string | null;
   readonly order_id: number | null;
@@ -126,6 +127,7 @@ export function holdRecordOf(hold: Hold, now: number): HoldRecord {
     amount: formatMoney(hold.amount),
     captured_amount: formatMoney(hold.captured),
     currency: hold.amount.currency.code,
+    actor: hold.actor,
     reference: hold.reference,
     note: hold.note,
     order_id: hold.orderId,

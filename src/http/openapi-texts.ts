@@ -165,6 +165,7 @@ export const examples = {
     amount: '10.00',
     captured_amount: '0.00',
     currency: 'USD',
+    actor: 'api_client:7103421182',
     reference: null,
     note: null,
     order_id: null,

@@ -99,9 +99,7 @@ export const problemSchema = Type.Object(
       },
     ),
     available: Type.Optional(Type.String({ description: 'With `insufficient-balance`: what may be spent.' })),
-    held: Type.Optional(
-      Type.String({ description: 'With `capture-exceeds-hold`: what the hold reserves.' }),
-    ),
+    held: Type.Optional(Type.String({ description: 'With `capture-exceeds-hold`: what the hold reserves.' })),
     reversible: Type.Optional(
       Type.String({ description: 'With `reversal-exceeds-transaction`: what may still be given back.' }),
     ),
@@ -165,6 +163,7 @@ export const holdSchema = Type.Object(
     amount: decimalSchema,
     captured_amount: decimalSchema,
     currency: record.currency,
+    actor: Type.String({ description: 'Who placed it: `api_client:<id>`, or `development`.' }),
     reference: nullableText,
     note: nullableText,
     order_id: nullableId,

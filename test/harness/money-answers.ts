@@ -44,6 +44,7 @@ export type HoldView = {
   readonly amount: string;
   readonly captured_amount: string;
   readonly currency: string;
+  readonly actor: string;
   readonly reference: string | null;
   readonly note: string | null;
   readonly order_id: number | null;

@@ -160,6 +160,7 @@ test('a hold says what it is while it is open', () => {
       amount: '10.00',
       captured_amount: '0.00',
       currency: 'USD',
+      actor: 'api_client:7',
       reference: 'checkout-77',
       note: 'Held at the counter',
       order_id: 1001,
