@@ -67,7 +67,7 @@ export function limitOf(given: ReadonlyMap<string, string>): number {
 }
 
 /** @throws Fault `invalid-query`. */
-export function readInteger(
+function readInteger(
   given: ReadonlyMap<string, string>,
   name: string,
   max: number,

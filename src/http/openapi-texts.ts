@@ -323,8 +323,9 @@ export const parameters = {
   afterEvent: {
     name: 'after',
     in: 'query',
-    description: 'Only what was committed behind the event with this id.',
-    schema: { type: 'integer', minimum: 1 },
+    description:
+      'Only what was committed after the event with this id. `latest`: only what is committed from now on.',
+    schema: { anyOf: [{ type: 'integer', minimum: 1 }, { const: 'latest' }] },
   },
   lastEventId: {
     name: 'Last-Event-ID',

@@ -769,6 +769,13 @@ test('a parameter besides the body takes what the service takes, and nothing els
   assert.deepEqual([...seen].toSorted(), Object.keys(cases).toSorted());
 });
 
+test('only events can be read from the newest one on', () => {
+  for (const { id } of operations) {
+    const after = parametersOf(id).find(({ name, in: place }) => place === 'query' && name === 'after');
+    if (after) assert.equal(validator(after.schema)('latest'), id === 'listEvents' || id === 'streamEvents', id);
+  }
+});
+
 /** The schema of the component that documents a body. */
 function bodySchema(name: string): Json {
   return targetOf(`#/components/schemas/${name}`);
