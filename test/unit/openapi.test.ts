@@ -772,7 +772,8 @@ test('a parameter besides the body takes what the service takes, and nothing els
 test('only events can be read from the newest one on', () => {
   for (const { id } of operations) {
     const after = parametersOf(id).find(({ name, in: place }) => place === 'query' && name === 'after');
-    if (after) assert.equal(validator(after.schema)('latest'), id === 'listEvents' || id === 'streamEvents', id);
+    if (after)
+      assert.equal(validator(after.schema)('latest'), id === 'listEvents' || id === 'streamEvents', id);
   }
 });
 
