@@ -48,13 +48,11 @@ export function* findIdempotencyRecords(key: StoredKey): Script<readonly Idempot
           and key_digest in (${digest}, ${key.plain})`),
     ),
   );
-  return found
-    .flat()
-    .map((row) => ({
-      fingerprint: row.fingerprint,
-      answer: row.answer,
-      createdAt: toNumber(row.created_at),
-    }));
+  return found.flat().map((row) => ({
+    fingerprint: row.fingerprint,
+    answer: row.answer,
+    createdAt: toNumber(row.created_at),
+  }));
 }
 
 /** A number that does not depend on the order of the keys in the key file. */

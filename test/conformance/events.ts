@@ -110,9 +110,9 @@ export function testEvents(factory: StorageFactory): void {
       // Only a commit has a stream look again.
       pollMs: 600_000,
     });
-    const [one, other] = [await newCaller(storage, ctx, store), await newCaller(storage, ctx, store)];
+    const [revoked, other] = [await newCaller(storage, ctx, store), await newCaller(storage, ctx, store)];
     const [ended, staying] = [
-      follow(streams.open(one.caller, null)),
+      follow(streams.open(revoked.caller, null)),
       follow(streams.open(other.caller, null)),
     ];
     await storage.write(() => issue(ctx, issueCommand(store)));
@@ -120,7 +120,7 @@ export function testEvents(factory: StorageFactory): void {
     for (const listener of listeners) listener();
     await until(() => ended.ids().length === 1 && staying.ids().length === 1);
 
-    await storage.write(() => revoke(ctx, store, one.tokenId));
+    await storage.write(() => revoke(ctx, store, revoked.tokenId));
     const revokedAt = performance.now();
     for (const listener of listeners) listener();
     await until(() => ended.isOver());

@@ -65,7 +65,12 @@ export type Model = {
 };
 
 /** A refusal, with what it must tell besides its code. */
-export type Refused = { readonly code: FaultCode; readonly available?: bigint; readonly held?: bigint; readonly reversible?: bigint };
+export type Refused = {
+  readonly code: FaultCode;
+  readonly available?: bigint;
+  readonly held?: bigint;
+  readonly reversible?: bigint;
+};
 
 export function todayOf({ now, hoursAheadOfUtc }: Model, days = 0): string {
   return new Date(now + (hoursAheadOfUtc + 24 * days) * 3_600_000).toISOString().slice(0, 10);

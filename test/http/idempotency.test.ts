@@ -31,7 +31,10 @@ async function recordsOf(key: string): Promise<readonly QueryRow[]> {
   const keys = keysOf(readKeyFile(service.database.keysFile) ?? []);
   const rows = await service.query('select * from idempotency_records');
   return rows.filter((row) => {
-    const digest = keys.digest('idempotency-key', `${String(row['store_id'])} ${String(row['api_client_id'])} ${key}`);
+    const digest = keys.digest(
+      'idempotency-key',
+      `${String(row['store_id'])} ${String(row['api_client_id'])} ${key}`,
+    );
     return Buffer.from(row['key_digest'] as Uint8Array).equals(digest);
   });
 }
