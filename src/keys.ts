@@ -21,6 +21,7 @@ export type MasterKey = {
 export type Purpose =
   | 'gift-card-code'
   | 'idempotency'
+  | 'idempotency-key'
   | 'miss'
   | 'store-secret'
   | 'webhook-secret'

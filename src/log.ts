@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { systemClock } from './clock-and-chance.ts';
 import type { Config } from './config.ts';
 import { lineWriter } from './line-writer.ts';
+import { loggedError } from './logged-error.ts';
 
 export type Log = {
   readonly logger: FastifyBaseLogger;
@@ -31,6 +32,8 @@ export type AnsweredRequest = {
   readonly actor: string | undefined;
 };
 
+/** No error is logged with values of the database. */
+const serializers = { err: (error: unknown) => loggedError(error) };
 const messageKey = 'message';
 const answeredMessage = 'request';
 
@@ -43,6 +46,7 @@ export async function createLog({
     level: logLevel,
     base: null,
     messageKey,
+    serializers,
     timestamp: () => `,"time":"${time()}"`,
     formatters: { level: (level: string) => ({ level }) },
   };
@@ -74,7 +78,8 @@ function answeredLine(request: AnsweredRequest, time: string): string {
 }
 
 /** A log that consists of a logger, which keeps nothing in memory. */
-export function logThrough(logger: FastifyBaseLogger): Log {
+export function logThrough(given: FastifyBaseLogger): Log {
+  const logger = given.child({}, { serializers });
   return {
     logger,
     answered: (request) => logger.info(request, answeredMessage),

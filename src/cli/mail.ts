@@ -78,14 +78,15 @@ export function addMailCommands(root: Command): void {
       await using mailer = createMailer(config);
       const messageId = messageIdOf(`test.${ctx.chance.id()}`, store.domain);
       const outcome = await mailer.send({ ...sample, messageId, date: ctx.clock.now(), to });
-      if (json) printJson({ to, ...outcome });
+      const { kind: status, answer: response, ...rest } = outcome;
+      if (json) printJson({ to, status, response, ...rest });
       else print(`${outcome.kind}: ${outcome.answer}`);
       if (outcome.kind !== 'sent') process.exitCode = 1;
     });
 
   mail
     .command('list')
-    .description("count a store's mails by their states, and list those of its newest cards")
+    .description("count a store's mails by their statuses, and list those of its newest cards")
     .addOption(storeOption(owner))
     .option('--json', 'print JSON')
     .action(async ({ store: domain, json }: Options) => {
@@ -98,22 +99,25 @@ export function addMailCommands(root: Command): void {
         mailRecordOf(ctx.keys.publicIds, one, { domain: store.domain, now: ctx.clock.now() }),
       );
       if (json) {
-        const states = Object.fromEntries(deliveryStates.map((state) => [state, counts.get(state) ?? 0]));
-        printJson({ states, deliveries: records });
+        const statuses = Object.fromEntries(deliveryStates.map((state) => [state, counts.get(state) ?? 0]));
+        printJson({ statuses, deliveries: records });
         return;
       }
       print(deliveryStates.map((state) => `${state} ${counts.get(state) ?? 0}`).join(', '));
       print('');
       printTable(
-        records.map(({ gift_card_id, kind, recipient, state, attempts, send_at, answer }) => ({
-          gift_card: gift_card_id,
-          kind,
-          recipient,
-          state,
-          attempts,
-          send_at,
-          answer,
-        })),
+        records.map(
+          ({ gift_card_id, kind, recipient, status, attempts, send_at, last_attempt, cancel_reason }) => ({
+            gift_card: gift_card_id,
+            kind,
+            recipient,
+            status,
+            attempts,
+            send_at,
+            response: last_attempt?.response ?? null,
+            failure: cancel_reason ?? last_attempt?.failure?.detail ?? null,
+          }),
+        ),
         { none: `${store.domain} has no mails.` },
       );
     });

@@ -234,7 +234,7 @@ function deliveryRow({
     status,
     attempts,
     next_attempt_at,
-    answer: last_attempt?.answer?.status ?? null,
+    response: last_attempt?.response?.status ?? null,
     failure: last_attempt?.failure?.detail ?? null,
   };
 }

@@ -35,6 +35,7 @@ export type FaultCode =
   | 'card-expired'
   | 'hold-closed'
   | 'hold-expired'
+  | 'capture-exceeds-hold'
   | 'not-reversible'
   | 'reversal-exceeds-transaction'
   | 'undo-window-closed'

@@ -136,15 +136,23 @@ export type MailDeliveryRecord = {
   readonly gift_card_id: PublicId;
   readonly kind: MailKind;
   readonly recipient: string;
-  readonly state: MailState;
+  readonly status: MailState;
   readonly message_id: string;
   readonly send_at: string;
-  readonly attempts: number;
-  readonly last_attempt_at: string | null;
-  readonly next_attempt_at: string | null;
-  readonly answer: string | null;
   readonly created_at: string;
+  readonly attempts: number;
+  readonly next_attempt_at: string | null;
+  readonly last_attempt: MailAttemptRecord | null;
+  readonly cancel_reason: string | null;
   readonly ended_at: string | null;
+};
+
+type MailAttemptRecord = {
+  readonly attempted_at: string;
+  /** What the mail server said last, on one line; null if it said nothing. */
+  readonly response: string | null;
+  /** Why there was no response. */
+  readonly failure: { readonly reason: 'no-response'; readonly detail: string } | null;
 };
 
 /** A delivery as the world reads it. @param domain the store's. */
@@ -158,16 +166,32 @@ export function mailRecordOf(
     gift_card_id: ids.of(delivery.cardId),
     kind: delivery.kind,
     recipient: delivery.address,
-    state: stateAt(delivery, now),
+    status: stateAt(delivery, now),
     message_id: `<${messageName(delivery)}@${domain}>`,
     send_at: formatInstant(delivery.sendAt),
-    attempts: delivery.attempts,
-    last_attempt_at: formatOrNull(delivery.lastAt),
-    next_attempt_at: formatOrNull(delivery.nextAt),
-    answer: delivery.answer,
     created_at: formatInstant(delivery.createdAt),
+    attempts: delivery.attempts,
+    next_attempt_at: formatOrNull(delivery.nextAt),
+    last_attempt: lastAttemptOf(delivery),
+    cancel_reason: delivery.state === 'cancelled' ? delivery.answer : null,
     ended_at: formatOrNull(delivery.endedAt),
   };
+}
+
+function lastAttemptOf({ state, attempts, lastAt, answer }: MailDelivery): MailAttemptRecord | null {
+  if (attempts === 0 || lastAt === null) return null;
+  const said = state === 'cancelled' ? null : answer;
+  const isResponse = said !== null && (state === 'sent' || isReply(said));
+  return {
+    attempted_at: formatInstant(lastAt),
+    response: isResponse ? said : null,
+    failure: said === null || isResponse ? null : { reason: 'no-response', detail: said },
+  };
+}
+
+/** Whether a text is a reply of a mail server and not an error on the way to it: replies begin with a code (RFC 5321, 4.2). */
+function isReply(text: string): boolean {
+  return /^[2-5]\d\d(?:[ -]|$)/.test(text);
 }
 
 function formatOrNull(instant: number | null): string | null {

@@ -141,6 +141,7 @@ export type HoldRecord = {
   readonly amount: string;
   readonly captured_amount: string;
   readonly currency: string;
+  readonly actor: string;
   readonly reference: string | null;
   readonly note: string | null;
   readonly order_id: number | null;
@@ -160,6 +161,7 @@ export function holdRecordOf(ids: PublicIds, hold: Hold, now: number): HoldRecor
     amount: formatMoney(hold.amount),
     captured_amount: formatMoney(hold.captured),
     currency: hold.amount.currency.code,
+    actor: hold.actor,
     reference: hold.reference,
     note: hold.note,
     order_id: hold.orderId,
@@ -169,7 +171,10 @@ export function holdRecordOf(ids: PublicIds, hold: Hold, now: number): HoldRecor
   };
 }
 
-/** The fields that no operation sets by their own name, in the specification's order. */
+/**
+ * The fields that no operation sets by their own name: those of the specification's record in its order, then those
+ * that only other responses have.
+ */
 export const claimableFields = [
   'id',
   'created_at',
@@ -186,7 +191,10 @@ export const claimableFields = [
   'message',
   'last_characters',
   'order_id',
-] as const satisfies readonly (keyof GiftCardRecord)[];
+  'held',
+  'available',
+  'state',
+] as const satisfies readonly (keyof ClaimableRecord)[];
 
 export type ClaimableField = (typeof claimableFields)[number];
 
@@ -195,16 +203,27 @@ export function isIdField(field: ClaimableField): boolean {
   return field === 'id' || field.endsWith('_id');
 }
 
-/** Whether a claim says what the card's record says, whichever way it is written. */
-export function isTrue(ids: PublicIds, claim: unknown, field: ClaimableField, card: Card): boolean {
-  const recorded = recordOf(ids, card)[field];
+/** All fields of a card in any response. */
+type ClaimableRecord = SpendableRecord & { readonly state: CardState };
+
+/** Whether a claim equals the card's present value on a day of the store, whichever way it is written. */
+export function isTrue(
+  ids: PublicIds,
+  claim: unknown,
+  field: ClaimableField,
+  { card, today }: { readonly card: Card; readonly today: string },
+): boolean {
+  const record: ClaimableRecord = { ...spendableRecordOf(ids, card), state: stateOf(card, today) };
+  const recorded = record[field];
   if (claim === recorded) return true;
   if (typeof recorded === 'number') return false;
   if (recorded === null) return claim === '';
   switch (field) {
-    case 'initial_value': {
-      const amount = parseAmount(claim, { currency: card.initialValue.currency, zeroAllowed: false });
-      return amount.ok && amount.value.minor === card.initialValue.minor;
+    case 'initial_value':
+    case 'held':
+    case 'available': {
+      const amount = parseAmount(claim, { currency: card.initialValue.currency, zeroAllowed: true });
+      return amount.ok && formatMoney(amount.value) === recorded;
     }
     case 'customer_email':
     case 'recipient_email':

@@ -125,7 +125,7 @@ export type Delivery = {
 export type AttemptRecord = {
   readonly attempted_at: string;
   readonly duration_ms: number;
-  readonly answer: { readonly status: number; readonly body: string } | null;
+  readonly response: { readonly status: number; readonly body: string } | null;
   readonly failure: { readonly reason: string; readonly detail: string } | null;
 };
 
@@ -144,7 +144,7 @@ export function attemptRecordOf({ at, durationMs, result }: Attempt): AttemptRec
   return {
     attempted_at: formatInstant(at),
     duration_ms: durationMs,
-    answer: result.kind === 'answered' ? { status: result.status, body: result.body } : null,
+    response: result.kind === 'answered' ? { status: result.status, body: result.body } : null,
     failure: result.kind === 'failed' ? { reason: result.reason, detail: result.detail } : null,
   };
 }

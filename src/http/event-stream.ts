@@ -3,7 +3,8 @@
  *
  * A stream reads from the database behind the last event that it told, no more than its client takes, so that it
  * holds nothing in memory and a client that comes back goes on where it was. A client that takes nothing for a while
- * is cut off; so is one whose token works no more.
+ * is cut off. The token is checked in the read that returns the events, so that no event that was written after its
+ * revocation reaches the client.
  */
 
 import { Readable } from 'node:stream';
@@ -11,6 +12,7 @@ import { eventJson, type WrittenEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { isStillAllowed } from '../service/caller.ts';
 import { listEvents } from '../service/event.ts';
+import { constant, together } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Caller } from './auth.ts';
 
@@ -30,51 +32,59 @@ type StreamsOptions = {
   readonly streamsMax: number;
   /** How long a client may take nothing. */
   readonly patienceMs?: number;
-  /** How often it is seen whether it has, and whether its token still works. */
-  readonly judgedEveryMs?: number;
+  /** How often it is seen whether it has, what other processes have committed, and whether its token still works. */
+  readonly pollMs?: number;
 };
 
 const eventsAtOnce = 100;
 /** Of all stores' streams together, one store's. */
 const shareOfStore = 0.25;
-/** How often a stream looks for what other processes have committed, and how often at most for what this one has. */
-const pollMs = 1_000;
+/** How long a stream waits at least before it looks again for what this process has committed. */
 const restMs = 50;
 const heartbeatMs = 15_000;
 /** What the client is told to wait before it comes back. */
 const retryMs = 2_000;
 
 export function eventStreams(options: StreamsOptions): EventStreams {
-  const open = new Map<Readable, number>();
+  const open = new Map<OpenStream, number>();
   return {
     open(caller, after) {
       const ofStore = [...open.values()].filter((storeId) => storeId === caller.store.id).length;
       if (open.size >= options.streamsMax || ofStore >= options.streamsMax * shareOfStore)
         throw new Fault('overloaded', { retryAfterSeconds: 5 });
-      const stream = openStream(options, caller, after);
-      open.set(stream, caller.store.id);
-      stream.once('close', () => open.delete(stream));
-      return stream;
+      const opened = openStream(options, caller, after);
+      open.set(opened, caller.store.id);
+      opened.stream.once('close', () => open.delete(opened));
+      return opened.stream;
     },
     close() {
-      for (const stream of open.keys()) stream.push(null);
+      for (const { end } of open.keys()) end();
     },
   };
 }
 
+type OpenStream = {
+  readonly stream: Readable;
+  /** Ends it behind what was told already. */
+  readonly end: () => void;
+};
+
 function openStream(
-  { storage, onCommit, patienceMs = 30_000, judgedEveryMs = 5_000 }: StreamsOptions,
+  { storage, onCommit, patienceMs = 30_000, pollMs = 1_000 }: StreamsOptions,
   caller: Caller,
   after: number | null,
-): Readable {
-  const { store } = caller;
+): OpenStream {
+  const { store, tokenId } = caller;
   let last = after;
   /** Whether the client takes more, and since when it does not. */
   let isWanted = false;
   let refusedAt = performance.now();
   let isLooking = false;
+  /** Whether something has happened since the look that is under way began. */
+  let isDue = false;
   let lookedAt = Number.NEGATIVE_INFINITY;
   let rest: NodeJS.Timeout | undefined;
+  let hasEnd = false;
 
   const stream = new Readable({
     read() {
@@ -89,13 +99,28 @@ function openStream(
     },
   });
   const tell = (text: string): void => {
-    if (stream.destroyed || stream.readableEnded) return;
     isWanted = stream.push(text);
     if (!isWanted) refusedAt = performance.now();
   };
+  const isOver = (): boolean => hasEnd || stream.destroyed;
+  const end = (): void => {
+    if (isOver()) return;
+    hasEnd = true;
+    stream.push(null);
+    // A client that does not take what is left is cut off like any other.
+    isWanted = false;
+    refusedAt = performance.now();
+  };
+  const endAtOnce = (): void => {
+    // A client that takes nothing now would not get to the end.
+    if (isWanted) end();
+    else stream.destroy();
+  };
 
   const look = (): void => {
-    if (!isWanted || isLooking || stream.destroyed) return;
+    if (isOver()) return;
+    isDue = true;
+    if (isLooking) return;
     clearTimeout(rest);
     const restNowMs = lookedAt + restMs - performance.now();
     if (restNowMs > 0) {
@@ -103,49 +128,47 @@ function openStream(
       return;
     }
     isLooking = true;
+    isDue = false;
+    const limit = isWanted ? eventsAtOnce : 0;
     storage
-      .read(() => listEvents(store.id, { after: last, limit: eventsAtOnce }))
+      .read(() =>
+        // One step, which sees one state: no event that is committed after a revocation is read without it.
+        together(
+          isStillAllowed({ storeId: store.id, tokenId }),
+          limit > 0 ? listEvents(store.id, { after: last, limit }) : constant([]),
+        ),
+      )
       .then(
-        (events) => {
+        ([isAllowed, events]) => {
+          if (isOver()) return;
+          if (!isAllowed) return endAtOnce();
           for (const event of events) tell(messageOf(event, store.domain));
           last = events.at(-1)?.id ?? last;
-          // Where there were so many there may be more at once.
-          lookedAt = events.length === eventsAtOnce ? Number.NEGATIVE_INFINITY : performance.now();
-          return events.length === eventsAtOnce;
+          const mayHaveMore = limit > 0 && events.length === limit;
+          isDue ||= isWanted && (mayHaveMore || limit === 0);
+          lookedAt = mayHaveMore ? Number.NEGATIVE_INFINITY : performance.now();
         },
         // The database cannot be asked at the moment: the next look asks again.
-        () => false,
+        () => void (lookedAt = performance.now()),
       )
-      .then((hasMore) => {
+      .then(() => {
         isLooking = false;
-        if (hasMore) look();
+        if (isDue) look();
       })
       .catch((error: unknown) => stream.destroy(error instanceof Error ? error : new Error(String(error))));
   };
 
   const beat = (): void => {
-    if (isWanted) tell(': \n\n');
+    if (isWanted && !isOver()) tell(': \n\n');
   };
-  const judge = (): void => {
+  const poll = (): void => {
     if (!isWanted && performance.now() - refusedAt >= patienceMs) stream.destroy();
-    storage
-      .read(() => isStillAllowed({ storeId: store.id, tokenId: caller.tokenId }))
-      .then(
-        (isAllowed) => {
-          if (!isAllowed && !stream.destroyed) stream.push(null);
-        },
-        () => undefined,
-      )
-      .catch(() => undefined);
+    look();
   };
-  const timers = [
-    setInterval(look, pollMs),
-    setInterval(beat, heartbeatMs),
-    setInterval(judge, judgedEveryMs),
-  ].map((timer) => timer.unref());
+  const timers = [setInterval(poll, pollMs), setInterval(beat, heartbeatMs)].map((timer) => timer.unref());
   const unsubscribe = onCommit(look);
   tell(`retry: ${retryMs}\n\n`);
-  return stream;
+  return { stream, end };
 }
 
 function messageOf(event: WrittenEvent, store: string): string {

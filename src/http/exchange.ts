@@ -124,7 +124,7 @@ async function writeOnce(
       return { answer: await storage.write(() => once(ctx, use, work), subject), replayed: false };
     } catch (error) {
       if (!(error instanceof Answered)) throw error;
-      await storage.write(() => confirmAnswered(use));
+      await storage.write(() => confirmAnswered(ctx, use));
       return { answer: error.answer, replayed: true };
     }
   };

@@ -82,11 +82,7 @@ export function limitOf(given: ReadonlyMap<string, string>): number {
 }
 
 /** @throws Fault `invalid-query`. */
-export function readInteger(
-  given: ReadonlyMap<string, string>,
-  name: string,
-  max: number,
-): number | undefined {
+function readInteger(given: ReadonlyMap<string, string>, name: string, max: number): number | undefined {
   const text = given.get(name);
   if (text === undefined) return undefined;
   const number = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;

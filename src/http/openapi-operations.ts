@@ -435,7 +435,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
       },
       headers: etag,
     },
-    faults: ['not-found', 'precondition-failed', 'hold-closed', 'hold-expired'],
+    faults: ['not-found', 'precondition-failed', 'hold-closed', 'hold-expired', 'capture-exceeds-hold'],
     sample: texts.curl('POST', `/holds/${texts.ids.hold_id}/capture`, {
       body: '{"amount": "8.00"}',
       key: 'checkout-77-capture',

@@ -58,7 +58,7 @@ export const tags = [
 ] as const;
 
 export const updateBody =
-  'What is absent stays. The other fields of the record may be sent along with their present values, so that a client can send back the record that it read; another value is refused.';
+  'What is absent stays. The other fields of the record, and `held`, `available` and `state`, may be sent along with their present values, so that a client can send back the record that it read; another value is refused.';
 
 const card = {
   id: 5966927867000173,
@@ -157,7 +157,7 @@ export const examples = {
     last_attempt: {
       attempted_at: '2026-08-15T12:40:00Z',
       duration_ms: 41,
-      answer: { status: 503, body: 'down for maintenance' },
+      response: { status: 503, body: 'down for maintenance' },
       failure: null,
     },
   },
@@ -178,6 +178,7 @@ export const examples = {
     amount: '10.00',
     captured_amount: '0.00',
     currency: 'USD',
+    actor: 'api_client:7103421182',
     reference: null,
     note: null,
     order_id: null,
@@ -190,14 +191,18 @@ export const examples = {
     gift_card_id: card.id,
     kind: 'gift_card',
     recipient: 'grace@example.com',
-    state: 'sent',
+    status: 'sent',
     message_id: `<${card.id}.244212362007@flowers.example>`,
     send_at: '2026-08-15T12:37:38Z',
-    attempts: 1,
-    last_attempt_at: '2026-08-15T12:37:39Z',
-    next_attempt_at: null,
-    answer: '250 2.0.0 Ok: queued as 4XyZ1',
     created_at: '2026-08-15T12:37:38Z',
+    attempts: 1,
+    next_attempt_at: null,
+    last_attempt: {
+      attempted_at: '2026-08-15T12:37:39Z',
+      response: '250 2.0.0 Ok: queued as 4XyZ1',
+      failure: null,
+    },
+    cancel_reason: null,
     ended_at: '2026-08-15T12:37:39Z',
   },
   creation: {
@@ -340,8 +345,9 @@ export const parameters = {
   afterEvent: {
     name: 'after',
     in: 'query',
-    description: 'Only what was committed behind the event with this id.',
-    schema: { type: 'integer', minimum: 1 },
+    description:
+      'Only what was committed after the event with this id. `latest`: only what is committed from now on.',
+    schema: { anyOf: [{ type: 'integer', minimum: 1 }, { const: 'latest' }] },
   },
   lastEventId: {
     name: 'Last-Event-ID',

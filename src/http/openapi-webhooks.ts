@@ -22,7 +22,7 @@ export const eventDescriptions = {
     tag: 'Events',
     summary: 'List events',
     description:
-      'In the order in which they were committed, oldest first. `Link` leads to what comes behind the last one, now or later: whoever follows it sees every event once and none too late. An event may appear a moment after its change was answered, while an earlier change is still being committed.',
+      'In the order in which they were committed, oldest first. `Link` leads to what comes behind the last one, now or later: a client that follows it gets every event once, in order. `after=latest` returns no events and a `Link` to what is committed from now on, also for a store without events: a client that does not need the past starts there. An event may appear a moment after its change was answered, while an earlier change is still being committed.',
     parameters: [limit, afterEvent],
     success: {
       status: 200,
@@ -38,7 +38,7 @@ export const eventDescriptions = {
     tag: 'Events',
     summary: 'Follow events as they happen',
     description:
-      'Server-sent events: `id` is the event’s id, `event` its type, `data` the event as JSON. A client that comes back with `Last-Event-ID` goes on behind that event and misses nothing; without it, it is told what happens from now on. Comments every 15 seconds keep the connection open. The stream ends when the service stops or the token is revoked, and is cut off if nothing is read from it for half a minute. A store may have 16 streams at once from one process.',
+      'Server-sent events: `id` is the event’s id, `event` its type, `data` the event as JSON. A client that comes back with `Last-Event-ID` goes on behind that event and misses nothing; without it, it is told what happens from now on. Comments every 15 seconds keep the connection open. The stream ends when the service stops, and within a second or so when the token is revoked: it returns no event that was written after that. It is cut off if nothing is read from it for half a minute. A store may have 16 streams at once from one process.',
     parameters: [afterEvent, lastEventId],
     success: {
       status: 200,

@@ -103,6 +103,11 @@ export const problems = {
     detail: 'The hold was captured or voided already.',
   },
   'hold-expired': { status: 422, title: 'Unprocessable Content', detail: 'The hold has expired.' },
+  'capture-exceeds-hold': {
+    status: 422,
+    title: 'Unprocessable Content',
+    detail: 'The amount is more than the hold reserves: `held` is what it reserves.',
+  },
   'not-reversible': {
     status: 422,
     title: 'Unprocessable Content',
@@ -111,7 +116,8 @@ export const problems = {
   'reversal-exceeds-transaction': {
     status: 422,
     title: 'Unprocessable Content',
-    detail: 'Less of the transaction is left to be given back: `reversible` tells how much.',
+    detail:
+      'Less of the transaction is left to be given back, or nothing because it was already reversed in full: `reversible` is what is left.',
   },
   'undo-window-closed': {
     status: 422,

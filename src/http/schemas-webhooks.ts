@@ -2,7 +2,14 @@
 
 import Type, { type TSchema } from 'typebox';
 import { eventTypes } from '../domain/event.ts';
-import { giftCardSchema, holdSchema, idSchema, timestampSchema, transactionSchema } from './schemas.ts';
+import {
+  giftCardSchema,
+  holdSchema,
+  idSchema,
+  deliverySchema as mailDeliverySchema,
+  timestampSchema,
+  transactionSchema,
+} from './schemas.ts';
 
 const nullableText = Type.Union([Type.String(), Type.Null()]);
 const nullableTimestamp = Type.Union([timestampSchema, Type.Null()]);
@@ -68,6 +75,7 @@ export const eventSchema = closed(
           closed({ id: idSchema, email: Type.String() }, 'A customer, as first given.'),
         ),
         webhook: Type.Optional(webhookSchema),
+        delivery: Type.Optional(mailDeliverySchema),
       },
       'What it is about, as it was then.',
     ),
@@ -79,18 +87,18 @@ const attempt = closed(
   {
     attempted_at: timestampSchema,
     duration_ms: Type.Integer({ minimum: 0 }),
-    answer: Type.Union([
+    response: Type.Union([
       closed(
         {
           status: Type.Integer({ minimum: 100, maximum: 999 }),
           body: Type.String({ description: 'The first 4 KiB.' }),
         },
-        'What the receiver answered.',
+        'The receiver’s response.',
       ),
       Type.Null(),
     ]),
     failure: Type.Union([
-      closed({ reason: Type.String(), detail: Type.String() }, 'Why there was no answer.'),
+      closed({ reason: Type.String(), detail: Type.String() }, 'Why there was no response.'),
       Type.Null(),
     ]),
   },

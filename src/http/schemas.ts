@@ -100,6 +100,7 @@ export const problemSchema = Type.Object(
       },
     ),
     available: Type.Optional(Type.String({ description: 'With `insufficient-balance`: what may be spent.' })),
+    held: Type.Optional(Type.String({ description: 'With `capture-exceeds-hold`: what the hold reserves.' })),
     reversible: Type.Optional(
       Type.String({ description: 'With `reversal-exceeds-transaction`: what may still be given back.' }),
     ),
@@ -183,6 +184,7 @@ export const holdSchema = Type.Object(
     amount: decimalSchema,
     captured_amount: decimalSchema,
     currency: record.currency,
+    actor: Type.String({ description: 'Who placed it: `api_client:<id>`, or `development`.' }),
     reference: nullableText,
     note: nullableText,
     order_id: nullableId,
@@ -195,6 +197,23 @@ export const holdSchema = Type.Object(
 
 const nullableTimestamp = Type.Union([timestampSchema, Type.Null()]);
 
+const mailAttempt = Type.Object(
+  {
+    attempted_at: timestampSchema,
+    response: Type.Union(nullableText.anyOf, {
+      description: 'The mail server’s last response, on one line; null if it sent none.',
+    }),
+    failure: Type.Union([
+      Type.Object(
+        { reason: Type.Enum(['no-response']), detail: Type.String() },
+        { additionalProperties: false, description: 'Why there was no response.' },
+      ),
+      Type.Null(),
+    ]),
+  },
+  { additionalProperties: false, description: 'An attempt to send.' },
+);
+
 export const deliverySchema = Type.Object(
   {
     id: idSchema,
@@ -204,14 +223,16 @@ export const deliverySchema = Type.Object(
         'The card itself, the receipt of whoever bought it for somebody else, a reminder, or the news that the mail to the recipient did not arrive.',
     }),
     recipient: Type.String({ description: 'The address that it goes to.' }),
-    state: Type.Enum([...deliveryStates]),
+    status: Type.Enum([...deliveryStates]),
     message_id: Type.String({ description: 'Its Message-ID, the same on every attempt.' }),
     send_at: Type.String({ ...timestampSchema, description: 'When it is, or was, due.' }),
-    attempts: Type.Integer({ minimum: 0, description: 'Attempts that were begun.' }),
-    last_attempt_at: nullableTimestamp,
-    next_attempt_at: Type.Union(nullableTimestamp.anyOf, { description: 'null once it has ended.' }),
-    answer: Type.Union(nullableText.anyOf, { description: 'What the mail server said last, on one line.' }),
     created_at: timestampSchema,
+    attempts: Type.Integer({ minimum: 0, description: 'Attempts that were begun.' }),
+    next_attempt_at: Type.Union(nullableTimestamp.anyOf, { description: 'null once it has ended.' }),
+    last_attempt: Type.Union([mailAttempt, Type.Null()]),
+    cancel_reason: Type.Union(nullableText.anyOf, {
+      description: 'Why it was cancelled; null unless it was.',
+    }),
     ended_at: nullableTimestamp,
   },
   { additionalProperties: false, description: 'A mail about a card, and what became of it.' },

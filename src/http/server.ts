@@ -27,12 +27,13 @@ import { eventStreams } from './event-stream.ts';
 import { exchangeOf, type KeysInFlight, type Streamed } from './exchange.ts';
 import { isLingering, isReceived } from './linger.ts';
 import type { MailServices } from './mails.ts';
+import { addOtherMethods, collectMethods } from './methods.ts';
 import type { Metrics } from './metrics.ts';
 import { addPages } from './pages.ts';
 import { commonHeaders, problemBody, problemHeaders, problems, sendProblem } from './problem.ts';
 import { findRepeated, MalformedError, parseUrlEncoded, queryOf } from './query.ts';
 import { rateLimiter, type RateLimiter } from './rate-limit.ts';
-import { operations, pagePaths, type Operation } from './routes.ts';
+import { operations, type Operation } from './routes.ts';
 import type { TokenUses } from './token-uses.ts';
 
 export type Services = {
@@ -135,6 +136,7 @@ export function createServer(services: Services): FastifyInstance {
 
   app.decorateRequest('clientAddress', '');
   app.decorateRequest('caller', null);
+  app.decorateRequest('isUnrouted', false);
   app.decorateRequest('operationQuery');
   app.decorateRequest('isDryRun', false);
   app.decorateRequest('contentType');
@@ -148,6 +150,11 @@ export function createServer(services: Services): FastifyInstance {
   const isForwardedByStranger = ({ raw: { headers, socket } }: FastifyRequest): boolean =>
     headers['x-forwarded-for'] !== undefined && !clients.isTrusted(socket.remoteAddress);
   let hasWarned = false;
+  const answerUnrouted = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    code: 'method-not-allowed' | 'not-found' = 'not-found',
+  ): void => void sendProblem(reply, new Fault(code), { basePath, requestId: request.id });
   app.addHook('onRequest', (request, reply, done) => {
     request.clientAddress = clients.of(request.raw);
     reply.headers(commonHeaders).header('x-request-id', request.id);
@@ -165,7 +172,7 @@ export function createServer(services: Services): FastifyInstance {
     if (isEnding) return done(new Fault('closing', { retryAfterSeconds: 1 }));
     const fault = refuseHeaders(request, limits.headersMax);
     // What no route takes is answered before its body is read, whatever the method.
-    if (!fault && request.is404) return void answerUnrouted(basePath, request, reply);
+    if (!fault && request.is404) return answerUnrouted(request, reply);
     done(fault);
   });
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
@@ -181,10 +188,12 @@ export function createServer(services: Services): FastifyInstance {
     done();
   });
   app.setErrorHandler((error: unknown, request, reply) => answerError(basePath, error, request, reply));
-  app.setNotFoundHandler((request, reply) => answerUnrouted(basePath, request, reply));
+  app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply));
 
+  const routes = collectMethods(app);
   addOperations(app, services);
   for (const prefix of new Set(['', basePath])) addPages(app, services, prefix);
+  addOtherMethods(app, routes, answerUnrouted);
   return app;
 }
 
@@ -414,41 +423,9 @@ function faultOf(error: unknown): Fault {
   return new Fault('internal-error', { cause: error });
 }
 
-function answerUnrouted(basePath: string, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const methods = methodsOf(basePath, request.url.split('?', 1)[0] ?? '');
-  const options = { basePath, requestId: request.id };
-  if (methods.length === 0) return sendProblem(reply, new Fault('not-found'), options);
-  reply.header('allow', methods.join(', '));
-  if (request.method === 'OPTIONS') return reply.code(204).header('cache-control', 'no-store').send();
-  return sendProblem(reply, new Fault('method-not-allowed'), options);
-}
-
-/** The methods that a path takes; none if it is not known. */
-function methodsOf(basePath: string, path: string): readonly string[] {
-  const methods = operations
-    .filter((operation) => matches(`${basePath}${operation.path}`, path))
-    .map(({ method }) => method);
-  const isPage = Object.values(pagePaths).some(
-    (page) => matches(page, path) || matches(`${basePath}${page}`, path),
-  );
-  const all = new Set<string>([...methods, ...(isPage ? ['GET'] : [])]);
-  if (all.size === 0) return [];
-  if (all.has('GET')) all.add('HEAD');
-  return [...all.add('OPTIONS')].toSorted();
-}
-
-/** Whether a path is one of a template's: `:name` stands for one segment. */
-function matches(template: string, path: string): boolean {
-  const [parts, given] = [template.split('/'), path.split('/')];
-  return (
-    parts.length === given.length &&
-    parts.every((part, index) => (part.startsWith(':') ? given[index] !== '' : part === given[index]))
-  );
-}
-
 function report({ metrics, log }: Services, request: FastifyRequest, reply: FastifyReply): void {
   const { method, caller } = request;
-  const route = request.routeOptions.url ?? 'unknown';
+  const route = (request.isUnrouted ? undefined : request.routeOptions.url) ?? 'unknown';
   const status = reply.statusCode;
   metrics.request({ method, route, status, seconds: reply.elapsedTime / 1_000 });
   log.answered({

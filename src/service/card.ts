@@ -310,17 +310,13 @@ function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number 
 }
 
 /** @param claimedId the card that has the code that was sent along. */
-function refuseUpdate(
-  { keys: { publicIds } }: Context,
-  card: Card,
-  claimedId: number | undefined,
-  command: UpdateCommand,
-): void {
-  const { claims } = command;
+function refuseUpdate(ctx: Context, card: Card, claimedId: number | undefined, command: UpdateCommand): void {
+  const { claims, store } = command;
+  const day = today(ctx, store);
   // A script may be started again, and must not find what it has refused before.
   const refusals = command.refusals.copy();
   for (const [field, claim] of claims) {
-    if (!isTrue(publicIds, claim, field, card)) refusals.add(field, cannotBeChanged);
+    if (!isTrue(ctx.keys.publicIds, claim, field, { card, today: day })) refusals.add(field, cannotBeChanged);
   }
   if (claimedId !== card.id) refusals.add('code', cannotBeChanged);
   // A balance that is there already may be named, even if the limit was lowered since.

@@ -100,8 +100,7 @@ function* requireOpenHold(
  * Debits an amount of what a hold reserves and gives the rest back. The reservation stands, even
  * if the card has expired since.
  * @param amount null: all of it.
- * @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`, or `invalid-parameter` for more
- * than is held.
+ * @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`, `capture-exceeds-hold`.
  */
 export function* capture(
   ctx: Context,
@@ -114,8 +113,11 @@ export function* capture(
   const { held, version } = yield* requireOpenHold(ctx, command);
   const amount = command.amount ?? held.amount;
   if (exceeds(amount, held.amount)) {
-    throw new Fault('invalid-parameter', {
-      errors: { amount: [`exceeds what is held: ${formatMoney(held.amount)}`] },
+    const reserved = formatMoney(held.amount);
+    throw new Fault('capture-exceeds-hold', {
+      detail: `The hold reserves ${reserved} ${held.amount.currency.code}.`,
+      errors: { amount: [`exceeds what is held: ${reserved}`] },
+      extensions: { held: reserved },
     });
   }
   const now = ctx.clock.now();

@@ -10,11 +10,11 @@ import type { Context } from '../context.ts';
 import { Fault } from '../domain/fault.ts';
 import { sameBytes, sealNonceLength } from '../keys.ts';
 import {
-  eraseIdempotencyRecord,
-  findIdempotencyRecord,
+  eraseIdempotencyRecordsOf,
+  findIdempotencyRecords,
   insertIdempotencyRecord,
-  lockIdempotencyRecord,
-  type KeyOwner,
+  lockIdempotencyRecords,
+  type StoredKey,
 } from '../storage/idempotency.ts';
 import { together, type Script } from '../storage/sql.ts';
 
@@ -26,6 +26,14 @@ export type Answer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+};
+
+/** Who used the key: keys of different callers never meet. */
+type KeyOwner = {
+  readonly storeId: number;
+  /** 0 where there is no API client. */
+  readonly apiClientId: number;
+  readonly key: string;
 };
 
 /** A key in use: by whom, and for which request. */
@@ -59,14 +67,15 @@ export function fingerprintsOf({ keys }: Context, parts: readonly unknown[]): re
  */
 export function* once(ctx: Context, use: KeyUse, script: () => Script<Answer>): Script<Answer> {
   const { owner, fingerprints } = use;
+  const stored = storedKeyOf(ctx, owner);
   const now = ctx.clock.now();
   const since = now - idempotencyPeriodMs;
-  const [hasRunOut, finish] = yield* together(refuseAnswered(ctx, use, since), settled(script));
+  const [hasRunOut, finish] = yield* together(refuseAnswered(ctx, { use, stored }, since), settled(script));
   const answer = finish();
   const [fingerprint] = fingerprints;
   assert(fingerprint, 'a request without a fingerprint');
-  if (hasRunOut) yield* eraseIdempotencyRecord(owner, since);
-  yield* insertIdempotencyRecord(owner, {
+  if (hasRunOut) yield* eraseIdempotencyRecordsOf(stored, since);
+  yield* insertIdempotencyRecord(stored, {
     fingerprint,
     answer: sealAnswer(ctx, owner, answer),
     createdAt: now,
@@ -78,15 +87,26 @@ export function* once(ctx: Context, use: KeyUse, script: () => Script<Answer>): 
  * Makes sure of an answer before it is given again. Its first caller may have been told that nobody
  * knows whether it is on the synchronous standby: this transaction is told so, too, if that is so still.
  */
-export function* confirmAnswered({ owner }: KeyUse): Script<void> {
-  yield* lockIdempotencyRecord(owner);
+export function* confirmAnswered(ctx: Context, { owner }: KeyUse): Script<void> {
+  yield* lockIdempotencyRecords(storedKeyOf(ctx, owner));
+}
+
+/** A key may be an order number or an address: only its digest is stored, with the caller in it. */
+function storedKeyOf({ keys }: Context, { storeId, apiClientId, key }: KeyOwner): StoredKey {
+  const [inUse, ...older] = keys.digests('idempotency-key', `${storeId} ${apiClientId} ${key}`);
+  assert(inUse, 'a digest under the key in use');
+  return { storeId, apiClientId, digests: [inUse, ...older], plain: Buffer.from(key) };
 }
 
 /** @returns whether there is an answer that has run out. @throws as `once` does, if there is another one. */
-function* refuseAnswered(ctx: Context, { owner, fingerprints }: KeyUse, since: number): Script<boolean> {
-  const kept = yield* findIdempotencyRecord(owner);
-  if (!kept) return false;
-  if (kept.createdAt < since) return true;
+function* refuseAnswered(
+  ctx: Context,
+  { use: { owner, fingerprints }, stored }: { readonly use: KeyUse; readonly stored: StoredKey },
+  since: number,
+): Script<boolean> {
+  const records = yield* findIdempotencyRecords(stored);
+  const kept = records.find(({ createdAt }) => createdAt >= since);
+  if (!kept) return records.length > 0;
   const isSame = fingerprints.some((fingerprint) => sameBytes(fingerprint, kept.fingerprint));
   if (!isSame) throw new Fault('idempotency-key-reused');
   throw new Answered(openAnswer(ctx, owner, kept.answer));

@@ -188,6 +188,13 @@ export function* reverse(
 
 function exceedsTransaction(left: Money): Fault {
   const reversible = formatMoney(left);
+  if (left.minor === 0n) {
+    return new Fault('reversal-exceeds-transaction', {
+      detail: 'The transaction was already reversed in full.',
+      errors: { amount: ['cannot be reversed: the transaction was already reversed in full'] },
+      extensions: { reversible },
+    });
+  }
   return new Fault('reversal-exceeds-transaction', {
     detail: `${reversible} ${left.currency.code} of the transaction are left to be given back.`,
     errors: { amount: [`exceeds what is left of the transaction: ${reversible}`] },

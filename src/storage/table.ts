@@ -115,7 +115,7 @@ export const tables: readonly Table[] = [
   },
   {
     name: 'idempotency_records',
-    key: ['store_id', 'api_client_id', 'key'],
+    key: ['store_id', 'api_client_id', 'key_digest'],
     columns: ['fingerprint', 'created_at', 'answer'],
   },
   { name: 'misses', key: ['store_id', 'subject_digest', 'id'], columns: ['missed_at'] },

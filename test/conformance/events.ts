@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { WrittenEvent } from '../../src/domain/event.ts';
@@ -12,10 +13,11 @@ import { issue, update } from '../../src/service/card.ts';
 import { findEnd, listEvents, showEvent } from '../../src/service/event.ts';
 import { hasExpiryToTell, tellExpired, tellExpiringSoon } from '../../src/service/expiry.ts';
 import { createStore } from '../../src/service/store.ts';
-import { createToken } from '../../src/service/token.ts';
+import { createToken, revoke } from '../../src/service/token.ts';
 import { one, sql } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { openMigrated, type StorageFactory } from '../harness/database.ts';
+import { until } from '../harness/delivering.ts';
 import {
   issueCommand,
   manualClock,
@@ -71,7 +73,106 @@ async function readAll(
   }
 }
 
+/** A caller with a token of its own. */
+async function newCaller(
+  storage: Storage,
+  ctx: TestContext,
+  store: Store,
+): Promise<{ readonly caller: Caller; readonly tokenId: number }> {
+  const { token } = await storage.write(() =>
+    createToken(ctx, { store, name: 'reader', scopes: ['read_events'] }),
+  );
+  const { id: tokenId, apiClientId } = token;
+  const caller = { store, scopes: token.scopes, apiClientId, tokenId, actor: 'test', onlyCustomerId: null };
+  return { caller, tokenId };
+}
+
+/** A stream, the ids that it has told, and whether it is over. */
+function follow(stream: Readable): { readonly ids: () => number[]; readonly isOver: () => boolean } {
+  let text = '';
+  let isOver = false;
+  stream.setEncoding('utf8').on('data', (part: string) => (text += part));
+  stream.once('close', () => (isOver = true));
+  return { ids: () => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id)), isOver: () => isOver };
+}
+
 export function testEvents(factory: StorageFactory): void {
+  test('a stream ends with the commit of this process that revokes its token, and other streams go on', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    const listeners = new Set<() => void>();
+    const streams = eventStreams({
+      storage,
+      onCommit(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+      streamsMax: 16,
+      // Only a commit has a stream look again.
+      pollMs: 600_000,
+    });
+    const [revoked, other] = [await newCaller(storage, ctx, store), await newCaller(storage, ctx, store)];
+    const [ended, staying] = [
+      follow(streams.open(revoked.caller, null)),
+      follow(streams.open(other.caller, null)),
+    ];
+    await storage.write(() => issue(ctx, issueCommand(store)));
+    await untilTold(storage, store);
+    for (const listener of listeners) listener();
+    await until(() => ended.ids().length === 1 && staying.ids().length === 1);
+
+    await storage.write(() => revoke(ctx, store, revoked.tokenId));
+    const revokedAt = performance.now();
+    for (const listener of listeners) listener();
+    await until(() => ended.isOver());
+    assert.ok(performance.now() - revokedAt < 1_000);
+    await storage.write(() => issue(ctx, issueCommand(store)));
+    await untilTold(storage, store);
+    for (const listener of listeners) listener();
+    await until(() => staying.ids().length === 2);
+    assert.equal(ended.ids().length, 1);
+    assert.equal(staying.isOver(), false);
+    streams.close();
+    await until(() => staying.isOver());
+    assert.equal(listeners.size, 0);
+  });
+
+  test('what is written after a revocation by another process never reaches the stream', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store, database } = opened;
+    const elsewhere = database.open();
+    const streams = eventStreams({ storage, onCommit: () => () => undefined, streamsMax: 64, pollMs: 5 });
+    for (let round = 0; round < 20; round += 1) {
+      const { caller, tokenId } = await newCaller(elsewhere, ctx, store);
+      const after = await storage.read(() => findEnd(store.id));
+      const stream = follow(streams.open(caller, after));
+      for (let count = 0; count < round % 4; count += 1)
+        await elsewhere.write(() => issue(ctx, issueCommand(store)));
+      await wait(round % 7);
+      await elsewhere.write(() => revoke(ctx, store, tokenId));
+      const first = await elsewhere.write(() => issue(ctx, issueCommand(store)));
+      const late = await elsewhere.write(() => issue(ctx, issueCommand(store)));
+      await until(() => stream.isOver());
+      const cards = await readAll(storage, store);
+      const written = new Set([first.card.id, late.card.id]);
+      const forbidden = cards.filter(({ cardId }) => written.has(cardId)).map(({ id }) => id);
+      assert.equal(forbidden.length, 2);
+      for (const id of forbidden) assert.ok(!stream.ids().includes(id), `round ${round}`);
+    }
+    streams.close();
+  });
+
+  test('a stream whose token is revoked is cut off if its client does not take what is left', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    const given = { storage, onCommit: () => () => undefined, streamsMax: 8 };
+    const streams = eventStreams({ ...given, patienceMs: 100, pollMs: 5 });
+    const { caller, tokenId } = await newCaller(storage, ctx, store);
+    const idle = streams.open(caller, null);
+    await storage.write(() => revoke(ctx, store, tokenId));
+    await until(() => idle.destroyed);
+  });
+
   test('a stream whose client takes nothing is cut off; one whose client takes what there is goes on', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
@@ -83,19 +184,9 @@ export function testEvents(factory: StorageFactory): void {
       onCommit: () => () => undefined,
       streamsMax: 8,
       patienceMs: 300,
-      judgedEveryMs: 20,
+      pollMs: 20,
     });
-    const token = await storage.write(() =>
-      createToken(ctx, { store, name: 'reader', scopes: ['read_gift_cards'] }),
-    );
-    const caller: Caller = {
-      store,
-      scopes: ['read_gift_cards'],
-      apiClientId: token.token.apiClientId,
-      tokenId: token.token.id,
-      actor: 'test',
-      onlyCustomerId: null,
-    };
+    const { caller } = await newCaller(storage, ctx, store);
     const idle = streams.open(caller, null);
     const eager = streams.open(caller, null);
     let taken = '';

@@ -1,26 +1,40 @@
 /** Idempotency records, and the erasing of what has run out. */
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
+import type { Store } from '../../src/domain/store.ts';
 import { issue } from '../../src/service/card.ts';
-import { fingerprintsOf, idempotencyPeriodMs, once, type Answer } from '../../src/service/idempotency.ts';
+import {
+  Answered,
+  confirmAnswered,
+  fingerprintsOf,
+  idempotencyPeriodMs,
+  once,
+  type Answer,
+} from '../../src/service/idempotency.ts';
 import { checkMissBudgets, countMiss, missPeriodMs } from '../../src/service/miss-budget.ts';
 import { eraseOutdated } from '../../src/service/upkeep.ts';
-import { all, sql, type Script } from '../../src/storage/sql.ts';
+import type { Migration } from '../../src/storage/migrate.ts';
+import { all, constant, sql, type Script } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../harness/database.ts';
-import { issueCommand, masterKey, testContext } from '../harness/fixtures.ts';
+import { issueCommand, manualClock, masterKey, testContext } from '../harness/fixtures.ts';
 import { countRows, openStore, outcomeOf, type OpenStore } from '../harness/open-store.ts';
 
 const day = 24 * 60 * 60 * 1_000;
 
 /** The use of a key for the request that the parts make. */
-function useOf({ ctx, store }: OpenStore, key: string, parts: readonly unknown[] = ['a request']) {
+function useOf(
+  { ctx, store }: Pick<OpenStore, 'ctx'> & { readonly store: Pick<Store, 'id'> },
+  key: string,
+  parts: readonly unknown[] = ['a request'],
+) {
   return { owner: { storeId: store.id, apiClientId: 3, key }, fingerprints: fingerprintsOf(ctx, parts) };
 }
 
 /** Issues a card and answers with its code, as a creation does. */
-function* issueAndAnswer({ ctx, store }: OpenStore): Script<Answer> {
+function* issueAndAnswer({ ctx, store }: Pick<OpenStore, 'ctx' | 'store'>): Script<Answer> {
   const { card, code } = yield* issue(ctx, issueCommand(store, { note: 'ünïcödé 🎁' }));
   const body = JSON.stringify({ id: card.id, code: code.reveal(), note: card.note });
   return { status: 201, headers: { etag: `"${card.id}"`, 'x-other': 'ü' }, body };
@@ -104,16 +118,18 @@ export function testIdempotency(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const { storage, database } = opened;
     const { answer } = await issueOnce(opened, 'key-1');
+    opened.ctx.clock.advance(1);
     await issueOnce(opened, 'key-2');
     const rows = await storage.read(() =>
-      all(sql<{ key: string; answer: Uint8Array; fingerprint: Uint8Array }>`
-        select key, answer, fingerprint from idempotency_records order by key`),
+      all(sql<{ answer: Uint8Array }>`select answer from idempotency_records order by created_at`),
     );
     const { code } = JSON.parse(answer.body) as { readonly code: string };
     for (const row of rows) assert.ok(!Buffer.from(row.answer).toString('latin1').includes(code));
-    const [first] = rows;
-    assert.ok(first);
-    await database.tamper(sql`update idempotency_records set answer = ${first.answer} where key = 'key-2'`);
+    const [first, second] = rows;
+    assert.ok(first && second);
+    await database.tamper(
+      sql`update idempotency_records set answer = ${first.answer} where answer = ${second.answer}`,
+    );
     assert.equal((await issueOnce(opened, 'key-1')).answer.body, answer.body);
     await assert.rejects(
       issueOnce(opened, 'key-2'),
@@ -122,7 +138,7 @@ export function testIdempotency(factory: StorageFactory): void {
     assert.equal((await storage.read(countRows)).cards, 2);
   });
 
-  test('after a rotation of keys what was kept before is still had, for as long as the old key is held', async () => {
+  test('after a rotation of keys what was kept before is still had', async () => {
     const old = masterKey('old', 1);
     await using opened = await openStore(factory, { ctx: testContext({ masters: [old] }) });
     const first = await issueOnce(opened, 'key');
@@ -133,11 +149,6 @@ export function testIdempotency(factory: StorageFactory): void {
       opened.storage.write(() => once(rotated.ctx, use, () => issueAndAnswer(rotated))),
     );
     assert.deepEqual(again, { ...first, replayed: true });
-    const forgotten = testContext({ masters: [masterKey('new', 2)] });
-    await assert.rejects(
-      opened.storage.write(() => once(forgotten, use, () => issueAndAnswer(opened))),
-      /sealed with the key "old"/,
-    );
   });
 
   test('the same request under the same key is known again after a rotation of keys', async () => {
@@ -146,6 +157,106 @@ export function testIdempotency(factory: StorageFactory): void {
     const first = await issueOnce(opened, 'key');
     const rotated = { ...opened, ctx: testContext({ masters: [masterKey('new', 2), old] }) };
     assert.deepEqual(await issueOnce(rotated, 'key'), { ...first, replayed: true });
+  });
+
+  test('a key is stored as a keyed digest with its caller in it, and never in clear', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx } = opened;
+    const key = 'order-1017-of-ada@example.com';
+    for (const apiClientId of [3, 4]) {
+      const use = useOf(opened, key);
+      const owner = { ...use.owner, apiClientId };
+      await storage.write(() => once(ctx, { ...use, owner }, () => issueAndAnswer(opened)));
+    }
+    const rows = await storage.read(() =>
+      all(sql<{ key_digest: Uint8Array }>`select key_digest from idempotency_records`),
+    );
+    const digests = rows.map((row) => Buffer.from(row.key_digest));
+    assert.deepEqual(
+      digests.map((digest) => digest.length),
+      [32, 32],
+    );
+    assert.notDeepEqual(digests[0], digests[1]);
+    for (const digest of digests) {
+      assert.ok(!digest.includes('ada'));
+      assert.ok(!digest.equals(createHash('sha256').update(key).digest()), 'a digest that anybody can make');
+    }
+  });
+
+  test('processes whose key files have the keys in another order do a request once', async () => {
+    const [one, other] = [masterKey('one', 1), masterKey('other', 2)];
+    const clock = manualClock();
+    await using opened = await openStore(factory, { ctx: testContext({ clock, masters: [one, other] }) });
+    const { database, storage } = opened;
+    const engines = [
+      { storage, ctx: opened.ctx },
+      { storage: database.open(), ctx: testContext({ clock, masters: [other, one] }) },
+    ];
+    for (let round = 0; round < 5; round += 1) {
+      const outcomes = await Promise.all(
+        Array.from({ length: 20 }, async (_, place) => {
+          const { storage: by, ctx } = engines[place % 2] ?? opened;
+          const use = useOf({ ...opened, ctx }, `key-${round}`);
+          return outcomeOf(by.write(() => once(ctx, use, () => issueAndAnswer({ ...opened, ctx }))));
+        }),
+      );
+      assert.equal(outcomes.filter(({ replayed }) => !replayed).length, 1);
+      assert.equal(new Set(outcomes.map(({ answer }) => answer.body)).size, 1);
+    }
+    assert.equal((await storage.read(countRows)).cards, 5);
+  });
+
+  test('what a version before migration 5 kept under a plain key is had again until it runs out', async () => {
+    await using database = await factory.createDatabase();
+    const storage = database.open();
+    const isBefore = ({ version }: Migration): boolean => version < 5;
+    await storage.migrate(factory.migrations.filter(isBefore));
+    const ctx = testContext();
+    const store = { id: 17 };
+    const key = "it's-order-#1017\\x41";
+    const use = useOf({ ctx, store }, key);
+    const answer = { status: 201, headers: { etag: '"7"' }, body: '{"kept":"ünïcödé"}' };
+    const [fingerprint] = use.fingerprints;
+    assert.ok(fingerprint);
+    const row = `idempotency ${store.id} 3 ${key}`;
+    const sealed = ctx.keys.seal('idempotency', Buffer.from(JSON.stringify(answer)), row, new Uint8Array(12));
+    await database.tamper(
+      sql`insert into stores (id, domain, name, currency, time_zone, require_signature, customer_search, demonstration,
+          created_at, updated_at) values (${store.id}, 'flowers.example', 'Flowers', 'USD', 'UTC', 0, 0, 0, 0, 0)`,
+      sql`insert into idempotency_records (store_id, api_client_id, key, fingerprint, created_at, answer)
+          values (${store.id}, 3, ${key}, ${fingerprint}, ${ctx.clock.now()}, ${sealed})`,
+    );
+    await storage.migrate(factory.migrations);
+
+    const again = () =>
+      outcomeOf(storage.write(() => once(ctx, use, () => constant({ ...answer, body: 'new' }))));
+    assert.deepEqual(await again(), { answer, replayed: true });
+    await storage.write(() => confirmAnswered(ctx, use));
+    const another = { ...use, fingerprints: fingerprintsOf(ctx, ['another request']) };
+    await assert.rejects(
+      storage.write(() => once(ctx, another, () => constant(answer))),
+      {
+        code: 'idempotency-key-reused',
+      },
+    );
+    // Under a new key of the key file, too.
+    const rotated = testContext({ clock: ctx.clock, masters: [masterKey('new', 2), masterKey('test', 7)] });
+    await assert.rejects(
+      storage.write(() => once(rotated, use, () => constant(answer))),
+      Answered,
+    );
+
+    ctx.clock.advance(idempotencyPeriodMs + 1);
+    assert.deepEqual(await again(), { answer: { ...answer, body: 'new' }, replayed: false });
+    assert.deepEqual(await again(), { answer: { ...answer, body: 'new' }, replayed: true });
+    const rows = await storage.read(() =>
+      all(sql<{ key_digest: Uint8Array }>`select key_digest from idempotency_records`),
+    );
+    assert.deepEqual(
+      rows.map((kept) => kept.key_digest.length),
+      [32],
+      'the row with the plain key is erased',
+    );
   });
 
   test('upkeep erases what has run out, so much at a time, and nothing else', async () => {

@@ -187,8 +187,8 @@ export function testIntegrity(factory: StorageFactory): void {
           values (${nowhere}, 1, 1, 'till', ${digest}, '', 0)`,
       sql`insert into events (store_id, id, type, subject_id, subject_version, created_at, data)
           values (${nowhere}, 1, 'customer.created', 1, 0, 0, '{}')`,
-      sql`insert into idempotency_records (store_id, api_client_id, key, fingerprint, created_at, answer)
-          values (${nowhere}, 0, 'key', ${digest}, 0, ${digest})`,
+      sql`insert into idempotency_records (store_id, api_client_id, key_digest, fingerprint, created_at, answer)
+          values (${nowhere}, 0, ${digest}, ${digest}, 0, ${digest})`,
       sql`insert into misses (store_id, subject_digest, id, missed_at)
           values (${nowhere}, ${digest}, 1, 0)`,
     ];

@@ -24,7 +24,7 @@ import {
 } from '../harness/fixtures.ts';
 import { listEvents, openStore, type OpenStore } from '../harness/open-store.ts';
 import { Fault, type FaultCode } from '../../src/domain/fault.ts';
-import type { MailDelivery, MailSettings } from '../../src/domain/mail.ts';
+import type { MailDelivery, MailDeliveryRecord, MailSettings } from '../../src/domain/mail.ts';
 import { lookUp, update } from '../../src/service/card.ts';
 import { changeMailSettings, listCardMails, notify, rotateCode } from '../../src/service/mail.ts';
 import { requireCard } from '../../src/service/money.ts';
@@ -231,10 +231,7 @@ function testSending(factory: StorageFactory): void {
       );
       const { data } = events.at(-1) ?? assert.fail();
       assert.ok(!JSON.stringify(data).includes(code.reveal()));
-      assert.deepEqual(
-        (data['delivery'] as { readonly state: string; readonly answer: string }).answer,
-        bounces.answer,
-      );
+      assert.deepEqual((data['delivery'] as MailDeliveryRecord).last_attempt?.response, bounces.answer);
     }
   });
 

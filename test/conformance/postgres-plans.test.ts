@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { findCard } from '../../src/storage/card.ts';
-import { findIdempotencyRecord } from '../../src/storage/idempotency.ts';
+import { findIdempotencyRecords } from '../../src/storage/idempotency.ts';
 import { listMisses } from '../../src/storage/miss.ts';
 import { all, sql, Statement, type Script } from '../../src/storage/sql.ts';
 import { findActiveToken } from '../../src/storage/token.ts';
@@ -13,7 +13,12 @@ import { postgresFactory } from '../harness/postgres.ts';
 
 const digest = Uint8Array.of(1);
 const lookups: Readonly<Record<string, Script<unknown>>> = {
-  'an idempotency key': findIdempotencyRecord({ storeId: 1, apiClientId: 1, key: 'key' }),
+  'an idempotency key': findIdempotencyRecords({
+    storeId: 1,
+    apiClientId: 1,
+    digests: [digest],
+    plain: digest,
+  }),
   'a card': findCard(1, 1),
   'the end of a chain': findChainEnd({ storeId: 1, cardId: 1 }),
   'a token': findActiveToken(1, digest),

@@ -129,14 +129,14 @@ CREATE TABLE idempotency_records (
   store_id integer not null references stores (id),
   -- 0: development mode, which has no API client.
   api_client_id integer not null,
-  key text not null check (length(key) between 1 and 255),
+  key_digest blob not null check (length(key_digest) between 1 and 255),
   -- Keyed digest of the request.
   fingerprint blob not null check (length(fingerprint) = 32),
   created_at integer not null,
-  -- The sealed answer: it may hold a card's code.
+  -- The sealed response: it may hold a card's code.
   answer blob not null,
-  primary key (store_id, api_client_id, key)
-) strict, without rowid;
+  primary key (store_id, api_client_id, key_digest)
+) strict;
 
 CREATE TABLE key_checks (
   key_id text primary key,

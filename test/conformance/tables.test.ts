@@ -114,7 +114,7 @@ function extremeRows(storeId: number): readonly Row[] {
   return Array.from({ length: 2_001 }, (_, place) => ({
     store_id: BigInt(storeId),
     api_client_id: place % 3 === 0 ? -(2n ** 63n) : 2n ** 63n - 1n,
-    key: `${keys[place % keys.length]}${place % 7 === 0 ? '\n' : ''}${place}`,
+    key_digest: Buffer.from(`${keys[place % keys.length]}${place % 7 === 0 ? '\0' : ''}${place}`),
     fingerprint: new Uint8Array(32).fill(place % 256),
     created_at: BigInt(place - 1_000),
     answer: new Uint8Array(place % 5).fill(255 - (place % 256)),
@@ -233,10 +233,10 @@ const storeRow: Row = {
 async function insertRecords(storage: Storage, rows: readonly Row[]): Promise<void> {
   await storage.write(function* () {
     for (const row of rows) {
-      const { store_id: store = null, api_client_id: client = null, key = null } = row;
+      const { store_id: store = null, api_client_id: client = null, key_digest: key = null } = row;
       const { fingerprint = null, created_at: at = null, answer = null } = row;
       yield* run(sql`
-        insert into idempotency_records (store_id, api_client_id, key, fingerprint, created_at, answer)
+        insert into idempotency_records (store_id, api_client_id, key_digest, fingerprint, created_at, answer)
         values (${store}, ${client}, ${key}, ${fingerprint}, ${at}, ${answer})`);
     }
   });

@@ -453,3 +453,49 @@ test('a token is shown once, and stands neither in a list nor in the database', 
     assert.ok(secret !== '' && !told.includes(secret) && !stored.includes(secret));
   }
 });
+
+test('mails are listed in the words of the API, as JSON and for people', async () => {
+  await using home = await homeWithStore();
+  await home.database.meddle(`
+    insert into gift_cards (store_id, id, version, currency, initial_value, balance, held, last_characters, created_at,
+      expiry_told, expiring_told)
+    select id, 7, 1, 'EUR', 500, 500, 0, 'abcd', 0, null, null from stores`);
+  for (const [id, state, answer, nextAt] of [
+    [1, 'sent', `'250 2.0.0 taken'`, 'null'],
+    [2, 'deferred', `'connect ECONNREFUSED'`, '9000'],
+    [3, 'cancelled', `'the card is disabled'`, 'null'],
+  ] as const) {
+    await home.database.meddle(`
+      insert into mail_deliveries (store_id, card_id, id, kind, address, state, send_at, next_at, attempts, first_at,
+        last_at, answer, created_at, ended_at)
+      select id, 7, ${id}, 'receipt', 'ada@example.com', '${state}', 0, ${nextAt}, 1, 1000, 1000, ${answer}, 0,
+        ${nextAt === 'null' ? 2000 : 'null'} from stores`);
+  }
+  const { statuses, deliveries } = await home.json<{
+    readonly statuses: Readonly<Record<string, number>>;
+    readonly deliveries: readonly {
+      readonly status: string;
+      readonly last_attempt: { readonly response: string | null };
+      readonly cancel_reason: string | null;
+    }[];
+  }>('mail', 'list', '--store', domain);
+  assert.deepEqual(
+    [statuses['sent'], statuses['deferred'], statuses['cancelled'], statuses['dead']],
+    [1, 1, 1, 0],
+  );
+  assert.deepEqual(
+    deliveries.map(({ status, last_attempt: last, cancel_reason: reason }) => [
+      status,
+      last.response,
+      reason,
+    ]),
+    [
+      ['cancelled', null, 'the card is disabled'],
+      ['deferred', null, null],
+      ['sent', '250 2.0.0 taken', null],
+    ],
+  );
+  const { output } = await home.run(['mail', 'list', '--store', domain]);
+  assert.match(output, /STATUS +ATTEMPTS +SEND AT +RESPONSE +FAILURE/);
+  assert.match(output, /deferred .* connect ECONNREFUSED/);
+});

@@ -44,6 +44,7 @@ export type HoldView = {
   readonly amount: string;
   readonly captured_amount: string;
   readonly currency: string;
+  readonly actor: string;
   readonly reference: string | null;
   readonly note: string | null;
   readonly order_id: number | null;
@@ -68,6 +69,7 @@ export type ProblemView = {
   readonly detail: string;
   readonly errors: string | Readonly<Record<string, readonly string[]>>;
   readonly available?: string;
+  readonly held?: string;
   readonly reversible?: string;
   readonly request_id: string;
 };
@@ -91,6 +93,7 @@ export const statusOfCode: Readonly<Record<string, number>> = {
   'card-expired': 422,
   'hold-closed': 422,
   'hold-expired': 422,
+  'capture-exceeds-hold': 422,
   'not-reversible': 422,
   'reversal-exceeds-transaction': 422,
   'undo-window-closed': 422,
@@ -169,6 +172,7 @@ function assertProblem({ status, headers, json, text }: TestAnswer, said: string
   const code = codeOf(problem);
   assert.equal(statusOfCode[code], status, said);
   assert.equal('available' in problem, code === 'insufficient-balance', said);
+  assert.equal('held' in problem, code === 'capture-exceeds-hold', said);
   assert.equal('reversible' in problem, code === 'reversal-exceeds-transaction', said);
   if (status === 401) assert.ok(headers.get('www-authenticate'), said);
   assert.doesNotMatch(text, /\bat .*\.ts:\d+|sqlite|select |update /i);

@@ -29,6 +29,7 @@ type Refusal = {
   /** Field → messages, or the text; what it must be, if it matters. */
   readonly errors?: unknown;
   readonly available?: string;
+  readonly held?: string;
   readonly reversible?: string;
 };
 
@@ -102,7 +103,7 @@ function shopWith(service: TestService, domain: string, token: string): Shop {
       assert.deepEqual(await newEvents(service, before), events.toSorted(), line);
       return { ...viewOf(answer), answer };
     },
-    async refuses(line, ask, { code, errors, available, reversible }) {
+    async refuses(line, ask, { code, errors, available, held, reversible }) {
       const before = await stateOf(service);
       const answer = await shop.ask(line, ask);
       assert.ok(answer.status >= 400, `${line} ${JSON.stringify(ask)}: ${answer.status} ${answer.text}`);
@@ -111,6 +112,7 @@ function shopWith(service: TestService, domain: string, token: string): Shop {
       assert.equal(answer.status, statusOfCode[code]);
       if (errors !== undefined) assert.deepEqual(problem.errors, errors, line);
       if (available !== undefined) assert.equal(problem.available, available);
+      if (held !== undefined) assert.equal(problem.held, held);
       if (reversible !== undefined) assert.equal(problem.reversible, reversible);
       await assertUnchanged(service, before, `${line}, refused,`);
       return answer;

@@ -65,7 +65,12 @@ export type Model = {
 };
 
 /** A refusal, with what it must tell besides its code. */
-export type Refused = { readonly code: FaultCode; readonly available?: bigint; readonly reversible?: bigint };
+export type Refused = {
+  readonly code: FaultCode;
+  readonly available?: bigint;
+  readonly held?: bigint;
+  readonly reversible?: bigint;
+};
 
 export function todayOf({ now, hoursAheadOfUtc }: Model, days = 0): string {
   return new Date(now + (hoursAheadOfUtc + 24 * days) * 3_600_000).toISOString().slice(0, 10);
@@ -102,7 +107,7 @@ export function apply(model: Model, action: Action): Refused | undefined {
       const status = statusOf(model, hold);
       if (status !== 'open') return { code: status === 'expired' ? 'hold-expired' : 'hold-closed' };
       const captured = action.kind === 'void' ? 0n : (action.amount ?? hold.amount);
-      if (captured > hold.amount) return { code: 'invalid-parameter' };
+      if (captured > hold.amount) return { code: 'capture-exceeds-hold', held: hold.amount };
       hold.status = action.kind === 'void' ? 'voided' : 'captured';
       hold.captured = captured;
       return action.kind === 'void' ? undefined : move(model, hold.card, 'capture', -captured);

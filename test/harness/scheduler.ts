@@ -57,7 +57,7 @@ const lockedKeys: Readonly<Record<string, readonly (readonly string[])[]>> = {
   events: [['id']],
   gift_card_codes: [['lookup']],
   customers: [['email_key']],
-  idempotency_records: [['api_client_id', 'key']],
+  idempotency_records: [['api_client_id', 'key_digest']],
 };
 
 /** A database in memory with its schema, and the triggers that tell which rows are written. */
@@ -68,7 +68,7 @@ export function openStage(): Stage {
   database.exec('create temp table written (row text not null)');
   for (const [table, keys] of Object.entries(lockedKeys)) {
     for (const [place, columns] of keys.entries()) {
-      const row = columns.map((column) => `new.${column}`).join(` || ' ' || `);
+      const row = columns.map((column) => `hex(new.${column})`).join(` || ' ' || `);
       for (const event of ['insert', 'update']) {
         database.exec(`create temp trigger ${table}_${place}_${event} after ${event} on main.${table}
           begin insert into written values ('${table} ${place} ' || ${row}); end`);

@@ -19,7 +19,7 @@ const issued = await service.request('/gift_card', {
 const { id, code } = (issued.json as { gift_card: { id: number; code: string } }).gift_card;
 await until(async () => {
   const { json } = await service.request(`/gift_card/${id}/deliveries`);
-  return (json as { deliveries: readonly { state: string }[] }).deliveries[0]?.state === 'sent';
+  return (json as { deliveries: readonly { status: string }[] }).deliveries[0]?.status === 'sent';
 });
 const [, name = ''] = /href="mails\/([^"]+)"/.exec((await service.request('/dev/mails')).text) ?? [];
 

@@ -19,7 +19,10 @@ test('a hold answers 201 with the hold, the card and its path, and takes nothing
   const { id, code } = await shop.issues();
   const json = { amount: '10.5', currency: 'USD', reference: 'checkout-77', note: 'Roses', order_id: 1001 };
   const { hold, gift_card: card, answer } = await shop.does(`POST /gift_card/${id}/holds`, { json }, { events: ['gift_card.held'] });
-  const { id: holdId, created_at: _from, expires_at: _to, ...rest } = hold;
+  const { id: holdId, created_at: _from, expires_at: _to, actor, ...rest } = hold;
+  assert.match(actor, /^api_client:[1-9]\d*$/);
+  const [issued] = await shop.transactions(id);
+  assert.equal(actor, issued?.actor);
   assert.deepEqual(rest, {
     gift_card_id: id, status: 'open', amount: '10.50', captured_amount: '0.00', currency: 'USD', reference: 'checkout-77',
     note: 'Roses', order_id: 1001, closed_at: null,
@@ -101,7 +104,7 @@ test('more than is held cannot be captured, even if the card has it', async () =
   await shop.refuses(
     `POST /holds/${holdId}/capture`,
     { json: { amount: '10.01' } },
-    { code: 'invalid-parameter', errors },
+    { code: 'capture-exceeds-hold', errors, held: '10.00' },
   );
   assert.equal(viewOf(await shop.ask(`GET /holds/${holdId}`)).hold.status, 'open');
 });

@@ -1,6 +1,7 @@
 /** The whole way: from a request to a mail server and back into the card's history, and where no code may be. */
 
 import assert from 'node:assert/strict';
+import { Compile } from 'typebox/compile';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -11,19 +12,22 @@ import { requireStore } from '../../src/service/store.ts';
 import { problemOf } from '../harness/answers.ts';
 import { createStoreBeside } from '../harness/beside.ts';
 import { until } from '../harness/delivering.ts';
+import { eventSchema } from '../../src/http/schemas-webhooks.ts';
 import { startService, type TestRequest, type TestService } from '../harness/service.ts';
 import { mailServer, reply, scriptedServer, type MailServer } from '../delivery/mail/mail-server.ts';
 import { receivedMails } from '../delivery/mail/received.ts';
+
+const isEvent = Compile(eventSchema);
 
 type Card = { readonly id: number; readonly code: string; readonly last_characters: string };
 type Delivery = {
   readonly id: number;
   readonly kind: string;
   readonly recipient: string;
-  readonly state: string;
+  readonly status: string;
   readonly message_id: string;
   readonly attempts: number;
-  readonly answer: string | null;
+  readonly last_attempt: { readonly response: string | null } | null;
   readonly send_at: string;
 };
 
@@ -99,7 +103,7 @@ test('a card that is created with a recipient arrives, with a code that works', 
   await using server = await mailServer();
   await using shop = await open(server);
   const card = await shop.issue({ ...grace, email: 'ada@example.com', message: 'Joyeux anniversaire 🎂' });
-  await until(async () => (await shop.deliveries(card.id)).every(({ state }) => state === 'sent'));
+  await until(async () => (await shop.deliveries(card.id)).every(({ status }) => status === 'sent'));
   const mails = receivedMails(server);
   const gift = mails.find(({ to }) => to[0] === 'grace@example.com');
   const receipt = mails.find(({ to }) => to[0] === 'ada@example.com');
@@ -112,7 +116,7 @@ test('a card that is created with a recipient arrives, with a code that works', 
   const deliveries = await shop.deliveries(card.id);
   assert.deepEqual(deliveries.map(({ kind, attempts }) => [kind, attempts]), [['receipt', 1], ['gift_card', 1]]); // prettier-ignore
   assert.equal(deliveries[1]?.message_id, gift.messageId);
-  assert.match(deliveries[1]?.answer ?? '', /^250/);
+  assert.match(deliveries[1]?.last_attempt?.response ?? '', /^250/);
   await assertNowhere(shop.service, [card.code]);
   assert.deepEqual(await shop.service.query('select 1 from mail_deliveries where code is not null'), []);
   const ready = await shop.ask('GET /readyz');
@@ -137,18 +141,24 @@ test('a temporary refusal is tried again, with the same Message-ID; a permanent 
   await using server = await mailServer({ onRcptTo: (_address, _session, done) => done(refusal) });
   await using shop = await open(server);
   const deferred = await shop.issue(grace);
-  await until(async () => (await shop.deliveries(deferred.id))[0]?.state === 'deferred');
-  assert.match((await shop.deliveries(deferred.id))[0]?.answer ?? '', /^451 4\.7\.1 greylisted/);
+  await until(async () => (await shop.deliveries(deferred.id))[0]?.status === 'deferred');
+  assert.match(
+    (await shop.deliveries(deferred.id))[0]?.last_attempt?.response ?? '',
+    /^451 4\.7\.1 greylisted/,
+  );
   refusal = reply(550, '5.1.1 no such user');
   const bounced = await shop.issue(grace);
-  await until(async () => (await shop.deliveries(bounced.id))[0]?.state === 'bounced');
-  assert.match((await shop.deliveries(bounced.id))[0]?.answer ?? '', /^550 5\.1\.1/);
+  await until(async () => (await shop.deliveries(bounced.id))[0]?.status === 'bounced');
+  assert.match((await shop.deliveries(bounced.id))[0]?.last_attempt?.response ?? '', /^550 5\.1\.1/);
   const failures = (await shop.events()).filter(({ type }) => type === 'gift_card.delivery_failed');
   assert.equal(failures.length, 1);
-  assert.equal((JSON.parse(failures[0]?.data ?? '') as { delivery: Delivery }).delivery.state, 'bounced');
+  assert.equal((JSON.parse(failures[0]?.data ?? '') as { delivery: Delivery }).delivery.status, 'bounced');
+  const told = await shop.ask('GET /events?limit=250');
+  for (const event of (told.json as { readonly events: readonly { readonly type: string }[] }).events)
+    assert.ok(isEvent.Check(event), `not of the documented form: ${JSON.stringify(event)}`);
   refusal = null;
   shop.service.clock.advance(2 * 60_000);
-  await until(async () => (await shop.deliveries(deferred.id))[0]?.state === 'sent');
+  await until(async () => (await shop.deliveries(deferred.id))[0]?.status === 'sent');
   assert.equal(receivedMails(server)[0]?.messageId, (await shop.deliveries(deferred.id))[0]?.message_id);
   await assertNowhere(shop.service, [deferred.code, bounced.code]);
 });
@@ -157,7 +167,7 @@ test('a server that dies after the data may have taken it: the mail is sent agai
   await using server = await scriptedServer({ '.': 'hang up' });
   await using shop = await open(server);
   const card = await shop.issue(grace);
-  await until(async () => (await shop.deliveries(card.id))[0]?.state === 'deferred');
+  await until(async () => (await shop.deliveries(card.id))[0]?.status === 'deferred');
   const metrics = await shop.ask('GET /metrics');
   assert.match(metrics.text, /largesse_mail_attempt_duration_seconds_count\{outcome="unknown"\} 1/);
   shop.service.clock.advance(3 * 60_000);
@@ -175,7 +185,7 @@ test('a server that stalls keeps nobody from anything, and the service stops all
   const started = performance.now();
   await shop.issue();
   assert.ok(performance.now() - started < 2_000);
-  assert.equal((await shop.deliveries(card.id))[0]?.state, 'queued');
+  assert.equal((await shop.deliveries(card.id))[0]?.status, 'queued');
   const stopping = performance.now();
   await shop[Symbol.asyncDispose]();
   assert.ok(performance.now() - stopping < 20_000);
@@ -289,9 +299,9 @@ test('a time for the mail is refused where it cannot be kept, together with ever
   });
   assert.equal(form.status, 201, form.text);
   const later = await shop.issue({ ...grace, send_on: soon });
-  assert.deepEqual((await shop.deliveries(later.id)).map(({ state }) => state), ['scheduled']); // prettier-ignore
+  assert.deepEqual((await shop.deliveries(later.id)).map(({ status }) => status), ['scheduled']); // prettier-ignore
   shop.service.clock.advance(5 * 86_400_000 + 1_000);
-  await until(async () => (await shop.deliveries(later.id))[0]?.state === 'sent');
+  await until(async () => (await shop.deliveries(later.id))[0]?.status === 'sent');
   assert.equal(receivedMails(server)[0]?.code, later.code);
 });
 

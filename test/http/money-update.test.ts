@@ -167,4 +167,55 @@ test('the record that was read can be sent back while holds are open', async () 
   await shop.does(`PUT /gift_card/${id}`, { json: await shop.card(id) }, { events: [] });
 });
 
+test('the record of a lookup can be sent back, with what is held and available, by value', async () => {
+  const { id, code } = await shop.issues();
+  await shop.holds(id, '10');
+  const read = await shop.lookUp(code);
+  assert.deepEqual([read.held, read.available], ['10.00', '15.00']);
+  for (const more of [{}, { held: 10, available: '15' }, { held: '10.0', available: 15.0, state: 'active' }])
+    await shop.does(`PUT /gift_card/${id}`, { json: { ...read, ...more } }, { events: [] });
+  await shop.does(`PUT /gift_card/${id}`, { form: 'held=10&available=15.00&state=active' }, { events: [] });
+  // They are compared with the card as it is before the update.
+  await shop.does(
+    `PUT /gift_card/${id}`,
+    { json: { ...read, balance: '20.00' } },
+    { events: ['gift_card.updated'] },
+  );
+  await shop.refuses(
+    `PUT /gift_card/${id}`,
+    { json: { ...read, balance: '20.00' } },
+    { code: 'invalid-parameter', errors: { available: ['cannot be changed'] } },
+  );
+});
+
+test('what is held and available, and the state, cannot be changed', async () => {
+  const { id } = await shop.issues();
+  await shop.holds(id, '10');
+  for (const [field, values] of Object.entries({
+    held: ['0.00', 9, null, '', true, '1e1'],
+    available: ['25.00', '15.01', null, {}],
+    state: ['disabled', 'expired', null, 'ACTIVE', 1],
+  })) {
+    for (const value of values)
+      await shop.refuses(
+        `PUT /gift_card/${id}`,
+        { json: { note: 'never written', [field]: value } },
+        { code: 'invalid-parameter', errors: { [field]: ['cannot be changed'] } },
+      );
+    await shop.refuses(
+      'POST /gift_card',
+      { json: { initial_value: 5, [field]: values[0] } },
+      { code: 'invalid-parameter', errors: { [field]: ['cannot be set'] } },
+    );
+  }
+  await shop.issues({ held: null, available: null, state: null });
+});
+
+test('what is held is compared as it is now: a hold that has run out reserves nothing', async () => {
+  const { id } = await shop.issues();
+  await shop.holds(id, '10', { expires_in: 60 });
+  service.clock.advance(61_000);
+  await shop.does(`PUT /gift_card/${id}`, { json: { held: 0, available: 25 } }, { events: [] });
+});
+
 test('no code stands where it must not', () => shop.assertNoCodeLeaked());

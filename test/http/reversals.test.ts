@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
+import { problemOf } from '../harness/money-answers.ts';
 import { lastEvent, shopOf } from '../harness/money-shop.ts';
 import { startService } from '../harness/service.ts';
 
@@ -42,6 +43,11 @@ test('a debit is given back in parts, never more than was taken', async () => {
     errors: { amount: [`exceeds what is left of the transaction: ${left}`] },
     reversible: left,
   });
+  const alreadyReversed = {
+    code: 'reversal-exceeds-transaction',
+    errors: { amount: ['cannot be reversed: the transaction was already reversed in full'] },
+    reversible: '0.00',
+  };
   await shop.refuses(line, { json: { amount: '10.01' } }, exceeds('10.00'));
   const part = await shop.does(line, { json: { amount: '4', note: 'one rose' } }, reversed);
   assert.deepEqual([part.transaction.amount, part.transaction.note], ['4.00', 'one rose']);
@@ -49,8 +55,9 @@ test('a debit is given back in parts, never more than was taken', async () => {
   await shop.does(line, { form: 'transaction[amount]=5.99&transaction[note]=' }, reversed);
   const rest = await shop.does(line, { json: { amount: null, note: null } }, reversed);
   assert.deepEqual([rest.transaction.amount, rest.gift_card.balance], ['0.01', '25.00']);
-  await shop.refuses(line, {}, exceeds('0.00'));
-  await shop.refuses(line, { json: { amount: '0.01' } }, exceeds('0.00'));
+  const again = await shop.refuses(line, {}, alreadyReversed);
+  assert.equal(problemOf(again).detail, 'The transaction was already reversed in full.');
+  await shop.refuses(line, { json: { amount: '0.01' } }, alreadyReversed);
 });
 
 test('a capture is given back up to what was captured, not what was held', async () => {

@@ -266,7 +266,7 @@ test('a test, a failure and a redelivery are all to be seen in the log', async (
   await until(async () => (await shop.deliveries(id))[0]?.attempts === 1);
   const [delivery] = await shop.deliveries(id);
   assert.equal(delivery?.status, 'retrying');
-  assert.equal(delivery?.last_attempt?.answer?.body.length, 4_096);
+  assert.equal(delivery?.last_attempt?.response?.body.length, 4_096);
   const { failing_since: since, failure } = webhookOf(await shop.ask(`/webhooks/${id}`));
   assert.ok(since);
   assert.equal(failure, 'answered 500');
@@ -276,11 +276,11 @@ test('a test, a failure and a redelivery are all to be seen in the log', async (
   await until(async () => (await shop.deliveries(id))[0]?.status === 'delivered');
   const { log } = (
     (await shop.ask(`/webhooks/${id}/deliveries/${eventId}`)).json as {
-      readonly delivery: { readonly log: readonly { readonly answer: { readonly status: number } }[] };
+      readonly delivery: { readonly log: readonly { readonly response: { readonly status: number } }[] };
     }
   ).delivery;
   assert.deepEqual(
-    log.map(({ answer }) => answer.status),
+    log.map(({ response }) => response.status),
     [500, 200],
   );
   assert.equal(webhookOf(await shop.ask(`/webhooks/${id}`)).failing_since, null);

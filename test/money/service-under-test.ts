@@ -92,6 +92,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
 export function refusalOf(error: unknown): {
   readonly code: FaultCode;
   readonly available?: bigint;
+  readonly held?: bigint;
   readonly reversible?: bigint;
 } {
   if (!(error instanceof Fault)) throw error;

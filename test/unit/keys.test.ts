@@ -8,6 +8,7 @@ const master = (id: string, fill: number): MasterKey => ({ id, secret: new Uint8
 const purposes = [
   'gift-card-code',
   'idempotency',
+  'idempotency-key',
   'miss',
   'store-secret',
   'key-check',

@@ -399,7 +399,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
   captureHold: {
     scopes: [redeem],
     statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
-    codes: codesOfHolds,
+    codes: [...codesOfHolds, 'capture-exceeds-hold'],
     parameters: [holdId, ifMatch, ...inWrites],
     body: { schema: 'Capture', wrapper: 'transaction', required: false },
     answer: { transaction: 'Transaction', ...held },
@@ -778,6 +778,14 @@ test('a parameter besides the body takes what the service takes, and nothing els
     }
   }
   assert.deepEqual([...seen].toSorted(), Object.keys(cases).toSorted());
+});
+
+test('only events can be read from the newest one on', () => {
+  for (const { id } of operations) {
+    const after = parametersOf(id).find(({ name, in: place }) => place === 'query' && name === 'after');
+    if (after)
+      assert.equal(validator(after.schema)('latest'), id === 'listEvents' || id === 'streamEvents', id);
+  }
 });
 
 /** The schema of the component that documents a body. */

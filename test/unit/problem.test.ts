@@ -34,6 +34,7 @@ const statuses = {
   'card-expired': 422,
   'hold-closed': 422,
   'hold-expired': 422,
+  'capture-exceeds-hold': 422,
   'not-reversible': 422,
   'reversal-exceeds-transaction': 422,
   'undo-window-closed': 422,

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Card } from '../../src/domain/card.ts';
+import type { PublicIds } from '../../src/domain/public-id.ts';
 import type { Transfer } from '../../src/domain/ledger.ts';
 import { InexactNumber } from '../../src/domain/money.ts';
 import {
   claimableFields,
   holdRecordOf,
-  isTrue,
+  isTrue as isTrueOn,
   recordOf,
   spendableRecordOf,
   transactionOf,
@@ -31,6 +32,10 @@ const bare = cardWith({
   userId: null,
   apiClientId: null,
 });
+
+const today = '2026-06-15';
+const isTrue = (ids: PublicIds, claim: unknown, field: ClaimableField, card: Card): boolean =>
+  isTrueOn(ids, claim, field, { card, today });
 
 test('a record has every field of the specification, in its order', () => {
   assert.deepEqual(Object.keys(recordOf(sameIds, cardWith())), specified);
@@ -163,6 +168,7 @@ test('a hold says what it is while it is open', () => {
       amount: '10.00',
       captured_amount: '0.00',
       currency: 'USD',
+      actor: 'api_client:7',
       reference: 'checkout-77',
       note: 'Held at the counter',
       order_id: 1001,
@@ -199,11 +205,11 @@ test('a hold that was closed stays as it was closed, however late it is', () => 
   }
 });
 
-test('the fields that no operation sets are those of the record but balance, note and expires_on', () => {
+test('the fields that no operation sets are those of the records but balance, note and expires_on', () => {
   const settable = new Set(['balance', 'note', 'expires_on']);
   assert.deepEqual(
     [...claimableFields],
-    specified.filter((name) => !settable.has(name)),
+    [...specified.filter((name) => !settable.has(name)), 'held', 'available', 'state'],
   );
 });
 
@@ -212,10 +218,13 @@ test('a record that is sent back as it was read is true in every field', async (
     full: cardWith(),
     disabled: cardWith({ disabledAt: 1_000 }),
     bare,
-    yen: cardWith({ initialValue: amount(5n, 'JPY'), balance: amount(5n, 'JPY') }),
+    holding: cardWith({ held: amount(200n) }),
+    yen: cardWith({ initialValue: amount(5n, 'JPY'), balance: amount(5n, 'JPY'), held: amount(0n, 'JPY') }),
   };
   for (const [name, card] of Object.entries(cards)) {
-    const sent = JSON.parse(JSON.stringify(recordOf(sameIds, card))) as Readonly<Record<string, unknown>>;
+    const state = card.disabledAt === null ? 'active' : 'disabled';
+    const read = { ...spendableRecordOf(sameIds, card), state };
+    const sent = JSON.parse(JSON.stringify(read)) as Readonly<Record<string, unknown>>;
     for (const field of claimableFields) {
       await t.test(`${name}: ${field}`, () => {
         assert.equal(isTrue(sameIds, sent[field], field, card), true);
@@ -241,6 +250,10 @@ test('what a card says may be written in another way', () => {
     ['customer_email', ' ADA@EXAMPLE.COM\t'],
     ['recipient_email', 'GRACE@example.com'],
     ['last_characters', '7F3K'],
+    ['held', 0],
+    ['held', '0'],
+    ['available', '10.5'],
+    ['available', 10.5],
   ];
   for (const [field, claim] of cases)
     assert.equal(isTrue(sameIds, claim, field, card), true, `${field} ${show(claim)}`);
@@ -272,6 +285,9 @@ test('another value than the present one is not true', async (t) => {
     ['message', ['Happy birthday', 'happy birthday!', 'Happy birthday! ', null, '']],
     ['last_characters', ['7f3', '7f3j', 'k3f7', null, '', 7]],
     ['order_id', [61, '61', null]],
+    ['held', ['0.01', 1, null, '', '-0', 'none', false, '0.000']],
+    ['available', ['25.00', 10, '10.51', null, '', '1050', true]],
+    ['state', ['disabled', 'expired', 'Active', null, '', true]],
   ];
   assert.deepEqual(
     cases.map(([field]) => field),
@@ -284,8 +300,26 @@ test('another value than the present one is not true', async (t) => {
   }
 });
 
+test('a state is that of the day: disabled before expired, and good through the last day', () => {
+  const states: readonly (readonly [Partial<Card>, string])[] = [
+    [{ expiresOn: null }, 'active'],
+    [{ expiresOn: today }, 'active'],
+    [{ expiresOn: '2026-06-14' }, 'expired'],
+    [{ expiresOn: '2026-06-14', disabledAt: 1_000 }, 'disabled'],
+  ];
+  for (const [given, state] of states) {
+    for (const claim of ['active', 'expired', 'disabled'])
+      assert.equal(
+        isTrue(sameIds, claim, 'state', cardWith(given)),
+        claim === state,
+        `${show(given)} ${claim}`,
+      );
+  }
+});
+
 test('where the card has no value, only null and the empty text of a form are true', () => {
-  const empty = claimableFields.filter((field) => recordOf(sameIds, bare)[field] === null);
+  const record: Readonly<Record<string, unknown>> = recordOf(sameIds, bare);
+  const empty = claimableFields.filter((field) => record[field] === null);
   assert.ok(empty.length > 5);
   for (const field of empty) {
     assert.equal(isTrue(sameIds, null, field, bare), true);

@@ -1,0 +1,78 @@
+/**
+ * Errors in the log: what is needed to find their cause, and no value of a row.
+ *
+ * An error of PostgreSQL quotes values in its detail, its context and, for some codes, its message ("Key
+ * (email_key)=(ada@example.com) already exists"); SQLite only does where it has no code for what went wrong. So only
+ * the fields named here are logged, whatever an error has.
+ */
+
+export type LoggedError = {
+  readonly type: string;
+  readonly message: string;
+  readonly stack: string;
+  readonly cause?: LoggedError;
+  readonly errors?: readonly LoggedError[];
+  readonly [field: string]: unknown;
+};
+
+/** Names of errors, of the system's calls, and of tables and the like: none is content of a database. */
+const fields = [
+  'code', 'errno', 'syscall', 'errcode', 'errstr', 'severity', 'schema', 'table', 'column', 'dataType', 'constraint', 'routine',
+] as const; // prettier-ignore
+
+/** How deep causes are followed: they might go in a circle. */
+const causesMax = 5;
+
+export function loggedError(error: unknown, depth = 0): LoggedError {
+  if (!(error instanceof Error))
+    return { type: typeof error, message: 'an error that is no Error', stack: '' };
+  const given = new Map<string, unknown>(Object.entries(error));
+  const known = fields.flatMap((field) => {
+    const value = given.get(field);
+    return typeof value === 'string' || typeof value === 'number' ? [[field, value] as const] : [];
+  });
+  const nested = depth < causesMax;
+  const isOfDatabase = isPostgres(error) || isSqlite(error);
+  return {
+    type: error.name,
+    message: mayQuoteValues(error) ? withheld : error.message,
+    // The first lines are the message.
+    stack: isOfDatabase ? framesOf(error) : (error.stack ?? ''),
+    ...Object.fromEntries(known),
+    ...(nested && error.cause !== undefined && { cause: loggedError(error.cause, depth + 1) }),
+    ...(nested &&
+      error instanceof AggregateError && {
+        errors: error.errors.map((each) => loggedError(each, depth + 1)),
+      }),
+  };
+}
+
+const withheld = 'withheld: the database may quote values in such a message';
+
+/** An error that the server sent. */
+function isPostgres(error: Error): error is Error & { readonly code: string } {
+  return 'severity' in error && 'code' in error && typeof error.code === 'string';
+}
+
+function isSqlite(error: Error): error is Error & { readonly errcode: number } {
+  return 'errcode' in error && typeof error.errcode === 'number';
+}
+
+/**
+ * The classes of codes whose messages name only tables, constraints, roles and limits
+ * (https://www.postgresql.org/docs/current/errcodes-appendix.html). P0001 is raised by the triggers of the migrations.
+ */
+const withoutValues = /^(?:08|0A|23|25|28|3D|40|42|53|55|57|58)|^P0001$/;
+
+/** SQLITE_ERROR: what no other code is for. */
+const sqliteError = 1;
+
+function mayQuoteValues(error: Error): boolean {
+  if (isPostgres(error)) return !withoutValues.test(error.code);
+  return isSqlite(error) && error.errcode === sqliteError && !/^no such (?:table|column)/.test(error.message);
+}
+
+function framesOf({ stack = '', message }: Error): string {
+  const at = stack.indexOf(message);
+  return at < 0 ? '' : stack.slice(at + message.length).trimStart();
+}

@@ -1,0 +1,86 @@
+/** What the log says of errors of PostgreSQL: which constraint, never which value. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { databaseToServe, openShop, serve } from '../harness/served.ts';
+
+type LoggedError = Readonly<Record<string, unknown>>;
+
+const secret = 'only for ada@example.com';
+
+/** Has a request fail with an error of the database, and reads the line of the service's log that tells of it. */
+async function lineOf(
+  plant: string,
+  json: object,
+): Promise<{ readonly err: LoggedError; readonly output: string }> {
+  await using database = await databaseToServe();
+  const token = await openShop(database.environment, 'flowers.example');
+  await database.meddle(plant);
+  await using service = await serve(database.environment);
+  const response = await fetch(`${service.url}/gift_card`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(json),
+  });
+  const text = await response.text();
+  assert.equal(response.status, 500, text);
+  assert.ok(!text.includes('ada@'), text);
+  const [line] = await service.written(/^.*"level":"error".*$/m);
+  const { err } = JSON.parse(line) as { readonly err: LoggedError };
+  return { err, output: `${service.output()} ${service.errors()}` };
+}
+
+test('a violated check is logged with its constraint, and not with the row', async () => {
+  const plant = `alter table gift_cards add constraint planted check (note not like '%ada@%')`;
+  const { err, output } = await lineOf(plant, { initial_value: 5, note: secret, message: 'Grace’s own' });
+  const { stack, ...rest } = err;
+  assert.deepEqual(rest, {
+    type: 'error',
+    message: 'new row for relation "gift_cards" violates check constraint "planted"',
+    code: '23514',
+    severity: 'ERROR',
+    schema: 'public',
+    table: 'gift_cards',
+    constraint: 'planted',
+    routine: 'ExecConstraints',
+  });
+  assert.match(String(stack), /^at .*\n\s+at /);
+  for (const value of [secret, 'ada@', 'Grace', 'Failing row']) assert.ok(!output.includes(value), output);
+});
+
+test('a value that an index quotes is not logged, nor the context in which it failed', async () => {
+  const plant = `
+    create table planted (note text unique);
+    insert into planted values ('${secret}');
+    create function plant() returns trigger language plpgsql as $$
+    begin
+      insert into planted values (new.note);
+      return new;
+    exception when unique_violation then
+      raise exception using errcode = '23000', message = 'planted', detail = 'Key (note)=(' || new.note || ')',
+        hint = new.note;
+    end $$;
+    create trigger planted before insert on gift_cards for each row execute function plant();`;
+  const { err, output } = await lineOf(plant, { initial_value: 5, note: secret });
+  assert.equal(err['code'], '23000');
+  for (const field of ['detail', 'hint', 'where', 'internalQuery', 'parameters', 'position']) {
+    assert.ok(!(field in err), field);
+  }
+  assert.ok(!output.includes('ada@'), output);
+});
+
+test('a message that quotes a value is withheld, in the stack too', async () => {
+  const plant = `
+    create function plant() returns trigger language plpgsql as $$
+    begin
+      perform new.note::bigint;
+      return new;
+    end $$;
+    create trigger planted before insert on gift_cards for each row execute function plant();`;
+  const note = `${secret}\n    at a line that looks like a place`;
+  const { err, output } = await lineOf(plant, { initial_value: 5, note });
+  assert.equal(err['code'], '22P02');
+  assert.match(String(err['routine']), /^pg_strtoint64/);
+  assert.match(String(err['message']), /^withheld/);
+  assert.ok(!output.includes('ada@') && !output.includes('looks like a place'), output);
+});
