@@ -18,7 +18,7 @@ export type MasterKey = {
 
 /** What a keyed digest or a seal is for. Each purpose has keys of its own. */
 export type Purpose =
-  'gift-card-code' | 'idempotency' | 'miss' | 'store-secret' | 'webhook-secret' | 'mail' | 'key-check';
+  'gift-card-code' | 'idempotency' | 'store-secret' | 'webhook-secret' | 'mail' | 'key-check';
 
 export type Keys = {
   /** The ids of all keys, the one in use first. */

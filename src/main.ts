@@ -16,6 +16,7 @@ import type { Store } from './domain/store.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
 import type { MailServices } from './http/mails.ts';
+import { retiredCodeUses } from './http/retired-codes.ts';
 import { tokenUses } from './http/token-uses.ts';
 import { isExposed } from './key-file.ts';
 import { createLog, type Log } from './log.ts';
@@ -70,6 +71,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     await refuseLoss(config, database, logger);
     const developmentMode = await chooseMode(config, database);
     const uses = tokenUses();
+    const retiredUses = retiredCodeUses();
     const allowLoopback = mayDevelop(config);
     const way = wayOfMails(config, developmentMode);
     const app = createServer({
@@ -78,6 +80,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       storage: database.storage,
       metrics,
       tokenUses: uses,
+      retiredCodeUses: retiredUses,
       log,
       developmentMode,
       endpoints: endpointsOf(database.ctx, { allowLoopback }),
@@ -96,6 +99,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       limits: config.limits,
       metrics,
       tokenUses: uses,
+      retiredCodeUses: retiredUses,
       canSend: way.canSend,
       logger,
     });

@@ -28,6 +28,7 @@ type Options = MailOptions & {
   readonly customerSearch?: boolean;
   readonly undoWindow?: number;
   readonly expiringSoon?: number;
+  readonly lookupFailuresPerHour?: number | null;
   readonly json?: boolean;
 };
 
@@ -60,6 +61,14 @@ function readDays(text: string): number {
   const days = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
   if (!(days <= 365)) throw new InvalidArgumentError('It takes 0 to 365 days.');
   return days;
+}
+
+/** `default` removes the store's own limit. */
+function readFailures(text: string): number | null {
+  if (text === 'default') return null;
+  const failures = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(failures <= 100_000)) throw new InvalidArgumentError('It takes 1 to 100000, or default.');
+  return failures;
 }
 
 /** `none` takes the limit away. */
@@ -95,6 +104,12 @@ function addSettings(command: Command): Command {
         '--expiring-soon <days>',
         "how many days ahead a card's expiry is told as an event, 0 for never",
       ).argParser(readDays),
+    )
+    .addOption(
+      new Option(
+        '--lookup-failures-per-hour <number>',
+        'how many searches and lookups of one caller may find nothing per hour, or default',
+      ).argParser(readFailures),
     )
     .option('--json', 'print JSON');
 }
@@ -133,6 +148,7 @@ export function addStoreCommands(root: Command): void {
         customerSearch: options.customerSearch ?? false,
         undoWindowMinutes: options.undoWindow ?? 0,
         expiringSoonDays: options.expiringSoon ?? 0,
+        lookupFailuresPerHour: options.lookupFailuresPerHour ?? null,
       });
       yield* changeMailSettings(ctx, made.id, mailChangesOf(options));
     });
@@ -150,7 +166,7 @@ export function addStoreCommands(root: Command): void {
     const { ctx, storage } = database;
     const { store: present } = await storage.read(() => requireStore(domain));
     const { name, timeZone, issueLimit, proxySecret, requireSignature, customerSearch, undoWindow } = options;
-    const { expiringSoon } = options;
+    const { expiringSoon, lookupFailuresPerHour } = options;
     const changes: StoreChanges = {
       ...(name !== undefined && { name }),
       ...(timeZone !== undefined && { timeZone }),
@@ -161,6 +177,7 @@ export function addStoreCommands(root: Command): void {
       ...(customerSearch !== undefined && { customerSearch }),
       ...(undoWindow !== undefined && { undoWindowMinutes: undoWindow }),
       ...(expiringSoon !== undefined && { expiringSoonDays: expiringSoon }),
+      ...(lookupFailuresPerHour !== undefined && { lookupFailuresPerHour }),
     };
     await storage.write(function* () {
       const { store: changed } = yield* changeStore(ctx, domain, changes);
@@ -216,6 +233,7 @@ function rowOf({ store, sealedSecret }: StoreRecord): Row {
     customer_search: store.customerSearch,
     undo_window_minutes: store.undoWindowMinutes,
     expiring_soon_days: store.expiringSoonDays,
+    lookup_failures_per_hour: store.lookupFailuresPerHour,
     demonstration: store.demonstration,
   };
 }

@@ -1,6 +1,5 @@
 /** The four operations over HTTP: parameters in, one script, an answer out. */
 
-import { limits } from '../config.ts';
 import type { Card } from '../domain/card.ts';
 import type { EmailAddress } from '../domain/email.ts';
 import { Fault, Refusals } from '../domain/fault.ts';
@@ -8,8 +7,6 @@ import { claimableFields, recordOf, type ClaimableField } from '../domain/record
 import type { SendOn } from '../domain/send-on.ts';
 import { issue, refuseIssue, retrieve, search, update } from '../service/card.ts';
 import type { Answer } from '../service/idempotency.ts';
-import { checkMissBudgets, countMiss } from '../service/miss-budget.ts';
-import { together } from '../storage/sql.ts';
 import type { Body } from './body.ts';
 import { etagOf, isKnown, matchedVersions } from './etag.ts';
 import type { Exchange } from './exchange.ts';
@@ -45,6 +42,8 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
     refusalOf: (name) => (recordFields.has(name) ? 'cannot be set' : unknownParameter),
   });
 
+  // The response says whether the store has used the code. A creation that issues no card is a lookup.
+  if (code) await exchange.lookup.reserve((status) => status === 422 || (status === 201 && exchange.isDryRun));
   // Of an address that is new, or a code that is chosen, somebody else may be making the row, too.
   const isOwn = !customer && !recipient && !code;
   const subject = isOwn ? { storeId: store.id, cardId: null } : undefined;
@@ -92,7 +91,7 @@ export async function getCard(exchange: Exchange): Promise<Answer> {
 /** `GET /gift_card?last_characters=…&email=…` */
 export async function searchCard(exchange: Exchange): Promise<Answer> {
   const { ctx, storage, caller, query } = exchange;
-  const { store, onlyCustomerId } = caller;
+  const { store, onlyStorefrontCustomerId } = caller;
   const refusals = new Refusals();
   const sent: Body = { parameters: new Map(query.filter(([, value]) => value !== '')), isForm: true };
   const read = reader(sent, { store, now: ctx.clock.now(), isForm: true }, refusals);
@@ -102,15 +101,11 @@ export async function searchCard(exchange: Exchange): Promise<Answer> {
   if (lastCharacters === undefined || address === undefined)
     throw new Error('a parameter is missing, unrefused');
 
-  const budgets = [{ subject: `search ${address.key}`, missesMax: limits.searchMissesMax }];
-  const card = await storage.read(function* () {
-    const searching = search(ctx, { store, address, lastCharacters, onlyCustomerId });
-    const [, found] = yield* together(checkMissBudgets(ctx, store.id, budgets), searching);
-    return found;
-  });
-  if (card) return answerUnlessKnown(exchange, card);
-  await storage.write(() => countMiss(ctx, store.id, budgets));
-  throw new Fault('not-found');
+  const card = await storage.read(() =>
+    search(ctx, { store, address, lastCharacters, onlyStorefrontCustomerId }),
+  );
+  if (!card) throw new Fault('not-found');
+  return answerUnlessKnown(exchange, card);
 }
 
 /** `PUT /gift_card/{gift_card_id}` */
@@ -140,6 +135,8 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
     refusalOf: () => unknownParameter,
   });
 
+  // The response says whether the card has the code.
+  if (claimedCode) await exchange.lookup.reserve((status) => status === 422);
   return exchange.write(
     body,
     function* () {

@@ -16,6 +16,7 @@ export type Metrics = {
   readonly audited: (cards: number) => void;
   readonly setMismatches: (count: number) => void;
   readonly clientError: () => void;
+  readonly lookupThrottled: () => void;
   /** An attempt to send a mail, by what came of it. */
   readonly mailAttempted: (outcome: string, seconds: number) => void;
   readonly mailTakenOver: () => void;
@@ -70,6 +71,11 @@ export function createMetrics({ queueDepth }: { readonly queueDepth: () => numbe
     help: 'Connections whose request could not be read as HTTP.',
     registers,
   });
+  const throttledLookups = new Counter({
+    name: 'largesse_lookup_throttled_total',
+    help: 'Searches and lookups that were rejected because the caller had too many failed ones.',
+    registers,
+  });
   const attempts = new Histogram({
     name: 'largesse_webhook_attempt_duration_seconds',
     help: 'Duration of attempts to deliver an event to a webhook, by what came of the delivery.',
@@ -116,6 +122,7 @@ export function createMetrics({ queueDepth }: { readonly queueDepth: () => numbe
     audited: (cards) => audited.inc(cards),
     setMismatches: (count) => mismatches.set(count),
     clientError: () => failures.inc(),
+    lookupThrottled: () => throttledLookups.inc(),
     mailAttempted: (outcome, seconds) => mails.observe({ outcome }, seconds),
     mailTakenOver: () => mailsTakenOver.inc(),
     deliveryAttempted: (outcome, seconds) => attempts.observe({ outcome }, seconds),

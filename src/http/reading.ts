@@ -49,6 +49,13 @@ export function subjectOf({ request, caller }: Pick<Exchange, 'request' | 'calle
   return cardId === undefined ? undefined : { storeId: caller.store.id, cardId };
 }
 
+/** Whether the path names something by an id that could be guessed. What cannot be an id tells nothing. */
+export function namesGuessableId(request: Exchange['request']): boolean {
+  return guessableIds.some((name) => parseId(request, name) !== undefined);
+}
+
+const guessableIds = ['gift_card_id', 'hold_id', 'transaction_id', 'customer_id'];
+
 function parseId({ params }: Exchange['request'], name: string): number | undefined {
   const text = (params as Readonly<Record<string, string>>)[name] ?? '';
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;

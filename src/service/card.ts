@@ -140,14 +140,14 @@ export type SearchCommand = {
   readonly store: Store;
   readonly address: EmailAddress;
   readonly lastCharacters: string;
-  /** Only cards of this customer; null: of anybody. */
-  readonly onlyCustomerId: number | null;
+  /** Only if the address belongs to this customer of the storefront; null: anybody's. */
+  readonly onlyStorefrontCustomerId: number | null;
 };
 
 /** The card that a search means, or undefined. */
 export function* search(ctx: Context, command: SearchCommand): Script<Card | undefined> {
-  const { store, address, lastCharacters, onlyCustomerId } = command;
-  const cards = yield* findCardsOf({ storeId: store.id, address, onlyCustomerId }, lastCharacters);
+  const { store, address, lastCharacters, onlyStorefrontCustomerId } = command;
+  const cards = yield* findCardsOf({ storeId: store.id, address, onlyStorefrontCustomerId }, lastCharacters);
   return choose(cards, today(ctx, store));
 }
 

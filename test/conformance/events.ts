@@ -93,7 +93,7 @@ export function testEvents(factory: StorageFactory): void {
       apiClientId: token.token.apiClientId,
       tokenId: token.token.id,
       actor: 'test',
-      onlyCustomerId: null,
+      onlyStorefrontCustomerId: null,
     };
     const idle = streams.open(caller, null);
     const eager = streams.open(caller, null);

@@ -58,7 +58,7 @@ export function testStoresApart(factory: StorageFactory): void {
         card.id,
       );
       const found = await storage.read(() =>
-        search(ctx, { store, address: ann, lastCharacters: '0001', onlyCustomerId: null }),
+        search(ctx, { store, address: ann, lastCharacters: '0001', onlyStorefrontCustomerId: null }),
       );
       assert.equal(found?.note, store.domain);
       assert.equal((await storage.read(() => findCustomer(store.id, ann)))?.id, card.customer?.id);
@@ -111,7 +111,7 @@ export function testStoresApart(factory: StorageFactory): void {
     );
     assert.equal(await storage.read(() => findCardIdByCode(ctx, storeId, code('onlyleft1234'))), undefined);
     for (const address of [email('bea@example.com'), ann]) {
-      const searched = { store: other.store, address, lastCharacters: '1234', onlyCustomerId: null };
+      const searched = { store: other.store, address, lastCharacters: '1234', onlyStorefrontCustomerId: null };
       assert.equal(await storage.read(() => search(ctx, searched)), undefined);
     }
   });
