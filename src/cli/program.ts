@@ -3,6 +3,7 @@
 import { Command } from 'commander';
 import { addAppProxyCommand } from './app-proxy.ts';
 import { addCopyCommand } from './copy.ts';
+import { addCustomerCommands } from './customer.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addMailCommands } from './mail.ts';
 import { addServeCommand } from './serve.ts';
@@ -39,6 +40,7 @@ export function program(): Command {
   addCopyCommand(root);
   addStoreCommands(root);
   addTokenCommands(root);
+  addCustomerCommands(root);
   addWebhookCommands(root);
   addMailCommands(root);
   addAppProxyCommand(root);

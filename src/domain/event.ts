@@ -10,7 +10,8 @@
  * do those that change nothing (an expiry): they carry the same record.
  */
 
-import type { Card, CardChanges, Customer } from './card.ts';
+import type { Card, CardChanges } from './card.ts';
+import type { CustomerAccount } from './customer.ts';
 import { formatInstant } from './day.ts';
 import type { MailDeliveryRecord } from './mail.ts';
 import { recordOf, type HoldRecord, type TransactionRecord } from './record.ts';
@@ -103,8 +104,12 @@ export function deliveryFailed(card: Card, delivery: MailDeliveryRecord): Event 
   return cardEvent('gift_card.delivery_failed', card, { gift_card: recordOf(card), delivery });
 }
 
-export function customerCreated(storeId: number, customer: Customer): Event {
-  return { type: 'customer.created', storeId, subjectId: customer.id, subjectVersion: 0, data: { customer } };
+export function customerCreated(
+  storeId: number,
+  { id, email, storefrontCustomerId }: CustomerAccount,
+): Event {
+  const customer = { id, email, storefront_customer_id: storefrontCustomerId };
+  return { type: 'customer.created', storeId, subjectId: id, subjectVersion: 0, data: { customer } };
 }
 
 /** What happened to a webhook. It has no sequence. */

@@ -27,6 +27,7 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
   const recipient = read('recipient_email', parameters.recipientEmail) ?? null;
   const note = read('note', parameters.note) ?? null;
   const message = read('message', parameters.message) ?? null;
+  const storefrontCustomerId = read('storefront_customer_id', parameters.storefrontCustomerId) ?? null;
   const code = read('code', parameters.code) ?? null;
   const sendOn = read('send_on', parameters.sendOn) ?? null;
   const isMailed = (read('notify', parameters.notify) ?? true) && exchange.canSend(store);
@@ -35,6 +36,8 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
     const refusal = refuseSendOn(sendOn, { isMailed, holder: recipient ?? customer, expiresOn });
     if (refusal !== null) refusals.add('send_on', refusal);
   }
+  if (storefrontCustomerId !== null && !customer && !refusals.has('email'))
+    refusals.add('storefront_customer_id', 'cannot be set without email');
   refuseOthers(body, refusals, {
     known: creationParameters,
     // A field of the record that a creation cannot set may be sent along as null.
@@ -43,17 +46,19 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
   });
 
   // The response says whether the store has used the code. A creation that issues no card is a lookup.
-  if (code) await exchange.lookup.reserve((status) => status === 422 || (status === 201 && exchange.isDryRun));
+  if (code)
+    await exchange.lookup.reserve((status) => status === 422 || (status === 201 && exchange.isDryRun));
   // Of an address that is new, or a code that is chosen, somebody else may be making the row, too.
   const isOwn = !customer && !recipient && !code;
   const subject = isOwn ? { storeId: store.id, cardId: null } : undefined;
   return exchange.write(
     body,
     function* () {
-      if (refusals.any || value === undefined) return yield* refuseIssue(ctx, { store, code, refusals });
+      if (refusals.any || value === undefined)
+        return yield* refuseIssue(ctx, { store, code, customer, storefrontCustomerId, refusals });
       const { apiClientId, actor } = caller;
       const issued = yield* issue(ctx, {
-      store, apiClientId, actor, value, expiresOn, customer, recipient, note, message, code,
+      store, apiClientId, actor, value, expiresOn, customer, storefrontCustomerId, recipient, note, message, code,
       ...(isMailed && { mails: { sendAt: sendOn?.at ?? null } }),
     }); // prettier-ignore
       const headers = { etag: etagOf(issued.card), location: `${basePath}/gift_card/${issued.card.id}` };
@@ -162,7 +167,7 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
 const recordFields: ReadonlySet<string> = new Set(['balance', ...claimableFields]);
 const creationParameters: ReadonlySet<string> = new Set(Object.keys({
   initial_value: 0, expires_on: 0, email: 0, recipient_email: 0, note: 0, message: 0, code: 0, currency: 0,
-  send_on: 0, notify: 0,
+  send_on: 0, notify: 0, storefront_customer_id: 0,
 })); // prettier-ignore
 const updateParameters: ReadonlySet<string> = new Set([
   'disable',

@@ -54,7 +54,8 @@ export function namesGuessableId(request: Exchange['request']): boolean {
   return guessableIds.some((name) => parseId(request, name) !== undefined);
 }
 
-const guessableIds = ['gift_card_id', 'hold_id', 'transaction_id', 'customer_id'];
+/** Path parameters that name something by its id alone. */
+export const guessableIds: readonly string[] = ['gift_card_id', 'hold_id', 'transaction_id', 'customer_id'];
 
 function parseId({ params }: Exchange['request'], name: string): number | undefined {
   const text = (params as Readonly<Record<string, string>>)[name] ?? '';

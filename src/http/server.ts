@@ -32,7 +32,7 @@ import { findRepeated, MalformedError, parseUrlEncoded, queryOf } from './query.
 import { rateLimiter, type RateLimiter } from './rate-limit.ts';
 import { namesGuessableId } from './reading.ts';
 import type { RetiredCodeUses } from './retired-codes.ts';
-import { operations, pagePaths, type Operation, type OperationId } from './routes.ts';
+import { operations, pagePaths, searches, type Operation } from './routes.ts';
 import type { TokenUses } from './token-uses.ts';
 
 export type Services = {
@@ -262,9 +262,6 @@ function addOperations(app: FastifyInstance, services: Services): void {
     });
   }
 }
-
-/** The operations that look for a card by something other than an id in their path. */
-const searches: ReadonlySet<OperationId> = new Set(['searchGiftCard', 'lookUpGiftCard', 'redeemGiftCard']);
 
 /** Whether "not found" tells the caller that a guess was wrong. */
 function isLookup({ id }: Operation, request: FastifyRequest): boolean {

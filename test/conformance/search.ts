@@ -5,6 +5,7 @@ import test from 'node:test';
 import { search, update, type SearchCommand } from '../../src/service/card.ts';
 import { failuresLeft, recordFailedLookup, throttled } from '../../src/service/lookup-throttle.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
+import { linkCustomer, showCustomer } from '../../src/service/customer.ts';
 import { createStore } from '../../src/service/store.ts';
 import { eraseOutdated } from '../../src/service/upkeep.ts';
 import { countRows, tables } from '../../src/storage/table.ts';
@@ -43,12 +44,20 @@ export function testSearch(factory: StorageFactory): void {
     assert.equal(await searched(opened), card.id);
   });
 
-  test('only cards of the named customer are found where the search is for one', async () => {
+  test('where the search is for one storefront customer, only an address that is theirs is found', async () => {
     await using opened = await openStore(factory);
     const { card } = await opened.issue({ customer: ann, recipient: bea, code: code('aaaaaaaa0001') });
     assert.ok(card.customer && card.recipient);
-    assert.equal(await searched(opened, { onlyStorefrontCustomerId: card.customer.id }), card.id);
+    const { storage, store } = opened;
+    const { customer } = card;
+    await storage.write(function* () {
+      return yield* linkCustomer(store.id, yield* showCustomer(store.id, customer.id), 1001);
+    });
+    assert.equal(await searched(opened, { onlyStorefrontCustomerId: 1001 }), card.id);
+    assert.equal(await searched(opened, { onlyStorefrontCustomerId: 1001, address: bea }), undefined);
     assert.equal(await searched(opened, { onlyStorefrontCustomerId: card.recipient.id }), undefined);
+    // The service's own id is not the storefront's.
+    assert.equal(await searched(opened, { onlyStorefrontCustomerId: customer.id }), undefined);
   });
 
   test('a usable card comes before a newer one that is disabled or expired, then the newest', async () => {
@@ -139,7 +148,10 @@ export function testSearch(factory: StorageFactory): void {
     const other = await storage.write(() => createStore(ctx, newStore({ domain: 'other.example' })));
     const own = till(opened);
     for (let round = 0; round < 5; round += 1) await fail(opened, own);
-    for (const caller of [{ ...own, caller: 'token:2' }, { ...own, storeId: other.id }])
+    for (const caller of [
+      { ...own, caller: 'token:2' },
+      { ...own, storeId: other.id },
+    ])
       assert.equal(await left(opened, caller), 3);
     const table = tables.find(({ name }) => name === 'lookup_throttle');
     assert.ok(table);

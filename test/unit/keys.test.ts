@@ -136,7 +136,10 @@ test('keys that cannot be told apart, or are too short or too long, are refused'
   }
   const longest = 'Az09._-'.padEnd(64, 'x');
   const ring = keysOf([master(longest, 1)]);
-  assert.deepEqual(Buffer.from(ring.open('idempotency', ring.seal('idempotency', plain, 'r', nonce), 'r')), plain);
+  assert.deepEqual(
+    Buffer.from(ring.open('idempotency', ring.seal('idempotency', plain, 'r', nonce), 'r')),
+    plain,
+  );
 });
 
 test('bytes are the same only in value and length', () => {

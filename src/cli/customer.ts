@@ -1,0 +1,82 @@
+/** `largesse customer show|link|unlink` */
+
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { readDatabaseConfig } from '../config.ts';
+import { openDatabase } from '../database.ts';
+import { customerRecordOf, type CustomerAccount } from '../domain/customer.ts';
+import { parseEmail, type EmailAddress } from '../domain/email.ts';
+import { linkCustomer, showCustomerByEmail } from '../service/customer.ts';
+import { requireStore } from '../service/store.ts';
+import type { Script } from '../storage/sql.ts';
+import { printFields, printJson } from './output.ts';
+import { readDomain } from './read.ts';
+
+type Options = { readonly store: string; readonly json?: boolean };
+
+function readEmail(text: string): EmailAddress {
+  const address = parseEmail(text);
+  if (!address.ok) throw new InvalidArgumentError(`An email ${address.refusal}.`);
+  return address.value;
+}
+
+function readStorefrontId(text: string): number {
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError('It takes an integer from 1 to 2^53 - 1.');
+  return id;
+}
+
+function addCommand(parent: Command, name: string, description: string): Command {
+  return parent
+    .command(name)
+    .description(description)
+    .addOption(
+      new Option('--store <domain>', 'the store of the customer').argParser(readDomain).makeOptionMandatory(),
+    )
+    .option('--json', 'print JSON')
+    .argument('<email>', 'such as ada@example.com', readEmail);
+}
+
+export function addCustomerCommands(root: Command): void {
+  const customer = root.command('customer').description("a store's customers and their storefront ids");
+
+  addCommand(customer, 'show', 'show a customer').action(async (address: EmailAddress, options: Options) => {
+    await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+    show(await database.storage.read(() => findOf(options.store, address)), options);
+  });
+
+  addCommand(customer, 'link', "set a customer's id on the storefront")
+    .argument('<storefront-id>', 'the id that the storefront signs in requests', readStorefrontId)
+    .action(async (address: EmailAddress, storefrontId: number, options: Options) => {
+      show(await link(options, address, storefrontId), options);
+    });
+
+  addCommand(customer, 'unlink', "remove a customer's id on the storefront").action(
+    async (address: EmailAddress, options: Options) => {
+      show(await link(options, address, null), options);
+    },
+  );
+}
+
+function* findOf(domain: string, address: EmailAddress): Script<CustomerAccount> {
+  const { store } = yield* requireStore(domain);
+  return yield* showCustomerByEmail(store.id, address);
+}
+
+async function link(
+  { store: domain }: Options,
+  address: EmailAddress,
+  storefrontId: number | null,
+): Promise<CustomerAccount> {
+  await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+  return database.storage.write(function* () {
+    const { store } = yield* requireStore(domain);
+    const found = yield* showCustomerByEmail(store.id, address);
+    return yield* linkCustomer(store.id, found, storefrontId);
+  });
+}
+
+function show(customer: CustomerAccount, { json }: Options): void {
+  const row = customerRecordOf(customer);
+  if (json) printJson(row);
+  else printFields(row);
+}
