@@ -68,7 +68,7 @@ async function link(
   storefrontId: number | null,
 ): Promise<CustomerAccount> {
   await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
-  return database.storage.write(function* () {
+  return await database.storage.write(function* () {
     const { store } = yield* requireStore(domain);
     const found = yield* showCustomerByEmail(store.id, address);
     return yield* linkCustomer(store.id, found, storefrontId);

@@ -28,7 +28,7 @@ type Options = MailOptions & {
   readonly customerSearch?: boolean;
   readonly undoWindow?: number;
   readonly expiringSoon?: number;
-  readonly lookupFailuresPerHour?: number | null;
+  readonly lookupFailuresPerHour?: number | 'default';
   readonly json?: boolean;
 };
 
@@ -64,11 +64,16 @@ function readDays(text: string): number {
 }
 
 /** `default` removes the store's own limit. */
-function readFailures(text: string): number | null {
-  if (text === 'default') return null;
+function readFailures(text: string): number | 'default' {
+  if (text === 'default') return text;
   const failures = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : Number.NaN;
   if (!(failures <= 100_000)) throw new InvalidArgumentError('It takes 1 to 100000, or default.');
   return failures;
+}
+
+/** Null: the default of the service. Undefined: not given. */
+function failuresOf({ lookupFailuresPerHour: given }: Options): number | null | undefined {
+  return given === 'default' ? null : given;
 }
 
 /** `none` takes the limit away. */
@@ -148,7 +153,7 @@ export function addStoreCommands(root: Command): void {
         customerSearch: options.customerSearch ?? false,
         undoWindowMinutes: options.undoWindow ?? 0,
         expiringSoonDays: options.expiringSoon ?? 0,
-        lookupFailuresPerHour: options.lookupFailuresPerHour ?? null,
+        lookupFailuresPerHour: failuresOf(options) ?? null,
       });
       yield* changeMailSettings(ctx, made.id, mailChangesOf(options));
     });
@@ -166,7 +171,8 @@ export function addStoreCommands(root: Command): void {
     const { ctx, storage } = database;
     const { store: present } = await storage.read(() => requireStore(domain));
     const { name, timeZone, issueLimit, proxySecret, requireSignature, customerSearch, undoWindow } = options;
-    const { expiringSoon, lookupFailuresPerHour } = options;
+    const { expiringSoon } = options;
+    const lookupFailuresPerHour = failuresOf(options);
     const changes: StoreChanges = {
       ...(name !== undefined && { name }),
       ...(timeZone !== undefined && { timeZone }),

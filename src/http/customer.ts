@@ -14,7 +14,7 @@ import type { Parameter } from './parameters.ts';
 import { idOf } from './reading.ts';
 
 /** A field that cannot be set. Its value is compared with the present one, once the customer is known. */
-const echoed: Parameter<unknown, false> = { schema: Type.Unknown(), isRequired: false, read: accepted };
+const echo: Parameter<unknown, false> = { schema: Type.Unknown(), isRequired: false, read: accepted };
 
 /** `GET /customers/{customer_id}` */
 export async function getCustomer(exchange: Exchange): Promise<Answer> {
@@ -28,9 +28,9 @@ export async function putCustomer(exchange: Exchange): Promise<Answer> {
   const { caller, request } = exchange;
   const { body, values } = readBody(exchange, 'customer', {
     storefront_customer_id: parameters.storefrontCustomerId,
-    id: echoed,
-    email: echoed,
-    created_at: echoed,
+    id: echo,
+    email: echo,
+    created_at: echo,
   });
   return exchange.write(body, function* () {
     const storeId = caller.store.id;

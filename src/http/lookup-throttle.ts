@@ -9,11 +9,7 @@
  */
 
 import { Fault } from '../domain/fault.ts';
-import {
-  failuresLeft,
-  recordFailedLookup,
-  throttled,
-} from '../service/lookup-throttle.ts';
+import { failuresLeft, recordFailedLookup, throttled } from '../service/lookup-throttle.ts';
 import type { Context } from '../context.ts';
 import type { Answer } from '../service/idempotency.ts';
 import { findRefilledAt, type LookupCaller } from '../storage/lookup-throttle.ts';
@@ -54,6 +50,8 @@ type State = {
   refilledAt: number | undefined;
   /** When the row was last read (ms). */
   readAt: number;
+  /** The read that is under way: lookups share it. */
+  reading: Promise<void> | undefined;
   /** Reservations that have not ended. */
   reserved: number;
   /** Requests that are reserving. */
@@ -93,7 +91,8 @@ export function lookupThrottle({
     if (found) return found;
     if (states.size >= limits.callersMax) evict(states);
     const state: State = {
-      refilledAt: undefined, readAt: 0, reserved: 0, users: 0, waiting: [], loggedAt: Number.NEGATIVE_INFINITY,
+      refilledAt: undefined, readAt: 0, reading: undefined, reserved: 0, users: 0, waiting: [],
+      loggedAt: Number.NEGATIVE_INFINITY,
     }; // prettier-ignore
     states.set(key, state);
     return state;
@@ -107,7 +106,7 @@ export function lookupThrottle({
     return throttled(state.refilledAt ?? 0, { now, perHour: perHourOf(caller) });
   };
 
-  /** Reads the caller's row, unless it was read lately. */
+  /** Reads the row of a caller. */
   const refresh = async (state: State, key: LookupCaller): Promise<void> => {
     const now = ctx.clock.now();
     const read = (await storage.read(() => findRefilledAt(key))) ?? 0;
@@ -121,18 +120,20 @@ export function lookupThrottle({
   const reserve = async (caller: Caller, state: State): Promise<void> => {
     const perHour = perHourOf(caller);
     for (;;) {
-      if (!isFresh(state)) await refresh(state, keyOf(caller));
+      if (!isFresh(state)) {
+        state.reading ??= refresh(state, keyOf(caller)).finally(() => (state.reading = undefined));
+        await state.reading;
+      }
       // From here to the reservation nothing is awaited, so no other lookup can take the same failure.
       const left = failuresLeft(state.refilledAt ?? 0, { now: ctx.clock.now(), perHour });
-      if (left < 1) {
-        wake(state);
-        throw refuse(caller, state);
-      }
+      if (left < 1) throw refuse(caller, state);
       if (state.reserved < left) {
         state.reserved += 1;
         return;
       }
-      await new Promise<void>((resolve) => state.waiting.push(resolve));
+      const { promise, resolve } = Promise.withResolvers<void>();
+      state.waiting.push(resolve);
+      await promise;
     }
   };
 
@@ -163,6 +164,8 @@ export function lookupThrottle({
             state = own;
           } finally {
             own.users -= 1;
+            // One after the other, those that wait take what is left, or find that nothing is.
+            wakeNext(own);
           }
         },
       };
@@ -180,7 +183,7 @@ export function lookupThrottle({
       } finally {
         if (state) {
           state.reserved -= 1;
-          wake(state);
+          wakeNext(state);
         }
       }
     },
@@ -196,9 +199,9 @@ function nameOf(caller: Caller): string {
   return `${storeId} ${name}`;
 }
 
-/** Lets every waiting lookup try again. */
-function wake({ waiting }: State): void {
-  for (const resume of waiting.splice(0)) resume();
+/** Lets the lookup that has waited longest try again. */
+function wakeNext({ waiting }: State): void {
+  waiting.shift()?.();
 }
 
 /** Removes the oldest state that no request uses. */

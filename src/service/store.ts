@@ -48,7 +48,13 @@ function recordOf(
   { proxySecret, ...given }: NewStore,
   { demonstration }: { readonly demonstration: boolean },
 ): StoreRecord {
-  const store: Store = { expiringSoonDays: 0, lookupFailuresPerHour: null, ...given, id: ctx.chance.id(), demonstration };
+  const store: Store = {
+    expiringSoonDays: 0,
+    lookupFailuresPerHour: null,
+    ...given,
+    id: ctx.chance.id(),
+    demonstration,
+  };
   return { store, sealedSecret: proxySecret && sealProxySecret(ctx, store.id, proxySecret) };
 }
 

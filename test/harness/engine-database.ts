@@ -56,7 +56,12 @@ export type Engine = {
 };
 
 /** Tables that do not tell of cards, and come and go by themselves. */
-const notState: ReadonlySet<string> = new Set(['heartbeat', 'lookup_throttle', 'schema_migrations', 'key_checks']);
+const notState: ReadonlySet<string> = new Set([
+  'heartbeat',
+  'lookup_throttle',
+  'schema_migrations',
+  'key_checks',
+]);
 
 /** Tables and the texts of their rows as `EngineDatabase.state` answers them. */
 export function describeState(tables: ReadonlyMap<string, readonly string[]>): string {

@@ -262,10 +262,10 @@ const ifNoneMatch = 'header If-None-Match';
 const inWrites = ['query dry_run', 'header Idempotency-Key'];
 
 /** Operations whose failed lookups are limited: by an id, a code, or the end of a code. */
-function isThrottled(id: string, parameters: readonly string[]): boolean {
+function isThrottled(id: string, known: readonly string[]): boolean {
   const byCode = ['createGiftCard', 'searchGiftCard', 'lookUpGiftCard', 'redeemGiftCard'];
   const ids = [cardId, holdId, transactionId, customerId];
-  return byCode.includes(id) || ids.some((name) => parameters.includes(name));
+  return byCode.includes(id) || ids.some((name) => known.includes(name));
 }
 
 type Expected = {
