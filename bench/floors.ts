@@ -177,7 +177,7 @@ function scriptsOf(
         const { email, lastCharacters } = population.anySearch();
         const address = parseEmail(email);
         if (!address.ok) throw new Error(`an address ${address.refusal}`);
-        return search(ctx, { store, address: address.value, lastCharacters, onlyCustomerId: null });
+        return search(ctx, { store, address: address.value, lastCharacters, onlyStorefrontCustomerId: null });
       },
     ],
     ['create', issueOne],

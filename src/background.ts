@@ -4,11 +4,13 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Limits } from './config.ts';
 import type { Database } from './database.ts';
 import type { Metrics } from './http/metrics.ts';
+import type { RetiredCodeUses } from './http/retired-codes.ts';
 import type { TokenUses } from './http/token-uses.ts';
 import { noteTokenUses } from './service/caller.ts';
 import { shownId } from './domain/public-id.ts';
 import { hasExpiryToTell, tellExpired, tellExpiringSoon } from './service/expiry.ts';
 import { expireHolds } from './service/hold.ts';
+import { recordRetiredCodeUses } from './service/lookup-throttle.ts';
 import { bookReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
 import { eraseDeliveriesOf, eraseOutdated } from './service/upkeep.ts';
 import { verifyPage } from './service/verify.ts';
@@ -17,7 +19,7 @@ import { listStores } from './storage/store.ts';
 import { listWebhookPlaces, type WebhookPlace } from './storage/webhook.ts';
 
 export type Background = {
-  /** Ends it, after a last note of the token uses. */
+  /** Ends it, after the last token uses and uses of replaced codes are written. */
   stop(): Promise<void>;
 };
 
@@ -26,6 +28,7 @@ export function startBackground(given: {
   readonly limits: Limits;
   readonly metrics: Metrics;
   readonly tokenUses: TokenUses;
+  readonly retiredCodeUses: RetiredCodeUses;
   /** Whether the service sends email. */
   readonly canSend: boolean;
   readonly logger: FastifyBaseLogger;
@@ -36,6 +39,10 @@ export function startBackground(given: {
   const noteUses = async (): Promise<void> => {
     const uses = given.tokenUses.take();
     if (uses.length > 0) await storage.write(() => noteTokenUses(uses));
+  };
+  const publishRetiredUses = async (): Promise<void> => {
+    const uses = given.retiredCodeUses.take();
+    if (uses.length > 0) await storage.write(() => recordRetiredCodeUses(ctx, uses));
   };
   const erase = async (): Promise<void> => {
     while (await storage.write(() => eraseOutdated(ctx, limits.upkeepRowsMax)));
@@ -63,6 +70,7 @@ export function startBackground(given: {
 
   const timers = [
     repeat(noteUses, limits.tokenUsesPeriodMs, logger),
+    repeat(publishRetiredUses, limits.retiredCodesPeriodMs, logger),
     repeat(erase, limits.upkeepPeriodMs, logger),
     repeat(expire, limits.holdExpiryPeriodMs, logger),
     repeat(tellExpiries, limits.expiryPeriodMs, logger),
@@ -74,6 +82,9 @@ export function startBackground(given: {
       for (const timer of timers) clearInterval(timer);
       await noteUses().catch((error: unknown) =>
         logger.warn({ err: error }, 'the last token uses were not noted'),
+      );
+      await publishRetiredUses().catch((error: unknown) =>
+        logger.warn({ err: error }, 'the last uses of replaced codes were not published'),
       );
     },
   };

@@ -20,11 +20,6 @@ export type RateLimit = {
   readonly burst: number;
 };
 
-export type LookupMisses = {
-  readonly perToken: number;
-  readonly perClient: number;
-};
-
 /** Where the database is: a file of the embedded one, or a server. */
 export type DatabaseLocation =
   | { readonly kind: 'file'; /** Absolute. */ readonly file: string }
@@ -81,8 +76,8 @@ export type Config = DatabaseConfig & {
   readonly trustedProxies: readonly string[];
   /** What a scraper from another machine has to present; null: only this machine may read the metrics. */
   readonly metricsToken: Secret | null;
-  /** Lookups that may find nothing within an hour. */
-  readonly lookupMisses: LookupMisses;
+  /** Searches and lookups of one caller that may find nothing per hour, if the store sets no limit of its own. */
+  readonly lookupFailuresPerHour: number;
 };
 
 /** How emails are sent: by a mail server, into a folder on this machine, or not at all. */
@@ -135,12 +130,15 @@ export const limits = Object.freeze({
   tokensRememberedMax: 4_096,
   shopsRememberedMax: 1_024,
   idempotencyKeysInFlightMax: 8_192,
-  searchMissesMax: 10,
+  /** Searches of one signed-in storefront customer that may find nothing per hour. */
+  customerLookupFailuresPerHour: 10,
+  lookupCallersRememberedMax: 20_000,
   holdExpiryPeriodMs: 10_000,
   /** How often cards are looked for whose expiry is to be told. */
   expiryPeriodMs: 60_000,
   eventStreamsMax: 64,
   tokenUsesPeriodMs: 60_000,
+  retiredCodesPeriodMs: 1_000,
   upkeepPeriodMs: 60_000,
   upkeepRowsMax: 500,
   /** One page of cards is verified in the background every so often. */
@@ -290,11 +288,11 @@ export function readConfig(environment: Environment = process.env): Config {
       'addresses or networks separated by commas, such as 10.0.0.0/8,::1',
       parseNetworks,
     ),
-    lookupMisses: reader.read(
+    lookupFailuresPerHour: reader.read(
       'LOOKUP_MISSES',
-      { perToken: 100, perClient: 30 },
-      'how many lookups of a token and of a client address may find nothing within an hour, such as 100/30',
-      parseLookupMisses,
+      1_000,
+      'how many searches and lookups of a caller may find nothing per hour, from 1 to 100000',
+      parseCount(100_000),
     ),
     metricsToken: reader.readSecret('METRICS_TOKEN', { lengthMin: 16 }),
   });
@@ -467,11 +465,6 @@ function parseRateLimit(text: string): RateLimit | null | undefined {
   if (!(perSecond > 0)) return undefined;
   const most = burst === undefined ? Math.max(1, Math.ceil(perSecond * 2)) : Number(burst);
   return most >= 1 ? { perSecond, burst: most } : undefined;
-}
-
-function parseLookupMisses(text: string): LookupMisses | undefined {
-  const [, perToken, perClient] = /^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(text) ?? [];
-  return perToken === undefined ? undefined : { perToken: Number(perToken), perClient: Number(perClient) };
 }
 
 function parseNetworks(text: string): readonly string[] | undefined {

@@ -22,7 +22,6 @@ export type Purpose =
   | 'gift-card-code'
   | 'idempotency'
   | 'idempotency-key'
-  | 'miss'
   | 'store-secret'
   | 'webhook-secret'
   | 'mail'

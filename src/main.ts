@@ -15,6 +15,7 @@ import { openOutboundThread } from './delivery/outbound/thread.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
 import type { MailServices } from './http/mails.ts';
+import { retiredCodeUses } from './http/retired-codes.ts';
 import { tokenUses } from './http/token-uses.ts';
 import { isExposed } from './key-file.ts';
 import { createLog, type Log } from './log.ts';
@@ -69,6 +70,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     await refuseLoss(config, database, logger);
     const developmentMode = await chooseMode(config, database);
     const uses = tokenUses();
+    const retiredUses = retiredCodeUses();
     const mayUseLoopback = loopbackRule(developmentMode, database.storage);
     const way = wayOfMails(config, logger);
     const app = createServer({
@@ -77,6 +79,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       storage: database.storage,
       metrics,
       tokenUses: uses,
+      retiredCodeUses: retiredUses,
       log,
       developmentMode,
       endpoints: endpointsOf(database.ctx, mayUseLoopback),
@@ -95,6 +98,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       limits: config.limits,
       metrics,
       tokenUses: uses,
+      retiredCodeUses: retiredUses,
       canSend: way.way !== 'none',
       logger,
     });

@@ -3,6 +3,7 @@
 import { Command } from 'commander';
 import { addAppProxyCommand } from './app-proxy.ts';
 import { addCopyCommand } from './copy.ts';
+import { addCustomerCommands } from './customer.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addMailCommands } from './mail.ts';
 import { addServeCommand } from './serve.ts';
@@ -20,7 +21,7 @@ Environment:
   BASE_PATH         path that serve sits behind (none)
   LOG_LEVEL         trace, debug, info, warn, error, fatal or silent (info)
   RATE_LIMIT        requests per second and burst of a token, or off (500/1000)
-  LOOKUP_MISSES     lookups that may find nothing in an hour, of a token and a client address (100/30)
+  LOOKUP_MISSES     searches and lookups of a caller that may find nothing per hour (1000)
   TRUSTED_PROXIES   addresses and networks whose X-Forwarded-For is believed (none)
   SMTP_URL          mail server, smtp://user:password@host:587 or smtps://…; or SMTP_URL_FILE (none: in development emails are kept on this machine, elsewhere none is sent)
   MAIL_FROM         address that mails are sent from
@@ -41,6 +42,7 @@ export function program(): Command {
   addCopyCommand(root);
   addStoreCommands(root);
   addTokenCommands(root);
+  addCustomerCommands(root);
   addWebhookCommands(root);
   addMailCommands(root);
   addAppProxyCommand(root);

@@ -28,6 +28,7 @@ type Options = MailOptions & {
   readonly customerSearch?: boolean;
   readonly undoWindow?: number;
   readonly expiringSoon?: number;
+  readonly lookupFailuresPerHour?: number | 'default';
   readonly json?: boolean;
 };
 
@@ -64,6 +65,19 @@ function readDays(text: string): number {
   return days;
 }
 
+/** `default` removes the store's own limit. */
+function readFailures(text: string): number | 'default' {
+  if (text === 'default') return text;
+  const failures = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(failures <= 100_000)) throw new InvalidArgumentError('It takes 1 to 100000, or default.');
+  return failures;
+}
+
+/** Null: the default of the service. Undefined: not given. */
+function failuresOf({ lookupFailuresPerHour: given }: Options): number | null | undefined {
+  return given === 'default' ? null : given;
+}
+
 /** `none` takes the limit away. */
 function readLimit(text: string, currency: Currency): Money | null {
   if (text === 'none') return null;
@@ -97,6 +111,12 @@ function addSettings(command: Command, limitDefault = ''): Command {
         '--expiring-soon <days>',
         "how many days ahead a card's expiry is told as an event, 0 for never",
       ).argParser(readDays),
+    )
+    .addOption(
+      new Option(
+        '--lookup-failures-per-hour <number>',
+        'how many searches and lookups of one caller may find nothing per hour, or default',
+      ).argParser(readFailures),
     )
     .option('--json', 'print JSON');
 }
@@ -136,6 +156,7 @@ export function addStoreCommands(root: Command): void {
         customerSearch: options.customerSearch ?? false,
         undoWindowMinutes: options.undoWindow ?? 0,
         expiringSoonDays: options.expiringSoon ?? 0,
+        lookupFailuresPerHour: failuresOf(options) ?? null,
       });
       yield* changeMailSettings(ctx, made.id, mailChangesOf(options));
     });
@@ -154,6 +175,7 @@ export function addStoreCommands(root: Command): void {
     const { store: present } = await storage.read(() => requireStore(domain));
     const { name, timeZone, issueLimit, proxySecret, requireSignature, customerSearch, undoWindow } = options;
     const { expiringSoon } = options;
+    const lookupFailuresPerHour = failuresOf(options);
     const changes: StoreChanges = {
       ...(name !== undefined && { name }),
       ...(timeZone !== undefined && { timeZone }),
@@ -164,6 +186,7 @@ export function addStoreCommands(root: Command): void {
       ...(customerSearch !== undefined && { customerSearch }),
       ...(undoWindow !== undefined && { undoWindowMinutes: undoWindow }),
       ...(expiringSoon !== undefined && { expiringSoonDays: expiringSoon }),
+      ...(lookupFailuresPerHour !== undefined && { lookupFailuresPerHour }),
     };
     await storage.write(function* () {
       const { store: changed } = yield* changeStore(ctx, domain, changes);
@@ -219,6 +242,7 @@ function rowOf({ store, sealedSecret }: StoreRecord): Row {
     customer_search: store.customerSearch,
     undo_window_minutes: store.undoWindowMinutes,
     expiring_soon_days: store.expiringSoonDays,
+    lookup_failures_per_hour: store.lookupFailuresPerHour,
     demonstration: store.demonstration,
   };
 }

@@ -10,7 +10,8 @@
  * do those that change nothing (an expiry): they carry the same record.
  */
 
-import type { Card, CardChanges, Customer } from './card.ts';
+import type { Card, CardChanges } from './card.ts';
+import type { CustomerAccount } from './customer.ts';
 import { formatInstant } from './day.ts';
 import type { MailDeliveryRecord } from './mail.ts';
 import type { PublicIds } from './public-id.ts';
@@ -109,14 +110,13 @@ export function deliveryFailed(ids: PublicIds, card: Card, delivery: MailDeliver
   return cardEvent('gift_card.delivery_failed', card, { gift_card: recordOf(ids, card), delivery });
 }
 
-export function customerCreated(ids: PublicIds, storeId: number, customer: Customer): Event {
-  return {
-    type: 'customer.created',
-    storeId,
-    subjectId: customer.id,
-    subjectVersion: 0,
-    data: { customer: { ...customer, id: ids.of(customer.id) } },
-  };
+export function customerCreated(
+  ids: PublicIds,
+  storeId: number,
+  { id, email, storefrontCustomerId }: CustomerAccount,
+): Event {
+  const customer = { id: ids.of(id), email, storefront_customer_id: storefrontCustomerId };
+  return { type: 'customer.created', storeId, subjectId: id, subjectVersion: 0, data: { customer } };
 }
 
 /** What happened to a webhook. It has no sequence. */

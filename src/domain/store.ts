@@ -27,6 +27,8 @@ export type Store = {
   readonly undoWindowMinutes: number;
   /** Days ahead that a card's expiry is told, 0 to 365; 0: it is not. */
   readonly expiringSoonDays: number;
+  /** Searches and lookups of one caller that may find nothing per hour; null: the default of the service. */
+  readonly lookupFailuresPerHour: number | null;
   readonly demonstration: boolean;
 };
 

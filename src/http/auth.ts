@@ -34,8 +34,8 @@ export type Caller = {
   readonly tokenId: number | null;
   /** What the ledger notes as who did it. */
   readonly actor: string;
-  /** The signed-in customer whose own cards are all that may be seen; null: every card. */
-  readonly onlyCustomerId: number | null;
+  /** The storefront's id of the signed-in customer, who may see only their own cards; null: every card. */
+  readonly onlyStorefrontCustomerId: number | null;
 };
 
 export type Authentication = {
@@ -117,7 +117,7 @@ function tokenCaller(found: FoundToken | undefined, signedBy: Shop | undefined):
     apiClientId: token.apiClientId,
     tokenId: token.id,
     actor: `api_client:${token.apiClientId}`,
-    onlyCustomerId: null,
+    onlyStorefrontCustomerId: null,
   };
 }
 
@@ -131,7 +131,7 @@ function customerCaller(shop: Shop | undefined, { customerId }: Proxied, custome
     apiClientId: null,
     tokenId: null,
     actor: `customer:${customerId}`,
-    onlyCustomerId: customerId,
+    onlyStorefrontCustomerId: customerId,
   };
 }
 
@@ -215,7 +215,7 @@ async function enterDevelopment(storage: Storage, request: FastifyRequest): Prom
     apiClientId: null,
     tokenId: null,
     actor: 'development',
-    onlyCustomerId: null,
+    onlyStorefrontCustomerId: null,
   };
 }
 

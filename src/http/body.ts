@@ -16,7 +16,7 @@ export type Body = {
 };
 
 /** The names that a body may be wrapped in; each operation takes one of them. */
-export const wrappers = ['gift_card', 'transaction', 'hold', 'webhook', 'event'] as const;
+export const wrappers = ['gift_card', 'transaction', 'hold', 'webhook', 'event', 'customer'] as const;
 
 export type Wrapper = (typeof wrappers)[number];
 

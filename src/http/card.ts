@@ -1,6 +1,5 @@
 /** The four operations over HTTP: parameters in, one script, an answer out. */
 
-import { limits } from '../config.ts';
 import type { Card } from '../domain/card.ts';
 import type { EmailAddress } from '../domain/email.ts';
 import { Fault, Refusals } from '../domain/fault.ts';
@@ -8,7 +7,6 @@ import { claimableFields, isIdField, recordOf, type ClaimableField } from '../do
 import type { SendOn } from '../domain/send-on.ts';
 import { issue, refuseIssue, retrieve, search, update } from '../service/card.ts';
 import type { Answer } from '../service/idempotency.ts';
-import { checkMissBudgets, countMiss } from '../service/miss-budget.ts';
 import { findMailSettings } from '../storage/mail.ts';
 import { constant, together } from '../storage/sql.ts';
 import type { Body } from './body.ts';
@@ -31,6 +29,7 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
   const recipient = read('recipient_email', parameters.recipientEmail) ?? null;
   const note = read('note', parameters.note) ?? null;
   const message = read('message', parameters.message) ?? null;
+  const storefrontCustomerId = read('storefront_customer_id', parameters.storefrontCustomerId) ?? null;
   const code = read('code', parameters.code) ?? null;
   const sendOn = read('send_on', parameters.sendOn) ?? null;
   const isWanted = read('notify', parameters.notify) ?? true;
@@ -41,6 +40,8 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
     const refusal = refuseSendOn(sendOn, { isMailed, holder: recipient ?? customer, expiresOn });
     if (refusal !== null) refusals.add('send_on', refusal);
   }
+  if (storefrontCustomerId !== null && !customer && !refusals.has('email'))
+    refusals.add('storefront_customer_id', 'cannot be set without email');
   refuseOthers(body, refusals, {
     known: creationParameters,
     // A field of the record that a creation cannot set may be sent along as null.
@@ -48,16 +49,20 @@ export async function postCard(exchange: Exchange): Promise<Answer> {
     refusalOf: (name) => (recordFields.has(name) ? 'cannot be set' : unknownParameter),
   });
 
+  // The response says whether the store has used the code. A creation that issues no card is a lookup.
+  if (code)
+    await exchange.lookup.reserve((status) => status === 422 || (status === 201 && exchange.isDryRun));
   // Of an address that is new, or a code that is chosen, somebody else may be making the row, too.
   const isOwn = !customer && !recipient && !code;
   const subject = isOwn ? { storeId: store.id, cardId: null } : undefined;
   const created = await exchange.write(
     body,
     function* () {
-      if (refusals.any || value === undefined) return yield* refuseIssue(ctx, { store, code, refusals });
+      if (refusals.any || value === undefined)
+        return yield* refuseIssue(ctx, { store, code, customer, storefrontCustomerId, refusals });
       const { apiClientId, actor } = caller;
       const issuing = issue(ctx, {
-      store, apiClientId, actor, value, expiresOn, customer, recipient, note, message, code,
+      store, apiClientId, actor, value, expiresOn, customer, storefrontCustomerId, recipient, note, message, code,
       ...(isMailed && { mails: { sendAt: sendOn?.at ?? null } }),
     }); // prettier-ignore
       const [settings, issued] = yield* together(
@@ -110,7 +115,7 @@ export async function getCard(exchange: Exchange): Promise<Answer> {
 /** `GET /gift_card?last_characters=…&email=…` */
 export async function searchCard(exchange: Exchange): Promise<Answer> {
   const { ctx, storage, caller, query } = exchange;
-  const { store, onlyCustomerId } = caller;
+  const { store, onlyStorefrontCustomerId } = caller;
   const refusals = new Refusals();
   const sent: Body = { parameters: new Map(query.filter(([, value]) => value !== '')), isForm: true };
   const read = reader(sent, { store, now: ctx.clock.now(), isForm: true }, refusals);
@@ -120,15 +125,11 @@ export async function searchCard(exchange: Exchange): Promise<Answer> {
   if (lastCharacters === undefined || address === undefined)
     throw new Error('a parameter is missing, unrefused');
 
-  const budgets = [{ subject: `search ${address.key}`, missesMax: limits.searchMissesMax }];
-  const card = await storage.read(function* () {
-    const searching = search(ctx, { store, address, lastCharacters, onlyCustomerId });
-    const [, found] = yield* together(checkMissBudgets(ctx, store.id, budgets), searching);
-    return found;
-  });
-  if (card) return answerUnlessKnown(exchange, card);
-  await storage.write(() => countMiss(ctx, store.id, budgets));
-  throw new Fault('not-found');
+  const card = await storage.read(() =>
+    search(ctx, { store, address, lastCharacters, onlyStorefrontCustomerId }),
+  );
+  if (!card) throw new Fault('not-found');
+  return answerUnlessKnown(exchange, card);
 }
 
 /** `PUT /gift_card/{gift_card_id}` */
@@ -156,6 +157,8 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
     refusalOf: () => unknownParameter,
   });
 
+  // The response says whether the card has the code.
+  if (claimedCode) await exchange.lookup.reserve((status) => status === 422);
   return exchange.write(
     body,
     function* () {
@@ -182,7 +185,7 @@ export async function putCard(exchange: Exchange): Promise<Answer> {
 const recordFields: ReadonlySet<string> = new Set(['balance', ...claimableFields]);
 const creationParameters: ReadonlySet<string> = new Set(Object.keys({
   initial_value: 0, expires_on: 0, email: 0, recipient_email: 0, note: 0, message: 0, code: 0, currency: 0,
-  send_on: 0, notify: 0,
+  send_on: 0, notify: 0, storefront_customer_id: 0,
 })); // prettier-ignore
 const updateParameters: ReadonlySet<string> = new Set([
   'disable',

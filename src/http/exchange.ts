@@ -2,7 +2,6 @@
 
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import type { LookupMisses } from '../config.ts';
 import type { Context } from '../context.ts';
 import type { QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, type FaultCode, type Refusals } from '../domain/fault.ts';
@@ -22,6 +21,7 @@ import type { Endpoints } from '../service/webhook.ts';
 import type { Caller } from './auth.ts';
 import { noBody, parseBody, type Body, type RawBody, type Wrapper } from './body.ts';
 import type { EventStreams } from './event-stream.ts';
+import type { LookupAttempt } from './lookup-throttle.ts';
 import { problemBody, problemHeaders, problems } from './problem.ts';
 
 export type Exchange = {
@@ -32,7 +32,10 @@ export type Exchange = {
   /** Of the operation only: what the app proxy added is taken out. */
   readonly query: readonly QueryParameter[];
   readonly basePath: string;
-  readonly lookupMisses: LookupMisses;
+  /** The limit on the caller's failed lookups. */
+  readonly lookup: LookupAttempt;
+  /** Notes that somebody presented a code that the card had before it got another one. */
+  readonly noteRetiredCode: (cardId: number) => void;
   /** Whether the service sends email. */
   readonly canSend: boolean;
   /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */

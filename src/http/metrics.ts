@@ -18,6 +18,7 @@ export type Metrics = {
   readonly clientError: () => void;
   /** A connection that was closed to keep to a limit. */
   readonly connectionClosed: (reason: string) => void;
+  readonly lookupThrottled: () => void;
   /** An attempt to send a mail, by what came of it. */
   readonly mailAttempted: (outcome: string, seconds: number) => void;
   readonly mailTakenOver: () => void;
@@ -78,6 +79,11 @@ export function createMetrics({ queueDepth }: { readonly queueDepth: () => numbe
     labelNames: ['reason'],
     registers,
   });
+  const throttledLookups = new Counter({
+    name: 'largesse_lookup_throttled_total',
+    help: 'Searches and lookups that were rejected because the caller had too many failed ones.',
+    registers,
+  });
   const attempts = new Histogram({
     name: 'largesse_webhook_attempt_duration_seconds',
     help: 'Duration of attempts to deliver an event to a webhook, by what came of the delivery.',
@@ -125,6 +131,7 @@ export function createMetrics({ queueDepth }: { readonly queueDepth: () => numbe
     setMismatches: (count) => mismatches.set(count),
     clientError: () => failures.inc(),
     connectionClosed: (reason) => closedConnections.inc({ reason }),
+    lookupThrottled: () => throttledLookups.inc(),
     mailAttempted: (outcome, seconds) => mails.observe({ outcome }, seconds),
     mailTakenOver: () => mailsTakenOver.inc(),
     deliveryAttempted: (outcome, seconds) => attempts.observe({ outcome }, seconds),

@@ -17,12 +17,9 @@ import {
 import { lookUp, undo } from '../service/card.ts';
 import { capture, placeHold, showHold, voidHold } from '../service/hold.ts';
 import type { Answer } from '../service/idempotency.ts';
-import { checkMissBudgets, noteMiss, type MissBudget } from '../service/miss-budget.ts';
 import { requireStanding, today, type MoneyCommand } from '../service/money.ts';
 import { credit, debit, reverse } from '../service/spend.ts';
-import { together } from '../storage/sql.ts';
 import type { Body, Wrapper } from './body.ts';
-import { clientKey } from './client-address.ts';
 import { cardEtagOf, isKnown, notModified } from './etag.ts';
 import type { Exchange } from './exchange.ts';
 import * as parameters from './parameters.ts';
@@ -34,14 +31,11 @@ export async function postLookup(exchange: Exchange): Promise<Answer> {
   const { ctx, storage, caller } = exchange;
   const { values } = readBody(exchange, 'gift_card', { code: parameters.requiredCode });
   const { code } = values();
-  const budgets = lookupBudgets(exchange);
-  const found = await storage.read(function* () {
-    const lookingUp = lookUp(ctx, { store: caller.store, code, usableOnly: !mayRead(exchange) });
-    const [, result] = yield* together(checkMissBudgets(ctx, caller.store.id, budgets), lookingUp);
-    return result;
-  });
+  const found = await storage.read(() =>
+    lookUp(ctx, { store: caller.store, code, usableOnly: !mayRead(exchange) }),
+  );
   if (found.kind === 'missed') {
-    await storage.write(() => noteMiss(ctx, caller.store.id, { budgets, hadBy: found.hadBy }));
+    if (found.hadBy !== null) exchange.noteRetiredCode(found.hadBy);
     throw new Fault('not-found');
   }
   return answer(exchange, 200, { gift_card: cardRecordOf(exchange, found.card) }, found.card);
@@ -63,14 +57,12 @@ export async function getBalance(exchange: Exchange): Promise<Answer> {
 
 /** `POST /gift_card/redeem`: look up and debit in one step. */
 export async function postRedeem(exchange: Exchange): Promise<Answer> {
-  const { ctx, storage, caller } = exchange;
+  const { ctx, caller } = exchange;
   const { body, values } = readBody(exchange, 'transaction', {
     code: parameters.requiredCode,
     ...spending,
     partial: parameters.partial,
   });
-  const budgets = lookupBudgets(exchange);
-  await storage.read(() => checkMissBudgets(ctx, caller.store.id, budgets));
   let missed: { readonly hadBy: number | null } | undefined;
   try {
     return await exchange.write(body, function* () {
@@ -83,9 +75,9 @@ export async function postRedeem(exchange: Exchange): Promise<Answer> {
       return moved(exchange, 201, yield* debit(ctx, command));
     });
   } finally {
-    // A miss that is answered again under its idempotency key is no new one: then the script did not run.
-    const { hadBy } = missed ?? {};
-    if (hadBy !== undefined) await storage.write(() => noteMiss(ctx, caller.store.id, { budgets, hadBy }));
+    // A response that is replayed under its idempotency key notes nothing: the script did not run.
+    const hadBy = missed?.hadBy ?? null;
+    if (hadBy !== null) exchange.noteRetiredCode(hadBy);
   }
 }
 
@@ -316,15 +308,6 @@ function moneyCommand(
     orderId: values.order_id ?? null,
     versions: versionsOf(exchange)(cardId),
   };
-}
-
-/** Misses count for the token (or whoever calls without one) and for the client's address. */
-function lookupBudgets({ caller, request, lookupMisses }: Exchange): readonly MissBudget[] {
-  const who = caller.tokenId === null ? caller.actor : `token ${caller.tokenId}`;
-  return [
-    { subject: `lookup ${who}`, missesMax: lookupMisses.perToken },
-    { subject: `lookup client ${clientKey(request)}`, missesMax: lookupMisses.perClient },
-  ];
 }
 
 function mayRead({ caller }: Exchange): boolean {

@@ -90,6 +90,7 @@ export const bodySchemas = {
     send_on: parameters.sendOn,
     notify: parameters.notify,
     code: parameters.code,
+    storefront_customer_id: parameters.storefrontCustomerId,
     currency: parameters.currency,
   }),
   UpdateGiftCard: bodySchema(
@@ -117,6 +118,10 @@ export const bodySchemas = {
     url: parameters.newWebhookUrl,
     events: parameters.newWebhookEvents,
     paused: parameters.paused,
+  }),
+  UpdateCustomer: bodySchema({
+    ...others(['id', 'email', 'created_at'], echoed),
+    storefront_customer_id: parameters.storefrontCustomerId,
   }),
   Redeliver: bodySchema({ webhook_id: parameters.webhookId }),
   Nothing: bodySchema({}, 'Nothing is to be said; the body may be left out.'),
@@ -179,7 +184,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     tag: 'Gift cards',
     summary: 'Search for a gift card',
     description:
-      'The card whose code ends so and whose customer or recipient has the address. Of several, a usable one comes before a disabled or expired one, then the newest. In the app proxy’s signed request of a store that allows it, a signed-in customer finds cards of their own without a token.',
+      'The card whose code ends so and whose customer or recipient has the address. Of several, a usable one comes before a disabled or expired one, then the newest. In the app proxy’s signed request of a store that allows it, a signed-in customer finds cards of their own without a token: `logged_in_customer_id` is matched with the customer’s `storefront_customer_id`, and any other address is not found.',
     parameters: [
       { name: 'last_characters', in: 'query', required: true, schema: parameters.searchedCharacters.schema },
       { name: 'email', in: 'query', required: true, schema: parameters.searchedEmail.schema },
@@ -193,7 +198,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
       headers: etag,
       isConditional: true,
     },
-    faults: ['not-found', 'invalid-parameter', 'too-many-misses'],
+    faults: ['not-found', 'invalid-parameter'],
     sample: texts.curl('GET', '/gift_card?last_characters=7f3k&email=grace@example.com'),
   },
   retrieveGiftCard: {
@@ -253,7 +258,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     tag: 'Money',
     summary: 'Look a gift card up by its code',
     description:
-      'The card that has the code, which stands in the body and never in a URL. Misses are counted per token and per client address, then 429. A token without `read_gift_cards` is answered for a disabled or expired card as for an unknown code.',
+      'The card that has the code, which stands in the body and never in a URL. Failed lookups are limited per token. A token without `read_gift_cards` is answered for a disabled or expired card as for an unknown code.',
     parameters: [],
     body: { schema: 'LookUp', wrapper: 'gift_card', example: { code: examples.code }, isRequired: true },
     success: {
@@ -263,7 +268,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
       example: { gift_card: examples.spendable },
       headers: etag,
     },
-    faults: ['not-found', 'too-many-misses'],
+    faults: ['not-found'],
     sample: texts.curl('POST', '/gift_card/lookup', { body: `{"code": "${examples.code}"}` }),
   },
   retrieveBalance: {
@@ -299,7 +304,7 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
       description: 'The amount was taken.',
       example: { transaction: examples.transaction, gift_card: examples.spendable },
     },
-    faults: [...spendingFaults, 'too-many-misses'],
+    faults: [...spendingFaults],
     sample: texts.curl('POST', '/gift_card/redeem', {
       body: `{"code": "${examples.code}", "amount": "10.00"}`,
       key: 'till-7-receipt-1017',
@@ -579,6 +584,45 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     },
     faults: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired'],
     sample: texts.curl('POST', `/gift_card/${texts.ids.gift_card_id}/rotate_code`, { key: 'rotate-1' }),
+  },
+  retrieveCustomer: {
+    tag: 'Customers',
+    summary: 'Retrieve a customer',
+    description: 'Returns the customer of this store with the id.',
+    parameters: [],
+    success: {
+      status: 200,
+      description: 'The customer.',
+      schema: answerOf({ customer: reference('Customer') }),
+      example: { customer: examples.customer },
+      headers: [],
+    },
+    faults: ['not-found'],
+    sample: texts.curl('GET', `/customers/${texts.ids.customer_id}`),
+  },
+  updateCustomer: {
+    tag: 'Customers',
+    summary: 'Link a customer to the storefront',
+    description:
+      'Sets the customer’s id on the storefront, or clears it with null. The app proxy signs that id as `logged_in_customer_id`: it lets the signed-in customer search for their own cards, where the store allows it. An id belongs to one customer of the store.',
+    parameters: [],
+    body: {
+      schema: 'UpdateCustomer',
+      wrapper: 'customer',
+      example: { storefront_customer_id: examples.customer.storefront_customer_id },
+      isRequired: false,
+    },
+    success: {
+      status: 200,
+      description: 'The customer.',
+      schema: answerOf({ customer: reference('Customer') }),
+      example: { customer: examples.customer },
+      headers: [],
+    },
+    faults: ['not-found'],
+    sample: texts.curl('PUT', `/customers/${texts.ids.customer_id}`, {
+      body: `{"storefront_customer_id": ${examples.customer.storefront_customer_id}}`,
+    }),
   },
   ...eventDescriptions,
 };

@@ -26,8 +26,8 @@ A write with an \`Idempotency-Key\` is done once. Its answer, a refusal with 404
 ## Dry runs
 Every write takes \`?dry_run=true\`: it is answered as it would be, marked by \`Dry-Run: true\`, and nothing is changed, told or kept.
 
-## Searching
-Ten searches that find nothing, for one store and address within an hour, are answered with 404; the next one with 429, wherever it comes from.
+## Failed lookups
+Searches, lookups by code and ids that find nothing are limited per caller: 1,000 per hour of a token, unless the store or the service sets another limit, and 10 per hour of a signed-in customer. The budget refills continuously. A caller whose budget is exhausted receives a 429 with \`Retry-After\` for every search and lookup; other callers are not affected. A creation with a \`code\` that issues no card (a dry run, or a 422) and an update with a \`code\` that is rejected with 422 count as failed lookups, because the response says whether the code exists. A response that is replayed under its \`Idempotency-Key\` is not counted again.
 `.trim();
 
 export const tags = [
@@ -39,6 +39,7 @@ export const tags = [
   },
   { name: 'Holds', description: 'Amounts that a checkout has reserved.' },
   { name: 'History', description: 'The ledger of a card.' },
+  { name: 'Customers', description: 'The customers of a store and their ids on the storefront.' },
   { name: 'Mails', description: 'What is mailed about a card, and what became of it.' },
   {
     name: 'Events',
@@ -88,12 +89,14 @@ export const ids: Readonly<Record<string, number>> & {
   readonly transaction_id: number;
   readonly event_id: number;
   readonly webhook_id: number;
+  readonly customer_id: number;
 } = {
   gift_card_id: card.id,
   hold_id: 5120448327156734,
   transaction_id: 6831190442975020,
   event_id: 244212359911,
   webhook_id: 244212370001,
+  customer_id: card.customer_id,
 };
 
 export const pathParameters: Readonly<Record<string, string>> = {
@@ -103,6 +106,7 @@ export const pathParameters: Readonly<Record<string, string>> = {
   transaction_id: 'Identifier of the transaction.',
   event_id: 'Identifier of the event.',
   webhook_id: 'Identifier of the webhook.',
+  customer_id: 'Identifier of the customer.',
 };
 
 const transaction = {
@@ -122,6 +126,12 @@ const transaction = {
 };
 
 export const examples = {
+  customer: {
+    id: card.customer_id,
+    email: card.customer_email,
+    storefront_customer_id: 7103421190,
+    created_at: '2026-08-15T12:37:38Z',
+  },
   card,
   transaction,
   event: {

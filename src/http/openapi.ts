@@ -9,7 +9,8 @@ import { bodySchemas, describe as describeOperation, type Description } from './
 import * as texts from './openapi-texts.ts';
 import { problemPath, problems } from './problem.ts';
 import type { OpenApiDocument } from './reference/reference.ts';
-import { operations, pagePaths, type Operation } from './routes.ts';
+import { guessableIds } from './reading.ts';
+import { operations, pagePaths, searches, type Operation } from './routes.ts';
 import * as schemas from './schemas.ts';
 import * as webhookSchemas from './schemas-webhooks.ts';
 import { version } from '../version.ts';
@@ -65,6 +66,7 @@ export function openApiDocument(basePath: string): OpenApiDocument {
         Balance: schemas.balanceSchema,
         Transaction: schemas.transactionSchema,
         Hold: schemas.holdSchema,
+        Customer: schemas.customerSchema,
         MailDelivery: schemas.deliverySchema,
         Event: webhookSchemas.eventSchema,
         Webhook: webhookSchemas.webhookSchema,
@@ -96,6 +98,7 @@ function operationObject(operation: Operation): object {
     ...everywhere,
     ...(described.body ? ofBodies : []),
     ...(takesKeys(operation) ? ofKeys : []),
+    ...(isThrottled(operation) ? (['too-many-misses'] as const) : []),
     ...described.faults,
   ];
   return {
@@ -109,6 +112,13 @@ function operationObject(operation: Operation): object {
     responses: { ...successOf(operation, described), ...refusals(faults) },
     'x-codeSamples': [{ lang: 'shell', label: 'curl', source: described.sample }],
   };
+}
+
+/** Whether a failed lookup of the operation counts in the caller's budget. */
+function isThrottled({ id, path }: Operation): boolean {
+  return (
+    searches.has(id) || id === 'createGiftCard' || guessableIds.some((name) => path.includes(`:${name}`))
+  );
 }
 
 /** Whether a request may carry an idempotency key and be rehearsed: whether it writes. */

@@ -297,6 +297,15 @@ export const orderId = parameter<number | null>(
   integerFromForm,
 );
 
+export const storefrontCustomerId = parameter<number | null>(
+  Type.Union(nullableId.anyOf, {
+    description:
+      'The customer’s id on the storefront, as the app proxy sends it in `logged_in_customer_id`: an integer below 2^53, unique in the store. null: none.',
+    examples: [7103421190],
+  }),
+  readId,
+);
+
 export const expiresIn = parameter(
   Type.Union([Type.Integer({ minimum: 1, maximum: holdSecondsMax }), Type.Null()], {
     description: 'Seconds that the hold lasts: 900 (15 minutes) by default, at most 604800 (7 days).',

@@ -58,13 +58,13 @@ export function subjectOf(exchange: Pick<Exchange, 'request' | 'ctx' | 'caller'>
   return cardId === undefined ? undefined : { storeId: exchange.caller.store.id, cardId };
 }
 
-/** The path parameters that hold public ids. The others (events, webhooks) hold internal ones. */
-const publicIdNames: ReadonlySet<string> = new Set([
-  'gift_card_id',
-  'customer_id',
-  'hold_id',
-  'transaction_id',
-]);
+/** Whether the path names something by an id that could be guessed. What cannot be an id tells nothing. */
+export function namesGuessableId(exchange: Pick<Exchange, 'request' | 'ctx'>): boolean {
+  return guessableIds.some((name) => parseId(exchange, name) !== undefined);
+}
+
+/** Path parameters that name something by its public id alone. The others (events, webhooks) hold internal ids. */
+export const guessableIds: readonly string[] = ['gift_card_id', 'hold_id', 'transaction_id', 'customer_id'];
 
 function parseId(
   { request: { params }, ctx }: Pick<Exchange, 'request' | 'ctx'>,
@@ -72,6 +72,6 @@ function parseId(
 ): number | undefined {
   const text = (params as Readonly<Record<string, string>>)[name] ?? '';
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (publicIdNames.has(name)) return ctx.keys.publicIds.read(id);
+  if (guessableIds.includes(name)) return ctx.keys.publicIds.read(id);
   return Number.isSafeInteger(id) ? id : undefined;
 }

@@ -3,6 +3,7 @@
 import type { Scope } from '../domain/store.ts';
 import type { Answer } from '../service/idempotency.ts';
 import { getCard, postCard, putCard, searchCard } from './card.ts';
+import { getCustomer, putCustomer } from './customer.ts';
 import { getEvent, getEvents, postRedeliver, streamEvents } from './event.ts';
 import type { Exchange, Streamed } from './exchange.ts';
 import { getTransaction, listHolds, listTransactions } from './history.ts';
@@ -66,6 +67,9 @@ const routes = [
   { id: 'notifyGiftCardHolder', method: 'POST', path: '/gift_card/:gift_card_id/notify', scopes: write, query: dryRun, customerMaySearch, handle: postNotify },
   { id: 'rotateGiftCardCode', method: 'POST', path: '/gift_card/:gift_card_id/rotate_code', scopes: write, query: dryRun, customerMaySearch, handle: postRotateCode },
 
+  { id: 'retrieveCustomer', method: 'GET', path: '/customers/:customer_id', scopes: read, query: [], customerMaySearch, handle: getCustomer },
+  { id: 'updateCustomer', method: 'PUT', path: '/customers/:customer_id', scopes: write, query: dryRun, customerMaySearch, handle: putCustomer },
+
   { id: 'listEvents', method: 'GET', path: '/events', scopes: events, query: ['limit', 'after'], customerMaySearch, handle: getEvents },
   { id: 'streamEvents', method: 'GET', path: '/events/stream', scopes: events, query: ['after'], customerMaySearch, handle: streamEvents },
   { id: 'retrieveEvent', method: 'GET', path: '/events/:event_id', scopes: events, query: [], customerMaySearch, handle: getEvent },
@@ -85,6 +89,13 @@ const routes = [
 export type OperationId = (typeof routes)[number]['id'];
 
 export const operations: readonly Operation[] = routes;
+
+/** The operations that look for a card by something other than an id in their path. */
+export const searches: ReadonlySet<OperationId> = new Set([
+  'searchGiftCard',
+  'lookUpGiftCard',
+  'redeemGiftCard',
+]);
 
 /** What the service tells of itself: read with GET, no credential, at the root and below the base path. */
 export const pagePaths = {

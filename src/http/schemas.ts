@@ -109,6 +109,16 @@ export const problemSchema = Type.Object(
   { additionalProperties: false, description: 'A refusal or failure (RFC 9457).' },
 );
 
+export const customerSchema = Type.Object(
+  {
+    id: idSchema,
+    email: Type.String({ description: 'The address, as first given.' }),
+    storefront_customer_id: nullable(idSchema, 'The customer’s id on the storefront.', 7103421190),
+    created_at: timestampSchema,
+  },
+  { additionalProperties: false, description: 'A customer of the store.' },
+);
+
 /** A card on the resources beyond the four operations. */
 export const spendableGiftCardSchema = Type.Object(
   {

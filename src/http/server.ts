@@ -24,8 +24,9 @@ import { clientAddresses, clientKey } from './client-address.ts';
 import { answerClientError } from './client-error.ts';
 import { guardConnections } from './connections.ts';
 import { eventStreams } from './event-stream.ts';
-import { exchangeOf, type KeysInFlight, type Streamed } from './exchange.ts';
+import { exchangeOf, type Exchange, type KeysInFlight, type Streamed } from './exchange.ts';
 import { isLingering, isReceived } from './linger.ts';
+import { lookupThrottle } from './lookup-throttle.ts';
 import type { MailServices } from './mails.ts';
 import { addOtherMethods, collectMethods } from './methods.ts';
 import type { Metrics } from './metrics.ts';
@@ -33,7 +34,9 @@ import { addPages } from './pages.ts';
 import { commonHeaders, problemBody, problemHeaders, problems, sendProblem } from './problem.ts';
 import { findRepeated, MalformedError, parseUrlEncoded, queryOf } from './query.ts';
 import { rateLimiter, type RateLimiter } from './rate-limit.ts';
-import { operations, type Operation } from './routes.ts';
+import { namesGuessableId } from './reading.ts';
+import type { RetiredCodeUses } from './retired-codes.ts';
+import { operations, searches, type Operation } from './routes.ts';
 import type { TokenUses } from './token-uses.ts';
 
 export type Services = {
@@ -42,6 +45,7 @@ export type Services = {
   readonly storage: Storage;
   readonly metrics: Metrics;
   readonly tokenUses: TokenUses;
+  readonly retiredCodeUses: RetiredCodeUses;
   readonly log: Pick<Log, 'logger' | 'answered'>;
   /** Whether development mode may let requests in without a credential. */
   readonly developmentMode: boolean;
@@ -260,6 +264,23 @@ function addOperations(app: FastifyInstance, services: Services): void {
   };
   const tokens = storage.memory<FoundToken>({ entriesMax: limits.tokensRememberedMax });
   const shops = storage.memory<Shop>({ entriesMax: limits.shopsRememberedMax });
+  const throttle = lookupThrottle({
+    ctx,
+    storage,
+    limits: {
+      perHour: config.lookupFailuresPerHour,
+      perHourOfCustomer: limits.customerLookupFailuresPerHour,
+      callersMax: limits.lookupCallersRememberedMax,
+    },
+    onThrottled({ store, actor, tokenId }, isNew) {
+      services.metrics.lookupThrottled();
+      if (!isNew) return;
+      services.log.logger.warn(
+        { store: store.domain, actor, token: tokenId },
+        'lookups of a caller are rejected: too many have found nothing',
+      );
+    },
+  });
   const streams = eventStreams({ storage, onCommit: services.onCommit, streamsMax: limits.eventStreamsMax });
   app.addHook('preClose', (done) => {
     streams.close();
@@ -290,26 +311,40 @@ function addOperations(app: FastifyInstance, services: Services): void {
       handler: async (request, reply) => {
         const { caller, operationQuery: query = [] } = request;
         if (!caller) throw new Error('an operation without a caller');
-        const exchange = exchangeOf({
-          request,
-          ctx,
-          storage,
-          caller,
-          query,
-          basePath,
-          lookupMisses: config.lookupMisses,
-          canSend: services.mail.way !== 'none',
-          noteUnsent: services.mail.noteUnsent,
-          endpoints: services.endpoints,
-          streams,
-          isDryRun: request.isDryRun,
-          keysInFlight,
-          keysInFlightMax: limits.idempotencyKeysInFlightMax,
+        const answer = await throttle.run(caller, async (lookup) => {
+          if (isLookup(operation, { request, ctx })) await lookup.reserve(isNotFound);
+          const exchange = exchangeOf({
+            request,
+            ctx,
+            storage,
+            caller,
+            query,
+            basePath,
+            lookup,
+            noteRetiredCode: (cardId) => services.retiredCodeUses.note({ storeId: caller.store.id, cardId }),
+            canSend: services.mail.way !== 'none',
+            noteUnsent: services.mail.noteUnsent,
+            endpoints: services.endpoints,
+            streams,
+            isDryRun: request.isDryRun,
+            keysInFlight,
+            keysInFlightMax: limits.idempotencyKeysInFlightMax,
+          });
+          return operation.handle(exchange);
         });
-        return send(reply, await operation.handle(exchange));
+        return send(reply, answer);
       },
     });
   }
+}
+
+/** Whether "not found" tells the caller that a guess was wrong. */
+function isLookup({ id }: Operation, asked: Pick<Exchange, 'request' | 'ctx'>): boolean {
+  return searches.has(id) || namesGuessableId(asked);
+}
+
+function isNotFound(status: number): boolean {
+  return status === 404;
 }
 
 function send(reply: FastifyReply, answer: Answer | Streamed): FastifyReply {

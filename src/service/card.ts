@@ -6,7 +6,8 @@ import type { Card, CardChanges } from '../domain/card.ts';
 import { lastCharactersOf, randomCode } from '../domain/code.ts';
 import type { EmailAddress } from '../domain/email.ts';
 import { cardCreated, cardEnabled, cardUpdated, customerCreated } from '../domain/event.ts';
-import { Fault, type Refusals } from '../domain/fault.ts';
+import type { CustomerAccount } from '../domain/customer.ts';
+import { Fault, Refusals } from '../domain/fault.ts';
 import { hasRunOut, type Hold } from '../domain/hold.ts';
 import { adjustmentOf, issueOf } from '../domain/ledger.ts';
 import type { Money } from '../domain/money.ts';
@@ -20,6 +21,7 @@ import { announce } from '../storage/event.ts';
 import { listOpenHolds } from '../storage/hold.ts';
 import { constant, together, type Script } from '../storage/sql.ts';
 import { findChainEnd, noChain } from '../storage/transfer.ts';
+import { linkIssued, refuseLink } from './customer.ts';
 import { bookCardMails, refuseTime, type CardMails } from './mail.ts';
 import {
   record,
@@ -39,6 +41,8 @@ export type IssueCommand = {
   readonly value: Money;
   readonly expiresOn: string | null;
   readonly customer: EmailAddress | null;
+  /** The storefront's id of that customer; absent or null: their link stays as it is. */
+  readonly storefrontCustomerId?: number | null;
   readonly recipient: EmailAddress | null;
   readonly note: string | null;
   readonly message: string | null;
@@ -59,11 +63,13 @@ export function* issue(
   const { store, value } = command;
   const code = command.code ?? randomCode((length) => ctx.chance.bytes(length));
   const now = ctx.clock.now();
-  const [customer, recipient] = yield* together(
-    resolveCustomer(ctx, store, command.customer),
-    resolveCustomer(ctx, store, command.recipient),
+  const [forCustomer, forRecipient] = yield* together(
+    findOrInsert(ctx, store, command.customer),
+    findOrInsert(ctx, store, command.recipient),
     command.mails ? refuseTime(store.id, command.mails) : constant(undefined),
   );
+  const customer = yield* linkAndAnnounce(ctx, command, forCustomer);
+  const recipient = yield* announced(ctx, store, forRecipient);
   const card: Card = {
     storeId: store.id,
     id: ctx.chance.id(),
@@ -103,7 +109,7 @@ function unexplained({ actor }: { readonly actor: string }, createdAt: number) {
 }
 
 /**
- * Refuses an issue whose parameters were refused already, naming a taken code along with them.
+ * Refuses an issue whose parameters were refused already, naming a taken code or storefront id along with them.
  * @throws Fault `invalid-parameter`, always.
  */
 export function* refuseIssue(
@@ -111,24 +117,52 @@ export function* refuseIssue(
   {
     store,
     code,
+    customer = null,
+    storefrontCustomerId = null,
     refusals: refusedBefore,
-  }: { readonly store: Store; readonly code: Secret | null; readonly refusals: Refusals },
+  }: Pick<IssueCommand, 'store' | 'code' | 'storefrontCustomerId'> & {
+    readonly customer?: EmailAddress | null;
+    readonly refusals: Refusals;
+  },
 ): Script<never> {
   const refusals = refusedBefore.copy();
-  if (code && (yield* findCardIdByCode(ctx, store.id, code)) !== undefined) refusals.add('code', codeTaken);
+  const [usedBy, refusal] = yield* together(
+    code ? findCardIdByCode(ctx, store.id, code) : constant(undefined),
+    customer && storefrontCustomerId !== null
+      ? refuseLink(store.id, { address: customer, storefrontCustomerId })
+      : constant(null),
+  );
+  if (usedBy !== undefined) refusals.add('code', codeTaken);
+  if (refusal !== null) refusals.add('storefront_customer_id', refusal);
   refusals.throwIfAny();
   throw new Error('an issue was refused without a reason');
 }
 
-function* resolveCustomer(
-  ctx: Context,
-  store: Store,
-  address: EmailAddress | null,
-): Script<Card['customer']> {
-  if (!address) return null;
-  const { customer, isNew } = yield* findOrInsertCustomer(ctx, store.id, address);
+type Resolved = { readonly customer: CustomerAccount; readonly isNew: boolean };
+
+function* findOrInsert(ctx: Context, { id }: Store, address: EmailAddress | null): Script<Resolved | null> {
+  return address && (yield* findOrInsertCustomer(ctx, id, address));
+}
+
+function* announced(ctx: Context, store: Store, resolved: Resolved | null): Script<Card['customer']> {
+  if (!resolved) return null;
+  const { customer, isNew } = resolved;
   if (isNew) yield* announce(ctx, customerCreated(ctx.keys.publicIds, store.id, customer));
-  return customer;
+  return { id: customer.id, email: customer.email };
+}
+
+/** @throws Fault `invalid-parameter` if the customer cannot have the storefront's id. */
+function* linkAndAnnounce(
+  ctx: Context,
+  { store, code, storefrontCustomerId = null }: IssueCommand,
+  resolved: Resolved | null,
+): Script<Card['customer']> {
+  if (!resolved || storefrontCustomerId === null) return yield* announced(ctx, store, resolved);
+  const linked = yield* linkIssued(store.id, resolved.customer, storefrontCustomerId);
+  if (typeof linked !== 'string') return yield* announced(ctx, store, { ...resolved, customer: linked });
+  const refusals = new Refusals();
+  refusals.add('storefront_customer_id', linked);
+  return yield* refuseIssue(ctx, { store, code, refusals });
 }
 
 /** @throws Fault `not-found` if the store has no such card. */
@@ -140,14 +174,14 @@ export type SearchCommand = {
   readonly store: Store;
   readonly address: EmailAddress;
   readonly lastCharacters: string;
-  /** Only cards of this customer; null: of anybody. */
-  readonly onlyCustomerId: number | null;
+  /** Only if the address belongs to this customer of the storefront; null: anybody's. */
+  readonly onlyStorefrontCustomerId: number | null;
 };
 
 /** The card that a search means, or undefined. */
 export function* search(ctx: Context, command: SearchCommand): Script<Card | undefined> {
-  const { store, address, lastCharacters, onlyCustomerId } = command;
-  const cards = yield* findCardsOf({ storeId: store.id, address, onlyCustomerId }, lastCharacters);
+  const { store, address, lastCharacters, onlyStorefrontCustomerId } = command;
+  const cards = yield* findCardsOf({ storeId: store.id, address, onlyStorefrontCustomerId }, lastCharacters);
   return choose(cards, today(ctx, store));
 }
 

@@ -30,6 +30,8 @@ export type NewStore = {
   readonly undoWindowMinutes: number;
   /** 0 unless told. */
   readonly expiringSoonDays?: number;
+  /** The default of the service unless given. */
+  readonly lookupFailuresPerHour?: number | null;
 };
 
 /** @throws Fault `invalid-parameter` if there is a store of this domain. */
@@ -46,7 +48,13 @@ function recordOf(
   { proxySecret, ...given }: NewStore,
   { demonstration }: { readonly demonstration: boolean },
 ): StoreRecord {
-  const store: Store = { expiringSoonDays: 0, ...given, id: ctx.chance.id(), demonstration };
+  const store: Store = {
+    expiringSoonDays: 0,
+    lookupFailuresPerHour: null,
+    ...given,
+    id: ctx.chance.id(),
+    demonstration,
+  };
   return { store, sealedSecret: proxySecret && sealProxySecret(ctx, store.id, proxySecret) };
 }
 
@@ -61,6 +69,7 @@ export type StoreChanges = Partial<
     | 'customerSearch'
     | 'undoWindowMinutes'
     | 'expiringSoonDays'
+    | 'lookupFailuresPerHour'
   >
 > & { readonly proxySecret?: Secret | null };
 

@@ -3,24 +3,23 @@
 import { idsAt } from '../clock-and-chance.ts';
 import type { Context } from '../context.ts';
 import { eraseIdempotencyRecords } from '../storage/idempotency.ts';
-import { eraseMisses } from '../storage/miss.ts';
+import { eraseRefilled } from '../storage/lookup-throttle.ts';
 import { together, type Script } from '../storage/sql.ts';
 import { eraseDeliveries } from '../storage/webhook-delivery.ts';
 import type { WebhookPlace } from '../storage/webhook.ts';
 import { idempotencyPeriodMs } from './idempotency.ts';
-import { missPeriodMs } from './miss-budget.ts';
 
 /**
- * Erases up to `limit` idempotency records and as many misses that have run out.
+ * Erases up to `limit` idempotency records that have run out, and as many lookup budgets that have refilled.
  * @returns whether there may be more.
  */
 export function* eraseOutdated(ctx: Context, limit: number): Script<boolean> {
   const now = ctx.clock.now();
-  const [records, misses] = yield* together(
+  const [records, budgets] = yield* together(
     eraseIdempotencyRecords(now - idempotencyPeriodMs, limit),
-    eraseMisses(now - missPeriodMs, limit),
+    eraseRefilled(now, limit),
   );
-  return records === limit || misses === limit;
+  return records === limit || budgets === limit;
 }
 
 /** How long what became of deliveries can be looked up. */

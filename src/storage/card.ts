@@ -139,16 +139,16 @@ export function* lockCardOfTransfer(storeId: number, transferId: number): Script
 export type Searched = {
   readonly storeId: number;
   readonly address: EmailAddress;
-  /** The only customer that it may be; null: any. */
-  readonly onlyCustomerId: number | null;
+  /** The storefront's id of the only customer that it may be; null: any customer. */
+  readonly onlyStorefrontCustomerId: number | null;
 };
 
 /** The cards of a customer or recipient whose code ends so. Each once, in no order. */
 export function* findCardsOf(
-  { storeId, address, onlyCustomerId }: Searched,
+  { storeId, address, onlyStorefrontCustomerId }: Searched,
   lastCharacters: string,
 ): Script<readonly Card[]> {
-  const [lowest, highest] = [onlyCustomerId ?? 0, onlyCustomerId ?? Number.MAX_SAFE_INTEGER];
+  const [isAny, only] = [Number(onlyStorefrontCustomerId === null), onlyStorefrontCustomerId ?? 0];
   const rows = yield* all(sql<CardRow>`
     select g.store_id, g.id, g.version, g.currency, g.initial_value, g.balance, g.held, g.last_characters,
       g.customer_id, g.recipient_id, g.note, g.message, g.expires_on, g.disabled_at, g.created_at,
@@ -158,12 +158,12 @@ export function* findCardsOf(
       select own.store_id, own.id from customers searched
       join gift_cards own on own.store_id = searched.store_id and own.customer_id = searched.id
       where searched.store_id = ${storeId} and searched.email_key = ${address.key}
-        and searched.id between ${lowest} and ${highest} and own.last_characters = ${lastCharacters}
+        and (${isAny} = 1 or searched.storefront_customer_id = ${only}) and own.last_characters = ${lastCharacters}
       union all
       select given.store_id, given.id from customers searched
       join gift_cards given on given.store_id = searched.store_id and given.recipient_id = searched.id
       where searched.store_id = ${storeId} and searched.email_key = ${address.key}
-        and searched.id between ${lowest} and ${highest} and given.last_characters = ${lastCharacters}
+        and (${isAny} = 1 or searched.storefront_customer_id = ${only}) and given.last_characters = ${lastCharacters}
         and (given.customer_id is null or given.customer_id <> given.recipient_id)
     ) found
     join gift_cards g on g.store_id = found.store_id and g.id = found.id

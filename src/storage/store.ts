@@ -5,7 +5,7 @@ import { currencyOf } from '../domain/currency.ts';
 import { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { sealNonceLength } from '../keys.ts';
-import { all, first, forUpdate, run, sql, toNumber, type Script } from './sql.ts';
+import { all, first, forUpdate, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 export type StoreRow = {
   readonly id: bigint;
@@ -19,6 +19,7 @@ export type StoreRow = {
   readonly customer_search: bigint;
   readonly undo_window_minutes: bigint;
   readonly expiring_soon_days: bigint;
+  readonly lookup_failures_per_hour: bigint | null;
   readonly demonstration: bigint;
 };
 
@@ -39,6 +40,7 @@ export function toStoreRecord(row: StoreRow): StoreRecord {
       customerSearch: row.customer_search === 1n,
       undoWindowMinutes: toNumber(row.undo_window_minutes),
       expiringSoonDays: toNumber(row.expiring_soon_days),
+      lookupFailuresPerHour: toNumberOrNull(row.lookup_failures_per_hour),
       demonstration: row.demonstration === 1n,
     },
     sealedSecret: row.proxy_secret,
@@ -70,7 +72,8 @@ function boundTo(storeId: number): string {
 export function* findStore(id: number): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration
+      require_signature, customer_search, undo_window_minutes, expiring_soon_days,
+      lookup_failures_per_hour, demonstration
     from stores where id = ${id}`);
   return row && toStoreRecord(row);
 }
@@ -79,7 +82,8 @@ export function* findStore(id: number): Script<StoreRecord | undefined> {
 export function* findStoreByDomain(domain: string): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration
+      require_signature, customer_search, undo_window_minutes, expiring_soon_days,
+      lookup_failures_per_hour, demonstration
     from stores where domain = ${domain}`);
   return row && toStoreRecord(row);
 }
@@ -88,7 +92,8 @@ export function* findStoreByDomain(domain: string): Script<StoreRecord | undefin
 export function* claimStore(domain: string): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration
+      require_signature, customer_search, undo_window_minutes, expiring_soon_days,
+      lookup_failures_per_hour, demonstration
     from stores where domain = ${domain} ${forUpdate}`);
   return row && toStoreRecord(row);
 }
@@ -97,7 +102,8 @@ export function* claimStore(domain: string): Script<StoreRecord | undefined> {
 export function* listStores(): Script<readonly StoreRecord[]> {
   const rows = yield* all(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration
+      require_signature, customer_search, undo_window_minutes, expiring_soon_days,
+      lookup_failures_per_hour, demonstration
     from stores order by domain`);
   return rows.map(toStoreRecord);
 }
@@ -111,7 +117,8 @@ export function* hasRealStores(): Script<boolean> {
 export function* findDemonstrationStore(): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration
+      require_signature, customer_search, undo_window_minutes, expiring_soon_days,
+      lookup_failures_per_hour, demonstration
     from stores where demonstration = 1 order by id limit 1`);
   return row && toStoreRecord(row);
 }
@@ -121,12 +128,13 @@ export function* insertStore(ctx: Context, { store, sealedSecret }: StoreRecord)
   const now = ctx.clock.now();
   const inserted = yield* first(sql<{ id: bigint }>`
     insert into stores (id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, expiring_soon_days, demonstration,
+      require_signature, customer_search, undo_window_minutes, expiring_soon_days,
+      lookup_failures_per_hour, demonstration,
       created_at, updated_at)
     values (${store.id}, ${store.domain}, ${store.name}, ${store.currency.code}, ${store.timeZone},
       ${store.issueLimit?.minor ?? null}, ${sealedSecret},
       ${Number(store.requireSignature)}, ${Number(store.customerSearch)}, ${store.undoWindowMinutes}, ${store.expiringSoonDays},
-      ${Number(store.demonstration)},
+      ${store.lookupFailuresPerHour}, ${Number(store.demonstration)},
       ${now}, ${now})
     on conflict (domain) do nothing
     returning id`);
@@ -142,6 +150,6 @@ export function* updateStore(ctx: Context, { store, sealedSecret }: StoreRecord)
       require_signature = ${Number(store.requireSignature)},
       customer_search = ${Number(store.customerSearch)},
       undo_window_minutes = ${store.undoWindowMinutes}, expiring_soon_days = ${store.expiringSoonDays},
-      updated_at = ${ctx.clock.now()}
+      lookup_failures_per_hour = ${store.lookupFailuresPerHour}, updated_at = ${ctx.clock.now()}
     where id = ${store.id}`);
 }

@@ -31,7 +31,8 @@ export const tables: readonly Table[] = [
     key: ['id'],
     columns: [
       'domain', 'name', 'currency', 'time_zone', 'issue_limit', 'proxy_secret', 'require_signature',
-      'customer_search', 'undo_window_minutes', 'expiring_soon_days', 'demonstration', 'created_at', 'updated_at',
+      'customer_search', 'undo_window_minutes', 'expiring_soon_days', 'lookup_failures_per_hour', 'demonstration',
+      'created_at', 'updated_at',
     ],
   },
   {
@@ -39,7 +40,7 @@ export const tables: readonly Table[] = [
     key: ['store_id', 'id'],
     columns: ['api_client_id', 'name', 'hash', 'scopes', 'created_at', 'last_used_at', 'revoked_at'],
   },
-  { name: 'customers', key: ['store_id', 'id'], columns: ['email', 'email_key', 'created_at'] },
+  { name: 'customers', key: ['store_id', 'id'], columns: ['email', 'email_key', 'storefront_customer_id', 'created_at'] },
   {
     name: 'gift_cards',
     key: ['store_id', 'id'],
@@ -118,7 +119,7 @@ export const tables: readonly Table[] = [
     key: ['store_id', 'api_client_id', 'key_digest'],
     columns: ['fingerprint', 'created_at', 'answer'],
   },
-  { name: 'misses', key: ['store_id', 'subject_digest', 'id'], columns: ['missed_at'] },
+  { name: 'lookup_throttle', key: ['store_id', 'caller'], columns: ['refilled_at'] },
 ]; // prettier-ignore
 
 /** Tables about the database itself: every database has its own. */

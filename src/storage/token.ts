@@ -51,7 +51,7 @@ export function* findActiveToken(storeId: number, hash: Uint8Array): Script<Foun
     select t.store_id, t.id as token_id, t.api_client_id, t.name as token_name, t.scopes, t.created_at,
       t.last_used_at, t.revoked_at, s.id, s.domain, s.name, s.currency, s.time_zone, s.issue_limit,
       s.proxy_secret, s.require_signature, s.customer_search, s.undo_window_minutes, s.expiring_soon_days,
-      s.demonstration
+      s.lookup_failures_per_hour, s.demonstration
     from access_tokens t join stores s on s.id = t.store_id
     where t.store_id = ${storeId} and t.hash = ${hash} and t.revoked_at is null`);
   return (

@@ -38,7 +38,8 @@ export function testAccess(factory: StorageFactory): void {
     const record = await storage.read(() => requireStore('tea.example'));
     assert.deepEqual(record.store, store);
     const { proxySecret: _, ...settings } = given;
-    assert.deepEqual(store, { ...settings, expiringSoonDays: 0, id: store.id, demonstration: false });
+    const defaults = { expiringSoonDays: 0, lookupFailuresPerHour: null };
+    assert.deepEqual(store, { ...defaults, ...settings, id: store.id, demonstration: false });
     assert.equal(openProxySecret(ctx, record)?.reveal(), 'hush');
     await assert.rejects(
       storage.write(() => createStore(ctx, newStore({ domain: 'tea.example' }))),

@@ -83,7 +83,14 @@ async function newCaller(
     createToken(ctx, { store, name: 'reader', scopes: ['read_events'] }),
   );
   const { id: tokenId, apiClientId } = token;
-  const caller = { store, scopes: token.scopes, apiClientId, tokenId, actor: 'test', onlyCustomerId: null };
+  const caller = {
+    store,
+    scopes: token.scopes,
+    apiClientId,
+    tokenId,
+    actor: 'test',
+    onlyStorefrontCustomerId: null,
+  };
   return { caller, tokenId };
 }
 

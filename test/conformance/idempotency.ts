@@ -14,7 +14,7 @@ import {
   once,
   type Answer,
 } from '../../src/service/idempotency.ts';
-import { checkMissBudgets, countMiss, missPeriodMs } from '../../src/service/miss-budget.ts';
+import { lookupPeriodMs, recordFailedLookup } from '../../src/service/lookup-throttle.ts';
 import { eraseOutdated } from '../../src/service/upkeep.ts';
 import type { Migration } from '../../src/storage/migrate.ts';
 import { all, constant, sql, type Script } from '../../src/storage/sql.ts';
@@ -262,30 +262,31 @@ export function testIdempotency(factory: StorageFactory): void {
   test('upkeep erases what has run out, so much at a time, and nothing else', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
-    const budgets = [{ subject: 'search ann@example.com', missesMax: 100 }];
+    const perHour = 100;
     const count = () =>
       storage.read(function* () {
-        const [row] = yield* all(sql<{ records: bigint; misses: bigint }>`
+        const [row] = yield* all(sql<{ records: bigint; budgets: bigint }>`
           select (select count(*) from idempotency_records) as records,
-            (select count(*) from misses) as misses`);
-        return [row?.records, row?.misses];
+            (select count(*) from lookup_throttle) as budgets`);
+        return [row?.records, row?.budgets];
       });
     const erase = (limit: number) => storage.write(() => eraseOutdated(ctx, limit));
-    const missAndIssue = async (key: string) => {
-      await storage.write(() => countMiss(ctx, store.id, budgets));
+    const failAndIssue = async (key: string) => {
+      const caller = { storeId: store.id, caller: `customer:${key}` };
+      await storage.write(() => recordFailedLookup(caller, { now: ctx.clock.now(), perHour }));
       return issueOnce(opened, key);
     };
-    for (let round = 0; round < 5; round += 1) await missAndIssue(`old-${round}`);
-    ctx.clock.advance(missPeriodMs - 1);
+    for (let round = 0; round < 5; round += 1) await failAndIssue(`old-${round}`);
+    ctx.clock.advance(lookupPeriodMs / perHour - 1);
     assert.equal(await erase(10), false);
     assert.deepEqual(await count(), [5n, 5n], 'nothing has run out yet');
 
     ctx.clock.advance(1);
     assert.equal(await erase(10), false);
-    assert.deepEqual(await count(), [5n, 0n], 'an hour is over: the misses have run out');
+    assert.deepEqual(await count(), [5n, 0n], 'the budgets have refilled');
 
-    ctx.clock.advance(day - missPeriodMs);
-    const young = await missAndIssue('young');
+    ctx.clock.advance(day - lookupPeriodMs / perHour);
+    const young = await failAndIssue('young');
     ctx.clock.advance(1);
     assert.equal(await erase(2), true, 'there may be more');
     assert.deepEqual(await count(), [4n, 1n]);
@@ -293,11 +294,6 @@ export function testIdempotency(factory: StorageFactory): void {
     assert.equal(await erase(2), false);
     assert.deepEqual(await count(), [1n, 1n]);
     assert.deepEqual(await issueOnce(opened, 'young'), { ...young, replayed: true });
-    const one = [{ subject: 'search ann@example.com', missesMax: 1 }];
-    await assert.rejects(
-      storage.read(() => checkMissBudgets(ctx, store.id, one)),
-      { code: 'too-many-misses' },
-    );
     assert.equal((await storage.read(countRows)).cards, 6, 'cards never run out');
   });
 }

@@ -189,8 +189,8 @@ export function testIntegrity(factory: StorageFactory): void {
           values (${nowhere}, 1, 'customer.created', 1, 0, 0, '{}')`,
       sql`insert into idempotency_records (store_id, api_client_id, key_digest, fingerprint, created_at, answer)
           values (${nowhere}, 0, ${digest}, ${digest}, 0, ${digest})`,
-      sql`insert into misses (store_id, subject_digest, id, missed_at)
-          values (${nowhere}, ${digest}, 1, 0)`,
+      sql`insert into lookup_throttle (store_id, caller, refilled_at)
+          values (${nowhere}, 'token:1', 0)`,
     ];
     for (const statement of orphans) await assertRefused(opened, statement, foreignKey);
   });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { findCard } from '../../src/storage/card.ts';
 import { findIdempotencyRecords } from '../../src/storage/idempotency.ts';
-import { listMisses } from '../../src/storage/miss.ts';
+import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { all, sql, Statement, type Script } from '../../src/storage/sql.ts';
 import { findActiveToken } from '../../src/storage/token.ts';
 import { findChainEnd } from '../../src/storage/transfer.ts';
@@ -22,7 +22,7 @@ const lookups: Readonly<Record<string, Script<unknown>>> = {
   'a card': findCard(1, 1),
   'the end of a chain': findChainEnd({ storeId: 1, cardId: 1 }),
   'a token': findActiveToken(1, digest),
-  misses: listMisses(1, digest),
+  'failed lookups': findRefilledAt({ storeId: 1, caller: 'token:1' }),
 };
 
 /** Has the server tell how it would run the first statement of a script. */

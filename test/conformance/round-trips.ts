@@ -6,9 +6,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Context } from '../../src/context.ts';
 import { Fault, Refusals } from '../../src/domain/fault.ts';
-import { issue, lookUp, refuseIssue, retrieve, search, undo, update, type LookupCommand, type SearchCommand } from '../../src/service/card.ts'; // prettier-ignore
+import { issue, lookUp, refuseIssue, retrieve, search, undo, update } from '../../src/service/card.ts'; // prettier-ignore
 import {
   findOpenDemonstrationStore,
   findPresented,
@@ -18,14 +17,15 @@ import {
 import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
 import { capture, expireHolds, placeHold, showHold, voidHold } from '../../src/service/hold.ts';
 import { fingerprintsOf, once, type Answer } from '../../src/service/idempotency.ts';
-import { checkMissBudgets, countMiss, noteMiss } from '../../src/service/miss-budget.ts';
+import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
 import { listCardMails, notify, rotateCode } from '../../src/service/mail.ts';
 import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { createToken, parseToken, revoke, rotateToken } from '../../src/service/token.ts';
 import { eraseOutdated } from '../../src/service/upkeep.ts';
 import { verifyPage } from '../../src/service/verify.ts';
-import { together, type Script } from '../../src/storage/sql.ts';
+import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
+import type { Script } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../harness/database.ts';
 import { code, email, issueCommand, money, updateCommand } from '../harness/fixtures.ts';
 import { openStore } from '../harness/open-store.ts';
@@ -66,7 +66,6 @@ type Shop = Awaited<ReturnType<typeof openShop>>;
 
 const anyVersion = (): null => null;
 const currentVersion = ({ card }: Shop) => [card.version];
-const budgets = ['token', 'client'].map((subject) => ({ subject, missesMax: 10 }));
 
 type Operation = {
   readonly name: string;
@@ -91,29 +90,39 @@ const operations: readonly Operation[] = [
     name: 'search',
     awaited: [1],
     script: ({ ctx, store, card }) =>
-      searched({ ctx, store, address: bea, lastCharacters: card.lastCharacters, onlyCustomerId: null }),
+      search(ctx, { store, address: bea, lastCharacters: card.lastCharacters, onlyStorefrontCustomerId: null }),
   },
   {
     name: 'search that finds nothing',
     awaited: [1],
     script: ({ ctx, store }) =>
-      searched({ ctx, store, address: email('cyd@example.com'), lastCharacters: '0000', onlyCustomerId: 7 }),
+      search(ctx, { store, address: email('cyd@example.com'), lastCharacters: '0000', onlyStorefrontCustomerId: 7 }),
   },
   {
     name: 'look up by code',
     awaited: [1],
-    script: ({ ctx, store, drawn }) => lookedUp({ ctx, store, code: drawn }),
+    script: ({ ctx, store, drawn }) => lookUp(ctx, { store, code: drawn, usableOnly: false }),
   },
   {
     name: 'look up an unknown code',
     awaited: [1],
-    script: ({ ctx, store }) => lookedUp({ ctx, store, code: code('unknown0code1234') }),
+    script: ({ ctx, store }) => lookUp(ctx, { store, code: code('unknown0code1234'), usableOnly: false }),
   },
-  { name: 'count a miss', awaited: [1], script: ({ ctx, store }) => countMiss(ctx, store.id, budgets) },
   {
-    name: 'note a miss of a code that a card had',
+    name: 'read the failed lookups of a caller',
     awaited: [1],
-    script: ({ ctx, store, card }) => noteMiss(ctx, store.id, { budgets, hadBy: card.id }),
+    script: ({ store }) => findRefilledAt({ storeId: store.id, caller: 'token:1' }),
+  },
+  {
+    name: 'record a failed lookup',
+    awaited: [1],
+    script: ({ ctx, store }) =>
+      recordFailedLookup({ storeId: store.id, caller: 'token:1' }, { now: ctx.clock.now(), perHour: 10 }),
+  },
+  {
+    name: 'publish that a replaced code was presented',
+    awaited: [1],
+    script: ({ ctx, store, card }) => recordRetiredCodeUses(ctx, [{ storeId: store.id, cardId: card.id }]),
   },
 
   { name: 'issue to nobody', awaited: [0, 1], script: ({ ctx, store }) => issue(ctx, issueCommand(store)) },
@@ -358,15 +367,6 @@ const operations: readonly Operation[] = [
   { name: 'erase what has run out', awaited: [1], script: ({ ctx }) => eraseOutdated(ctx, 10) },
   { name: 'verify a page of cards', awaited: [2], script: ({ store }) => verifyPage(store.id, 0) },
 ]; // prettier-ignore
-
-function* searched({ ctx, ...command }: SearchCommand & { readonly ctx: Context }): Script<unknown> {
-  return yield* together(checkMissBudgets(ctx, command.store.id, budgets), search(ctx, command));
-}
-
-function* lookedUp({ ctx, ...command }: Omit<LookupCommand, 'usableOnly'> & { readonly ctx: Context }): Script<unknown> {
-  const { id } = command.store;
-  return yield* together(checkMissBudgets(ctx, id, budgets), lookUp(ctx, { ...command, usableOnly: false }));
-} // prettier-ignore
 
 /** Counts what a script does that is to be refused. */
 function* refused(script: Script<unknown>): Script<void> {

@@ -38,7 +38,8 @@ CREATE TABLE customers (
   email text not null,
   -- Lower case and NFC: equal for two spellings of one address.
   email_key text not null,
-  created_at integer not null,
+  created_at integer not null, storefront_customer_id integer
+  check (storefront_customer_id between 1 and 9007199254740991),
   primary key (store_id, id),
   unique (store_id, email_key)
 ) strict, without rowid;
@@ -144,6 +145,15 @@ CREATE TABLE key_checks (
   created_at integer not null
 ) strict, without rowid;
 
+CREATE TABLE lookup_throttle (
+  store_id integer not null references stores (id),
+  -- Whose failures are counted: 'token:7', 'development', 'customer:1001' (a storefront's id).
+  caller text not null check (length(caller) between 1 and 64),
+  -- The instant at which the caller's whole budget is available again. Each failure moves it on by one share.
+  refilled_at integer not null,
+  primary key (store_id, caller)
+) strict, without rowid;
+
 CREATE TABLE mail_deliveries (
   store_id integer not null,
   card_id integer not null,
@@ -196,14 +206,6 @@ CREATE TABLE mail_settings (
   primary key (store_id)
 ) strict, without rowid;
 
-CREATE TABLE misses (
-  store_id integer not null references stores (id),
-  subject_digest blob not null check (length(subject_digest) = 32),
-  id integer not null,
-  missed_at integer not null,
-  primary key (store_id, subject_digest, id)
-) strict, without rowid;
-
 CREATE TABLE schema_migrations (
     version bigint primary key,
     name text not null,
@@ -230,7 +232,8 @@ CREATE TABLE stores (
   expiring_soon_days integer not null default 0 check (expiring_soon_days between 0 and 365),
   demonstration integer not null check (demonstration in (0, 1)),
   created_at integer not null,
-  updated_at integer not null,
+  updated_at integer not null, lookup_failures_per_hour integer
+  check (lookup_failures_per_hour between 1 and 100000),
   check (require_signature = 0 or proxy_secret is not null)
 ) strict;
 
@@ -346,6 +349,9 @@ CREATE TABLE webhooks (
   check ((failing_since is null) = (failure is null))
 ) strict, without rowid;
 
+CREATE UNIQUE INDEX customers_by_storefront_id on customers (store_id, storefront_customer_id)
+  where storefront_customer_id is not null;
+
 CREATE INDEX gift_cards_by_customer on gift_cards (store_id, customer_id, last_characters)
   where customer_id is not null;
 
@@ -361,12 +367,12 @@ CREATE INDEX holds_open_by_expiry on holds (expires_at) where status = 'open';
 
 CREATE INDEX idempotency_records_by_age on idempotency_records (created_at);
 
+CREATE INDEX lookup_throttle_by_refill on lookup_throttle (refilled_at);
+
 CREATE UNIQUE INDEX mail_deliveries_by_occasion on mail_deliveries (store_id, card_id, occasion)
   where occasion is not null;
 
 CREATE INDEX mail_deliveries_due on mail_deliveries (next_at) where next_at is not null;
-
-CREATE INDEX misses_by_age on misses (missed_at);
 
 CREATE INDEX transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
 

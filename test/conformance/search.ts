@@ -2,10 +2,13 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Fault } from '../../src/domain/fault.ts';
 import { search, update, type SearchCommand } from '../../src/service/card.ts';
-import { checkMissBudgets, countMiss, type MissBudget } from '../../src/service/miss-budget.ts';
+import { failuresLeft, recordFailedLookup, throttled } from '../../src/service/lookup-throttle.ts';
+import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
+import { linkCustomer, showCustomer } from '../../src/service/customer.ts';
 import { createStore } from '../../src/service/store.ts';
+import { eraseOutdated } from '../../src/service/upkeep.ts';
+import { countRows, tables } from '../../src/storage/table.ts';
 import type { StorageFactory } from '../harness/database.ts';
 import { code, email, newStore, updateCommand } from '../harness/fixtures.ts';
 import { openStore, type OpenStore } from '../harness/open-store.ts';
@@ -17,7 +20,7 @@ async function searched(
   { storage, ctx, store }: OpenStore,
   given: Partial<Omit<SearchCommand, 'store'>> = {},
 ): Promise<number | undefined> {
-  const command = { store, address: ann, lastCharacters: '0001', onlyCustomerId: null, ...given };
+  const command = { store, address: ann, lastCharacters: '0001', onlyStorefrontCustomerId: null, ...given };
   return (await storage.read(() => search(ctx, command)))?.id;
 }
 
@@ -41,12 +44,20 @@ export function testSearch(factory: StorageFactory): void {
     assert.equal(await searched(opened), card.id);
   });
 
-  test('only cards of the named customer are found where the search is for one', async () => {
+  test('where the search is for one storefront customer, only an address that is theirs is found', async () => {
     await using opened = await openStore(factory);
     const { card } = await opened.issue({ customer: ann, recipient: bea, code: code('aaaaaaaa0001') });
     assert.ok(card.customer && card.recipient);
-    assert.equal(await searched(opened, { onlyCustomerId: card.customer.id }), card.id);
-    assert.equal(await searched(opened, { onlyCustomerId: card.recipient.id }), undefined);
+    const { storage, store } = opened;
+    const { customer } = card;
+    await storage.write(function* () {
+      return yield* linkCustomer(store.id, yield* showCustomer(store.id, customer.id), 1001);
+    });
+    assert.equal(await searched(opened, { onlyStorefrontCustomerId: 1001 }), card.id);
+    assert.equal(await searched(opened, { onlyStorefrontCustomerId: 1001, address: bea }), undefined);
+    assert.equal(await searched(opened, { onlyStorefrontCustomerId: card.recipient.id }), undefined);
+    // The service's own id is not the storefront's.
+    assert.equal(await searched(opened, { onlyStorefrontCustomerId: customer.id }), undefined);
   });
 
   test('a usable card comes before a newer one that is disabled or expired, then the newest', async () => {
@@ -96,53 +107,60 @@ export function testSearch(factory: StorageFactory): void {
   });
 
   const minute = 60_000;
-  const budgets = (address = ann): readonly MissBudget[] => [
-    { subject: `search ${address.key}`, missesMax: 3 },
-  ];
+  const perHour = 3;
+  const till = ({ store }: Pick<OpenStore, 'store'>) => ({ storeId: store.id, caller: 'token:1' });
+  const fail = ({ storage, ctx }: OpenStore, caller: ReturnType<typeof till>) =>
+    storage.write(() => recordFailedLookup(caller, { now: ctx.clock.now(), perHour }));
+  /** How many failures the caller has left, and after how many seconds the next one is available. */
+  const left = async ({ storage, ctx }: OpenStore, caller: ReturnType<typeof till>) => {
+    const refilledAt = (await storage.read(() => findRefilledAt(caller))) ?? 0;
+    const budget = { now: ctx.clock.now(), perHour };
+    const failures = failuresLeft(refilledAt, budget);
+    return failures > 0 ? failures : { retryAfterSeconds: throttled(refilledAt, budget).retryAfterSeconds };
+  };
 
-  test('an address has so many misses in an hour, and gets them back one by one', async () => {
+  test('a caller has so many failed lookups an hour, which refill one by one', async () => {
     await using opened = await openStore(factory);
-    const { storage, ctx, store } = opened;
-    const miss = (address = ann) => storage.write(() => countMiss(ctx, store.id, budgets(address)));
-    const may = (address = ann) => storage.read(() => checkMissBudgets(ctx, store.id, budgets(address)));
-    for (let round = 0; round < 3; round += 1) {
-      await may();
-      await miss();
-      ctx.clock.advance(10 * minute);
+    const { ctx } = opened;
+    const caller = till(opened);
+    assert.equal(await left(opened, caller), 3);
+    for (const after of [2, 1, { retryAfterSeconds: 20 * 60 }]) {
+      assert.ok(await fail(opened, caller));
+      assert.deepEqual(await left(opened, caller), after);
     }
-    // Misses at 0, 10 and 20 minutes; it is 30 minutes now.
-    await assert.rejects(may(), { code: 'too-many-misses', retryAfterSeconds: 30 * 60 });
-    await assert.rejects(miss(), { code: 'too-many-misses', retryAfterSeconds: 30 * 60 });
-    await assert.rejects(may(email('Ann@EXAMPLE.com')), { code: 'too-many-misses' });
-    await may(bea);
-
-    ctx.clock.advance(30 * minute - 1);
-    await assert.rejects(may(), { retryAfterSeconds: 1 });
+    assert.equal(await fail(opened, caller), undefined, 'the budget is exhausted');
+    ctx.clock.advance(20 * minute - 1);
+    assert.deepEqual(await left(opened, caller), { retryAfterSeconds: 1 });
+    assert.equal(await fail(opened, caller), undefined);
     ctx.clock.advance(1);
-    await may();
-    await miss();
-    await assert.rejects(miss(), { retryAfterSeconds: 10 * 60 });
+    assert.equal(await left(opened, caller), 1);
+    ctx.clock.advance(20 * minute);
+    assert.equal(await left(opened, caller), 2);
+    ctx.clock.advance(24 * 60 * minute);
+    assert.equal(await left(opened, caller), 3, 'never more than an hour’s budget');
+    assert.equal(await opened.storage.write(() => eraseOutdated(ctx, 10)), false);
+    assert.equal(await opened.storage.read(() => findRefilledAt(caller)), undefined, 'the row is deleted');
   });
 
-  test('the misses in one store do not count in another', async () => {
+  test('failed lookups count for their caller and store only, in one row per caller', async () => {
     await using opened = await openStore(factory);
-    const { storage, ctx, store } = opened;
+    const { storage, ctx } = opened;
     const other = await storage.write(() => createStore(ctx, newStore({ domain: 'other.example' })));
-    const miss = (where: typeof store) => storage.write(() => countMiss(ctx, where.id, budgets()));
-    for (let round = 0; round < 3; round += 1) await miss(store);
-    await assert.rejects(miss(store), { code: 'too-many-misses' });
-    for (let round = 0; round < 3; round += 1) await miss(other);
-    await assert.rejects(miss(other), { code: 'too-many-misses' });
+    const own = till(opened);
+    for (let round = 0; round < 5; round += 1) await fail(opened, own);
+    for (const caller of [
+      { ...own, caller: 'token:2' },
+      { ...own, storeId: other.id },
+    ])
+      assert.equal(await left(opened, caller), 3);
+    const table = tables.find(({ name }) => name === 'lookup_throttle');
+    assert.ok(table);
+    assert.equal(await storage.read(() => countRows(table)), 1);
   });
 
-  test('however many searches miss together, only so many are counted', async () => {
+  test('however many lookups fail at once, no more are recorded than the budget has', async () => {
     await using opened = await openStore(factory);
-    const { storage, ctx, store } = opened;
-    const outcomes = await Promise.allSettled(
-      Array.from({ length: 30 }, () => storage.write(() => countMiss(ctx, store.id, budgets()))),
-    );
-    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 3);
-    for (const outcome of outcomes)
-      if (outcome.status === 'rejected') assert.equal((outcome.reason as Fault).code, 'too-many-misses');
+    const recorded = await Promise.all(Array.from({ length: 30 }, () => fail(opened, till(opened))));
+    assert.equal(recorded.filter((refilledAt) => refilledAt !== undefined).length, 3);
   });
 }

@@ -11,6 +11,7 @@ import { testEvents } from './events.ts';
 import { testIdempotency } from './idempotency.ts';
 import { testInterleaving } from './interleaving.ts';
 import { testKeys } from './keys.ts';
+import { testLookupThrottle } from './lookup-throttle.ts';
 import { testMails } from './mails.ts';
 import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
@@ -21,6 +22,7 @@ import { testWebhooks } from './webhooks.ts';
 export function serviceConformance(name: string, factory: StorageFactory): void {
   suite(`${name}: issue and retrieve`, () => testCards(factory));
   suite(`${name}: search and its budget`, () => testSearch(factory));
+  suite(`${name}: the limit on failed lookups`, () => testLookupThrottle(factory));
   suite(`${name}: update`, () => testUpdates(factory));
   suite(`${name}: idempotency and upkeep`, () => testIdempotency(factory));
   suite(`${name}: scripts in the middle of scripts`, () => testInterleaving(factory));

@@ -6,8 +6,10 @@ import { search, lookUp, update } from '../../src/service/card.ts';
 import { listCardMails, notify } from '../../src/service/mail.ts';
 import { listCardHolds, listCardTransfers } from '../../src/service/history.ts';
 import { expireHolds, placeHold, voidHold } from '../../src/service/hold.ts';
-import { noteMiss } from '../../src/service/miss-budget.ts';
+import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
+import { eraseOutdated } from '../../src/service/upkeep.ts';
+import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { claimMails } from '../../src/storage/mail-queue.ts';
 import { sqliteDialect } from '../../src/storage/sqlite-connection.ts';
 import type { Script, Statement } from '../../src/storage/sql.ts';
@@ -51,7 +53,7 @@ test('no operation on a card reads more of a store than it needs', async () => {
   ); // prettier-ignore
   await write(() => expireHolds(ctx, 10));
   await write(() =>
-    search(ctx, { store, address: ann, lastCharacters: card.lastCharacters, onlyCustomerId: null }),
+    search(ctx, { store, address: ann, lastCharacters: card.lastCharacters, onlyStorefrontCustomerId: null }),
   );
   await write(() => lookUp(ctx, { store, code, usableOnly: true }));
   await write(() => listCardTransfers(key, page));
@@ -59,9 +61,11 @@ test('no operation on a card reads more of a store than it needs', async () => {
   await write(() => notify(ctx, { store, cardId: card.id, versions: null, canSend: true }));
   await write(() => listCardMails(key, page));
   await write(() => lookUp(ctx, { store, code, usableOnly: true }));
-  await write(() =>
-    noteMiss(ctx, store.id, { budgets: [{ subject: 'till', missesMax: 9 }], hadBy: card.id }),
-  );
+  const caller = { storeId: store.id, caller: 'token:1' };
+  await write(() => findRefilledAt(caller));
+  await write(() => recordFailedLookup(caller, { now: ctx.clock.now(), perHour: 9 }));
+  await write(() => recordRetiredCodeUses(ctx, [key]));
+  await write(() => eraseOutdated(ctx, 5));
   await write(() => claimMails({ lease: 1, now: ctx.clock.now(), until: ctx.clock.now() + 1, limit: 5 }));
 
   assert.ok(statements.size > 20);

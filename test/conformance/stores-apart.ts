@@ -8,7 +8,7 @@ import { createStore } from '../../src/service/store.ts';
 import { createToken, tokenHash } from '../../src/service/token.ts';
 import { verify } from '../../src/service/verify.ts';
 import { findCardIdByCode } from '../../src/storage/code.ts';
-import { findCustomer } from '../../src/storage/customer.ts';
+import { findCustomerByEmail } from '../../src/storage/customer.ts';
 import { listBalances } from '../../src/storage/ledger.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
 import { findActiveToken, listTokens } from '../../src/storage/token.ts';
@@ -58,10 +58,10 @@ export function testStoresApart(factory: StorageFactory): void {
         card.id,
       );
       const found = await storage.read(() =>
-        search(ctx, { store, address: ann, lastCharacters: '0001', onlyCustomerId: null }),
+        search(ctx, { store, address: ann, lastCharacters: '0001', onlyStorefrontCustomerId: null }),
       );
       assert.equal(found?.note, store.domain);
-      assert.equal((await storage.read(() => findCustomer(store.id, ann)))?.id, card.customer?.id);
+      assert.equal((await storage.read(() => findCustomerByEmail(store.id, ann)))?.id, card.customer?.id);
     }
     const digests = await storage.read(() =>
       all(sql<{ digest: Uint8Array }>`select digest from gift_card_codes order by store_id`),
@@ -111,7 +111,12 @@ export function testStoresApart(factory: StorageFactory): void {
     );
     assert.equal(await storage.read(() => findCardIdByCode(ctx, storeId, code('onlyleft1234'))), undefined);
     for (const address of [email('bea@example.com'), ann]) {
-      const searched = { store: other.store, address, lastCharacters: '1234', onlyCustomerId: null };
+      const searched = {
+        store: other.store,
+        address,
+        lastCharacters: '1234',
+        onlyStorefrontCustomerId: null,
+      };
       assert.equal(await storage.read(() => search(ctx, searched)), undefined);
     }
   });

@@ -286,8 +286,10 @@ test('a signed-in customer searches for cards of their own without a token, wher
     return [Number(card['customer_id']), `/gift_card?${query}`];
   };
   const [ada, adas] = await issueTo('ada@example.com');
+  const adaId = '77';
+  await home.json('customer', 'link', 'ada@example.com', adaId, '--store', domain);
   const [, graces] = await issueTo('grace@example.com');
-  const signedIn = await startProxy(home, { to: service.url, args: ['--customer', String(ada)] });
+  const signedIn = await startProxy(home, { to: service.url, args: ['--customer', adaId] });
 
   await t.test('their own card', async () => {
     const card = cardOf(await ask(`${signedIn.url}${adas}`), 200);
@@ -295,7 +297,7 @@ test('a signed-in customer searches for cards of their own without a token, wher
   });
   await t.test('not the card of another', async () => {
     assertProblem(await ask(`${signedIn.url}${graces}`), 404, 'not-found');
-    const made = `${graces}&logged_in_customer_id=${ada}`;
+    const made = `${graces}&logged_in_customer_id=${adaId}`;
     assertProblem(await ask(`${plain.url}${made}`), 401, 'unauthenticated');
   });
   await t.test('nothing but a search', async () => {
@@ -311,7 +313,7 @@ test('a signed-in customer searches for cards of their own without a token, wher
   await t.test('nobody who is not signed in, or comes past the proxy', async () => {
     assertProblem(await ask(`${plain.url}${adas}`), 401, 'unauthenticated');
     assertProblem(await ask(`${service.url}${adas}`), 401, 'unauthenticated');
-    const made = `${adas}&logged_in_customer_id=${ada}&shop=${domain}`;
+    const made = `${adas}&logged_in_customer_id=${adaId}&shop=${domain}`;
     assertProblem(await ask(`${service.url}${made}`), 401, 'unauthenticated');
   });
   await t.test('not in a store that no longer allows it', async () => {

@@ -7,6 +7,11 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { once } from 'node:events';
 import test from 'node:test';
+import { readDatabaseConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database.ts';
+import { requireStore } from '../../src/service/store.ts';
+import { findOrInsertCustomer } from '../../src/storage/customer.ts';
+import { email } from '../harness/fixtures.ts';
 import { runProgram, type Result } from '../harness/programs.ts';
 import { engine } from '../harness/engine.ts';
 import { ask, makeHome, type Home } from './largesse.ts';
@@ -26,6 +31,9 @@ const telling = [
   'token rotate',
   'token revoke',
   'token list',
+  'customer show',
+  'customer link',
+  'customer unlink',
   'webhook create',
   'webhook list',
   'webhook update',
@@ -282,6 +290,7 @@ test('stores and tokens are made, changed and listed, as JSON and for people', a
     customer_search: true,
     undo_window_minutes: 0,
     expiring_soon_days: 0,
+    lookup_failures_per_hour: null,
     demonstration: false,
   };
   const mail = {
@@ -313,6 +322,8 @@ test('stores and tokens are made, changed and listed, as JSON and for people', a
     'none',
     '--no-require-signature',
     '--no-customer-search',
+    '--lookup-failures-per-hour',
+    '50',
   ];
   const changed = {
     ...store,
@@ -320,6 +331,7 @@ test('stores and tokens are made, changed and listed, as JSON and for people', a
     issue_limit: null,
     require_signature: false,
     customer_search: false,
+    lookup_failures_per_hour: 50,
   };
   assert.deepEqual(await home.json('store', 'update', domain, ...changes), { ...changed, ...mail });
   const looks = ['--mail-colour', '#abc', '--mail-expiry-reminders', '7,30', '--mail-language', 'pt-br'];
@@ -334,6 +346,15 @@ test('stores and tokens are made, changed and listed, as JSON and for people', a
   assert.deepEqual(await home.json('store', 'update', domain, ...plain), { ...changed, ...mail });
   assert.deepEqual(await home.json('store', 'list'), [changed]);
   assert.match((await home.run(['store', 'list'])).output, /^DOMAIN .*\nflowers\.example +Blumen +EUR .*\n$/);
+
+  for (const wrong of ['0', '100001', '1.5', 'many'])
+    assertRefused(
+      await home.run(['store', 'update', domain, '--lookup-failures-per-hour', wrong]),
+      2,
+      /It takes 1 to 100000, or default/,
+    );
+  const reset = await home.json('store', 'update', domain, '--lookup-failures-per-hour', 'default');
+  assert.deepEqual(reset, { ...changed, ...mail, lookup_failures_per_hour: null });
 
   const { migrations } = await home.json<{ readonly migrations: readonly unknown[] }>('migrate');
   assert.ok(migrations.length > 0);
@@ -425,6 +446,32 @@ test('status says where the service is, its stores, how emails are sent, and how
   assert.match(output, /^emails +not sent: SMTP_URL is not set\npending emails +1\n$/m);
   await service.stop();
 });
+
+test('a customer is linked to an id of the storefront, which belongs to one customer', async () => {
+  await using home = await homeWithStore();
+  const emails = ['ada@example.com', 'grace@example.com'];
+  await using database = await openDatabase(readDatabaseConfig(home.database.environment), { prepare: false });
+  const { ctx, storage } = database;
+  const { store } = await storage.read(() => requireStore(domain));
+  for (const text of emails)
+    await storage.write(() => findOrInsertCustomer(ctx, store.id, email(text)));
+  const run = (...args: readonly string[]) => home.run(['customer', ...args, '--store', domain]);
+  const json = (...args: readonly string[]) =>
+    home.json<Readonly<Record<string, unknown>>>('customer', ...args, '--store', domain);
+
+  const shown = await json('show', 'Ada@Example.com');
+  assert.deepEqual(Object.keys(shown), ['id', 'email', 'storefront_customer_id', 'created_at']);
+  assert.equal(shown['storefront_customer_id'], null);
+  const linked = { ...shown, storefront_customer_id: 1001 };
+  assert.deepEqual(await json('link', 'ada@example.com', '1001'), linked);
+  assert.deepEqual(await json('link', 'ada@example.com', '1001'), linked);
+  assertRefused(await run('link', 'grace@example.com', '1001'), 1, /storefront_customer_id is taken/);
+  assert.deepEqual(await json('unlink', 'ada@example.com'), shown);
+  assert.equal((await json('link', 'grace@example.com', '1001'))['storefront_customer_id'], 1001);
+  assertRefused(await run('show', 'nobody@example.com'), 1, /there is no customer nobody@example\.com/);
+  for (const [address, id] of [['ada', '5'], ['ada@example.com', '0'], ['ada@example.com', '1.5'], ['ada@example.com', '9007199254740992']])
+    assertRefused(await run('link', address ?? '', id ?? ''), 2, /error: /);
+}); // prettier-ignore
 
 test('a token is shown once, and stands neither in a list nor in the database', async () => {
   await using home = await homeWithStore();

@@ -60,7 +60,7 @@ const idempotent = { 'idempotency-key': 'order-1017 ✓' };
 
 /** Makes two stores with content of every kind there is, by the service and, for what takes days, by its scripts. */
 export async function furnishHouse(home: Home): Promise<House> {
-  const secret = ['--proxy-secret', 'hush-hush-hush', '--undo-window', '15', '--issue-limit', '500'];
+  const secret = ['--proxy-secret', 'hush-hush-hush', '--undo-window', '15', '--issue-limit', '500', '--lookup-failures-per-hour', '900'];
   await home.json('store', 'create', domain, '--currency', 'EUR', '--name', 'Blüten & Co. 🌷', ...secret, '--customer-search');
   await home.json('store', 'create', 'tea.example', '--currency', 'JPY', '--time-zone', 'Asia/Tokyo', '--issue-limit', 'none');
   const tokenFor = (store: string) => home.json<{ id: number; token: string }>('token', 'create', '--store', store);
@@ -79,6 +79,7 @@ export async function furnishHouse(home: Home): Promise<House> {
   };
   const json = {
     initial_value: '125.50', email: 'Käthe@exämple.com', recipient_email: 'grace@example.com', expires_on: '2099-12-31',
+    storefront_customer_id: 7_103_421_190,
     note: 'Zeile eins\n\tZeile „zwei“ – \u0065\u0301 ≠ é', message: 'Alles Gute 🎂 עם אהבה', code: 'Herbst-2026-ABCD',
   };
   const creation = await send('POST /gift_card', json, idempotent);

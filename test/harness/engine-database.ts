@@ -23,7 +23,7 @@ export type EngineDatabase = AsyncDisposable & {
   readonly filesLeft: readonly string[];
   /** Runs a query beside the service. */
   query(text: string, ...values: readonly QueryValue[]): Promise<readonly QueryRow[]>;
-  /** Every row of every table as text, but for what is no state of a card (the heartbeat, search misses, token uses). */
+  /** Every row of every table as text, but for what is no state of a card (the heartbeat, failed lookups, token uses). */
   state(): Promise<string>;
   /** All that is stored, byte for byte. */
   bytes(): Promise<Buffer>;
@@ -56,7 +56,12 @@ export type Engine = {
 };
 
 /** Tables that do not tell of cards, and come and go by themselves. */
-const notState: ReadonlySet<string> = new Set(['heartbeat', 'misses', 'schema_migrations', 'key_checks']);
+const notState: ReadonlySet<string> = new Set([
+  'heartbeat',
+  'lookup_throttle',
+  'schema_migrations',
+  'key_checks',
+]);
 
 /** Tables and the texts of their rows as `EngineDatabase.state` answers them. */
 export function describeState(tables: ReadonlyMap<string, readonly string[]>): string {

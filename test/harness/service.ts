@@ -77,7 +77,7 @@ export type TestService = AsyncDisposable & {
   token(domain: string, scopes?: readonly Scope[]): Promise<string>;
   /** All that was logged so far, as it was written. */
   log(): string;
-  /** Every row of every table as text, but for what is no state of a card (the heartbeat, search misses, token uses). */
+  /** Every row of every table as text, but for what is no state of a card (the heartbeat, failed lookups, token uses). */
   state(): Promise<string>;
   /** The id in the database of what a response names by a public id. */
   internalId(publicId: number): number;

@@ -67,7 +67,7 @@ function signed(
 test('a rich day: cards, refusals, replays, signatures, turned tokens and faults', async () => {
   const { token } = shop;
   const keyed = { headers: { 'idempotency-key': 'once-a-day', authorization: `Bearer ${token}` } };
-  const json = { initial_value: 50, email: 'ada@example.com', note: 'a note of the store', message: 'for grace' };
+  const json = { initial_value: 50, email: 'ada@example.com', storefront_customer_id: 1001, note: 'a note of the store', message: 'for grace' };
   const card = await issue(json, keyed);
   assert.equal((await issue(json, keyed)).code, card.code);
   const chosen = await issue({ initial_value: 5, code: 'SPRING-2031-XYZW', recipient_email: 'grace@example.com' });
@@ -90,7 +90,7 @@ test('a rich day: cards, refusals, replays, signatures, turned tokens and faults
   giftCardOf(await ask(path, { token }));
   const search: Pair[] = [['last_characters', card.last_characters], ['email', 'ada@example.com']];
   giftCardOf(await ask(`/gift_card?${new URLSearchParams(search.map(([name, value]) => [name, value])).toString()}`, { token }));
-  giftCardOf(await ask(`/gift_card?${signed(search, { customer: String(card.customer_id) })}`));
+  giftCardOf(await ask(`/gift_card?${signed(search, { customer: '1001' })}`));
   giftCardOf(await ask(`${path}?${signed([])}`, { headers: { 'x-gcf-access-token': token } }));
   problemOf(await ask(`${path}?${signed([], { secret: 'a-guess' })}`, { token }), { code: 'invalid-signature' });
   problemOf(await ask(`${path}?${signed([], { shop: 'nobody.example' })}`, { token }), { code: 'invalid-signature' });

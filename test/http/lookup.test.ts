@@ -8,7 +8,7 @@ import { parseCode } from '../../src/domain/code.ts';
 import { lookUp } from '../../src/service/card.ts';
 import { requireStore } from '../../src/service/store.ts';
 import type { Script } from '../../src/storage/sql.ts';
-import { codeOf, problemOf, withoutRequestId } from '../harness/money-answers.ts';
+import { withoutRequestId } from '../harness/money-answers.ts';
 import { shopOf } from '../harness/money-shop.ts';
 import { startService } from '../harness/service.ts';
 import { sqliteDialect } from '../../src/storage/sqlite-connection.ts';
@@ -18,13 +18,12 @@ const stores = [
   { domain: 'flowers.example', undoWindowMinutes },
   { domain: 'books.example', undoWindowMinutes },
 ];
-const service = await startService({ stores, environment: { LOOKUP_MISSES: '1000/1000' } });
+const service = await startService({ stores });
 after(() => service[Symbol.asyncDispose]());
 const shop = await shopOf(service, 'flowers.example');
 const books = await shopOf(service, 'books.example');
 const lookup = 'POST /gift_card/lookup';
 const redeem = 'POST /gift_card/redeem';
-const hourMs = 3_600_000;
 
 /** Codes that nobody may spend, by why. */
 async function useless(): Promise<Readonly<Record<'unknown' | 'foreign' | 'disabled' | 'expired', string>>> {
@@ -64,7 +63,7 @@ test('a lookup changes nothing, not even its card', async () => {
   assert.equal(await service.state(), before);
 });
 
-test('a code that is none is refused by its field, and is no miss', async (t) => {
+test('a code that is none is refused by its field, and is no failed lookup', async (t) => {
   for (const [sent, message] of [
     [{}, 'is required'],
     [{ code: null }, 'must be a string of 8 to 20 letters or digits'],
@@ -75,10 +74,10 @@ test('a code that is none is refused by its field, and is no miss', async (t) =>
     [{ code: 'straße-und-mehr' }, 'must consist of the letters A to Z and digits'],
   ] as const) {
     await t.test(JSON.stringify(sent), async () => {
-      const count = async () => (await service.query('select count(*) as count from misses'))[0]?.['count'];
-      const misses = await count();
+      const rows = () => service.query('select caller, refilled_at from lookup_throttle order by caller');
+      const before = await rows();
       await shop.refuses(lookup, { json: sent }, { code: 'invalid-parameter', errors: { code: [message] } });
-      assert.equal(await count(), misses);
+      assert.deepEqual(await rows(), before);
     });
   }
   await shop.refuses(
@@ -167,77 +166,6 @@ function* watched<T>(script: Script<T>, noted: string[]): Script<T> {
   }
   return step.value;
 }
-
-/** Asks for an unknown code so often that the budget is used up, and checks the refusal. */
-for (const { name, budget, bySecondToken } of [
-  { name: 'a token', budget: '3/1000', bySecondToken: 404 },
-  { name: 'a client address', budget: '1000/3', bySecondToken: 429 },
-]) {
-  test(`misses of ${name} end in 429, for lookups and redemptions together, until an hour has passed`, async () => {
-    await using guarded = await startService({ stores, environment: { LOOKUP_MISSES: budget } });
-    const own = await shopOf(guarded, 'flowers.example');
-    const second = await own.tokenFor('redeem_gift_cards');
-    const { code } = await own.issues();
-    const json = { code: 'zzzzzzzzzzzzzzzz', amount: 1 };
-    // Hits are not counted, refusals of other kinds neither.
-    for (let count = 0; count < 5; count += 1) await own.lookUp(code);
-    await own.refuses(redeem, { json: { code, amount: 100 } }, { code: 'insufficient-balance' });
-
-    await own.refuses(lookup, { json: { code: json.code } }, { code: 'not-found' });
-    await own.refuses(`${redeem}?dry_run=1`, { json }, { code: 'not-found' });
-    guarded.clock.advance(hourMs / 2);
-    await own.refuses(redeem, { json }, { code: 'not-found' });
-    for (const [line, sent] of [[lookup, { code }], [redeem, { code, amount: 1 }], [`${redeem}?dry_run=true`, { code, amount: 1 }]] as const) {
-      const answer = await own.refuses(line, { json: sent }, { code: 'too-many-misses' });
-      const seconds = Number(answer.headers.get('retry-after'));
-      assert.ok(seconds > 1_700 && seconds <= 1_800, String(seconds));
-    }
-    const other = await own.ask(lookup, { json: { code: json.code }, token: second });
-    assert.equal(other.status, bySecondToken, other.text);
-    if (other.status === 429) assert.equal(codeOf(problemOf(other)), 'too-many-misses');
-    guarded.clock.advance(hourMs / 2 + 1_000);
-    await own.lookUp(code);
-    await own.does(redeem, { json: { code, amount: 1 } }, { events: ['gift_card.redeemed'] });
-    await own.assertNoCodeLeaked();
-  }); // prettier-ignore
-}
-
-test('a redemption of an unknown code counts as a miss with an Idempotency-Key, too', async () => {
-  await using guarded = await startService({ stores, environment: { LOOKUP_MISSES: '2/1000' } });
-  const own = await shopOf(guarded, 'flowers.example');
-  const token = await own.tokenFor('redeem_gift_cards');
-  const guess = (count: number) => ({
-    json: { code: `zzzzzzzzzzzzzzz${count}`, amount: 1 },
-    token,
-    headers: { 'idempotency-key': `guess-${count}` },
-  });
-  for (let count = 0; count < 2; count += 1) assert.equal((await own.ask(redeem, guess(count))).status, 404);
-  assert.equal((await own.ask(redeem, guess(2))).status, 429);
-});
-
-test('a replay of a refused redemption is no second miss', async () => {
-  await using guarded = await startService({ stores, environment: { LOOKUP_MISSES: '2/1000' } });
-  const own = await shopOf(guarded, 'flowers.example');
-  const ask = {
-    json: { code: 'zzzzzzzzzzzzzzzz', amount: 1 },
-    headers: { 'idempotency-key': 'till-7' },
-  };
-  for (let count = 0; count < 5; count += 1) {
-    const { status, headers } = await own.ask(redeem, ask);
-    assert.deepEqual([status, headers.get('idempotent-replayed')], [404, count === 0 ? null : 'true']);
-  }
-});
-
-test('a miss of a token that may not see a disabled card counts like any other', async () => {
-  await using guarded = await startService({ stores, environment: { LOOKUP_MISSES: '2/1000' } });
-  const own = await shopOf(guarded, 'flowers.example');
-  const token = await own.tokenFor('redeem_gift_cards');
-  const { id, code } = await own.issues();
-  await own.does(`PUT /gift_card/${id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
-  for (let count = 0; count < 2; count += 1)
-    await own.refuses(lookup, { json: { code }, token }, { code: 'not-found' });
-  await own.refuses(lookup, { json: { code }, token }, { code: 'too-many-misses' });
-});
 
 test('no code stands where it must not', async () => {
   await shop.assertNoCodeLeaked();

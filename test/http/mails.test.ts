@@ -228,6 +228,8 @@ test('mailed again, a card has a new code and the old one is answered like an un
     assert.equal(answer.status, 404);
     assert.equal(withoutId(answer.text), withoutId(unknown.text));
   }
+  // The events are published after the responses.
+  await until(async () => (await shop.events()).length >= before + 2);
   const told = (await shop.events()).slice(before);
   assert.deepEqual(told.map(({ type }) => type), Array(2).fill('gift_card.retired_code_used')); // prettier-ignore
   const updated = await shop.ask(`PUT /gift_card/${card.id}`, { json: { code: card.code } });

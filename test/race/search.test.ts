@@ -1,55 +1,71 @@
-/** Searches that race for one budget of misses. */
+/** Searches and lookups that race for one budget of failures. */
 
 import assert from 'node:assert/strict';
-import { limits } from '../../src/config.ts';
-import { missPeriodMs } from '../../src/service/miss-budget.ts';
+import test from 'node:test';
 import { giftCardOf, problemOf } from '../harness/answers.ts';
 import { race } from '../harness/race.ts';
 import { startService } from '../harness/service.ts';
 import { shopOf } from '../harness/shop.ts';
 
 const domain = 'flowers.example';
+const hourMs = 3_600_000;
+const right = 'GET /gift_card?last_characters=9999&email=ann%40example.com';
 
-race(
-  'of 50 failed searches of one address at once exactly 10 are answered, and no more',
-  async (processes) => {
-    await using service = await startService({
-      stores: [{ domain }, { domain: 'other.example' }],
-      processes,
-    });
-    const shop = await shopOf(service, domain);
-    const card = await shop.issue({ email: 'ann@example.com', code: 'aaaaaaaa9999' });
-    const spellings = ['ann%40example.com', 'ANN%40example.com', 'Ann%40Example.Com'];
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, (_, index) => {
-        const characters = String(1_000 + index);
-        const address = spellings[index % spellings.length];
-        return shop.ask(`GET /gift_card?last_characters=${characters}&email=${address}`);
-      }),
-    );
-    const missed = answers.filter(({ status }) => status === 404);
-    assert.equal(missed.length, limits.searchMissesMax);
-    assert.equal(limits.searchMissesMax, 10);
-    for (const answer of missed) problemOf(answer, { code: 'not-found' });
-    for (const answer of answers) if (answer.status !== 404) problemOf(answer, { code: 'too-many-misses' });
-
-    // Even what is there is no longer told: otherwise the budget would only slow a guesser down.
-    const right = 'GET /gift_card?last_characters=9999&email=ann%40example.com';
-    problemOf(await shop.ask(right), { code: 'too-many-misses' });
-    const other = await shopOf(service, 'other.example');
-    problemOf(await other.ask(right), { code: 'not-found' });
-    service.clock.advance(missPeriodMs);
-    assert.equal(giftCardOf(await shop.ask(right)).id, card.id);
-  },
-);
-
-race('failed searches of many addresses at once do not use up each other', async (processes) => {
-  await using service = await startService({ stores: [{ domain }], processes });
+race('of 60 wrong searches at once exactly as many are tried as the budget has', async (processes) => {
+  await using service = await startService({
+    stores: [{ domain }, { domain: 'other.example' }],
+    environment: { LOOKUP_MISSES: '10' },
+    processes,
+  });
   const shop = await shopOf(service, domain);
-  const answers = await Promise.all(
-    Array.from({ length: 120 }, (_, index) =>
-      shop.ask(`GET /gift_card?last_characters=aaaa&email=person-${index % 12}%40example.com`),
-    ),
+  const card = await shop.issue({ email: 'ann@example.com', code: 'aaaaaaaa9999' });
+  const lines = Array.from(
+    { length: 60 },
+    (_, index) => `GET /gift_card?last_characters=${1_000 + index}&email=ann%40example.com` as const,
   );
-  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([404]));
+  const answers = await Promise.all(lines.map((line) => shop.ask(line)));
+  const notFound = answers.filter(({ status }) => status === 404);
+  assert.equal(notFound.length, 10);
+  for (const answer of notFound) problemOf(answer, { code: 'not-found' });
+  for (const answer of answers) if (answer.status !== 404) problemOf(answer, { code: 'too-many-misses' });
+
+  // A correct guess is rejected as well: otherwise the limit would only slow a guesser down.
+  for (let process = 0; process < processes; process += 1)
+    problemOf(await shop.ask(right), { code: 'too-many-misses' });
+  const another = await shopOf(service, domain);
+  assert.equal(giftCardOf(await another.ask(right)).id, card.id, 'another caller is not affected');
+  const other = await shopOf(service, 'other.example');
+  problemOf(await other.ask(right), { code: 'not-found' });
+  // A second process has the system's clock.
+  if (processes > 1) return;
+  service.clock.advance(hourMs / 10);
+  assert.equal(giftCardOf(await shop.ask(right)).id, card.id);
+});
+
+test('correct guesses behind a burst of wrong ones are not tried', async () => {
+  await using service = await startService({ stores: [{ domain }], environment: { LOOKUP_MISSES: '5' } });
+  const shop = await shopOf(service, domain);
+  const { code } = await shop.issue();
+  const guesses = Array.from({ length: 50 }, (_, index) => (index < 45 ? `wrong0000000${index}` : code));
+  const answers = await Promise.all(
+    guesses.map((guess) => shop.ask('POST /gift_card/lookup', { json: { code: guess } })),
+  );
+  const statuses = Map.groupBy(answers, ({ status }) => status);
+  assert.equal(statuses.get(404)?.length, 5);
+  assert.equal(statuses.get(429)?.length, 45);
+});
+
+race('lookups that find their cards are all answered, however small the budget is', async (processes) => {
+  await using service = await startService({
+    stores: [{ domain }],
+    environment: { LOOKUP_MISSES: '1' },
+    processes,
+  });
+  const shop = await shopOf(service, domain);
+  const { code } = await shop.issue();
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, () => shop.ask('POST /gift_card/lookup', { json: { code } })),
+  );
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  assert.deepEqual(await service.query('select caller from lookup_throttle'), []);
 });

@@ -51,7 +51,7 @@ test('with nothing set, the service listens to this machine only, on port 3000',
     logLevel: 'info',
     rateLimit: { perSecond: 500, burst: 1_000 },
     trustedProxies: [],
-    lookupMisses: { perToken: 100, perClient: 30 },
+    lookupFailuresPerHour: 1_000,
     metricsToken: null,
     limits,
   });
@@ -105,8 +105,7 @@ test('all problems are told together, each with its variable and what that takes
     LOG_LEVEL: 'one of trace, debug, info, warn, error, fatal, silent',
     RATE_LIMIT: 'requests per second and burst, such as 50/100, or off',
     TRUSTED_PROXIES: 'addresses or networks separated by commas, such as 10.0.0.0/8,::1',
-    LOOKUP_MISSES:
-      'how many lookups of a token and of a client address may find nothing within an hour, such as 100/30',
+    LOOKUP_MISSES: 'how many searches and lookups of a caller may find nothing per hour, from 1 to 100000',
     METRICS_TOKEN: 'a secret of at least 16 characters',
   };
   for (const [name, words] of Object.entries(takes)) {
@@ -177,12 +176,9 @@ judge('RATE_LIMIT', (environment) => readConfig(environment).rateLimit, {
   refused: ['0', '0/5', '0.000', '5/0', '-5', '5/-1', '1e3', 'on', 'OFF', '5/', '/5', '5/5/5', '5/1.5', '0.0001', '1000000', '5/1000000', ' 5', 'Infinity', 'NaN', '5\n'],
 }); // prettier-ignore
 
-judge('LOOKUP_MISSES', (environment) => readConfig(environment).lookupMisses, {
-  accepted: [
-    ['100/30', { perToken: 100, perClient: 30 }], ['1/1', { perToken: 1, perClient: 1 }], ['5/999999', { perToken: 5, perClient: 999_999 }],
-    ['999999/5', { perToken: 999_999, perClient: 5 }],
-  ],
-  refused: ['100', '100/', '/30', '0/30', '100/0', '-1/30', '100/-1', '1.5/30', '1e2/30', '1000000/30', '100/1000000', '100/30/30', '100:30', '100, 30', '100 /30', ' 100/30', '0100/30', 'off', '100/30\n'],
+judge('LOOKUP_MISSES', (environment) => readConfig(environment).lookupFailuresPerHour, {
+  accepted: [['1', 1], ['10', 10], ['1000', 1_000], ['100000', 100_000]],
+  refused: ['0', '100001', '1000000', '100/30', '-1', '1.5', '1e2', ' 100', 'off', '100\n'],
 }); // prettier-ignore
 
 test('of a server, everything but the password is shown, and each host is an address of its own', () => {

@@ -74,13 +74,16 @@ test('a disabling that is withdrawn is told as an update, of the same field as t
 });
 
 test('a created customer is told with its address, as a subject without versions', () => {
-  assert.deepEqual(customerCreated(sameIds, 17, { id: 51, email: 'Ada@Example.com' }), {
-    type: 'customer.created',
-    storeId: 17,
-    subjectId: 51,
-    subjectVersion: 0,
-    data: { customer: { id: 51, email: 'Ada@Example.com' } },
-  });
+  assert.deepEqual(
+    customerCreated(sameIds, 17, { id: 51, email: 'Ada@Example.com', storefrontCustomerId: 7, createdAt: 1 }),
+    {
+      type: 'customer.created',
+      storeId: 17,
+      subjectId: 51,
+      subjectVersion: 0,
+      data: { customer: { id: 51, email: 'Ada@Example.com', storefront_customer_id: 7 } },
+    },
+  );
 });
 
 test('an event is told with its head, what has changed, and its data as it was written', () => {

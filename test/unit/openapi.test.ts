@@ -4,6 +4,7 @@ import test from 'node:test';
 import { createConfig, lintFromString, type NormalizedProblem } from '@redocly/openapi-core';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { customerRecordOf } from '../../src/domain/customer.ts';
 import type { FaultCode } from '../../src/domain/fault.ts';
 import {
   claimableFields,
@@ -192,6 +193,7 @@ test('the operations and four pages are described, each by a name of its own', (
       'redeemGiftCard post /gift_card/redeem',
       'redeliverEvent post /events/{event_id}/redeliver',
       'retrieveBalance get /gift_card/{gift_card_id}/balance',
+      'retrieveCustomer get /customers/{customer_id}',
       'retrieveDelivery get /webhooks/{webhook_id}/deliveries/{event_id}',
       'retrieveEvent get /events/{event_id}',
       'retrieveGiftCard get /gift_card/{gift_card_id}',
@@ -205,6 +207,7 @@ test('the operations and four pages are described, each by a name of its own', (
       'streamEvents get /events/stream',
       'testWebhook post /webhooks/{webhook_id}/test',
       'undoDisabling post /gift_card/{gift_card_id}/undo',
+      'updateCustomer put /customers/{customer_id}',
       'updateGiftCard put /gift_card/{gift_card_id}',
       'updateWebhook put /webhooks/{webhook_id}',
       'voidHold post /holds/{hold_id}/void',
@@ -253,12 +256,20 @@ const holdId = 'path hold_id required';
 const events = 'read_events';
 const webhooks = 'manage_webhooks';
 const transactionId = 'path transaction_id required';
+const customerId = 'path customer_id required';
 const webhookId = 'path webhook_id required';
 const eventId = 'path event_id required';
 const page = ['query limit', 'query before', 'query after'];
 const ifMatch = 'header If-Match';
 const ifNoneMatch = 'header If-None-Match';
 const inWrites = ['query dry_run', 'header Idempotency-Key'];
+
+/** Operations whose failed lookups are limited: by an id, a code, or the end of a code. */
+function isThrottled(id: string, known: readonly string[]): boolean {
+  const byCode = ['createGiftCard', 'searchGiftCard', 'lookUpGiftCard', 'redeemGiftCard'];
+  const ids = [cardId, holdId, transactionId, customerId];
+  return byCode.includes(id) || ids.some((name) => known.includes(name));
+}
 
 type Expected = {
   readonly scopes: readonly string[];
@@ -269,7 +280,7 @@ type Expected = {
   readonly parameters: readonly string[];
   readonly body?: {
     readonly schema: string;
-    readonly wrapper: 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event';
+    readonly wrapper: 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer';
     readonly required: boolean;
   };
   readonly answer: Readonly<Record<string, string>>;
@@ -296,7 +307,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
   searchGiftCard: {
     scopes: [read],
     statuses: ['200', '304', ...anywhere, '404', '422'],
-    codes: ['not-found', 'invalid-parameter', 'too-many-misses'],
+    codes: ['not-found', 'invalid-parameter'],
     parameters: ['query last_characters required', 'query email required', ifNoneMatch],
     answer: retrieved,
     headers: ['ETag'],
@@ -321,7 +332,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
   lookUpGiftCard: {
     scopes: [read, redeem],
     statuses: ['200', ...anywhere, '404', ...ofBodies],
-    codes: ['not-found', 'too-many-misses'],
+    codes: ['not-found'],
     parameters: [],
     body: { schema: 'LookUp', wrapper: 'gift_card', required: true },
     answer: spendable,
@@ -338,7 +349,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
   redeemGiftCard: {
     scopes: [redeem],
     statuses: ['201', ...anywhere, '404', '412', ...ofWrites],
-    codes: [...codesOfSpending, 'too-many-misses'],
+    codes: [...codesOfSpending],
     parameters: [ifMatch, ...inWrites],
     body: { schema: 'Redeem', wrapper: 'transaction', required: true },
     answer: moved,
@@ -466,6 +477,23 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
     answer: issued,
     headers: ['ETag'],
+  },
+  retrieveCustomer: {
+    scopes: [read],
+    statuses: ['200', ...anywhere, '404'],
+    codes: ['not-found'],
+    parameters: [customerId],
+    answer: { customer: 'Customer' },
+    headers: [],
+  },
+  updateCustomer: {
+    scopes: [write],
+    statuses: ['200', ...anywhere, '404', ...ofWrites],
+    codes: ['not-found'],
+    parameters: [customerId, ...inWrites],
+    body: { schema: 'UpdateCustomer', wrapper: 'customer', required: false },
+    answer: { customer: 'Customer' },
+    headers: [],
   },
   listEvents: {
     scopes: [events],
@@ -597,7 +625,7 @@ test('the operations that are listed here are all there are, and writes are thos
     Object.keys(expectations),
     operations.map(({ id }) => id),
   );
-  assert.equal(operations.length, 34);
+  assert.equal(operations.length, 36);
   for (const { id, query, method } of operations) {
     const isReading = method === 'GET' || id === 'lookUpGiftCard';
     assert.equal(query.includes('dry_run'), !isReading, id);
@@ -670,6 +698,7 @@ for (const { id, codes, body, ...rest } of expectedOperations) {
     const due = [
       ...codesAnywhere,
       ...(body ? codesOfBodies : []),
+      ...(isThrottled(id, rest.parameters) ? (['too-many-misses'] as const) : []),
       ...(isWrite({ codes, ...rest }) ? codesOfKeys : []),
       ...codes,
     ];
@@ -753,6 +782,7 @@ test('a parameter besides the body takes what the service takes, and nothing els
     'path transaction_id': [integers, [...noIds, 2 ** 53]],
     'path event_id': [integers, [...noIds, 2 ** 53]],
     'path webhook_id': [integers, [...noIds, 2 ** 53]],
+    'path customer_id': [integers, [...noIds, 2 ** 53]],
     'query dry_run': [['true', 'false', '1', '0'], ['', 'yes', 'TRUE', null]],
     'query limit': [[1, 50, 250], [...noIds, 251]],
     'query before': [integers, noIds],
@@ -813,6 +843,7 @@ const creation = {
   send_on: parameters.sendOn.schema,
   notify: parameters.notify.schema,
   code: parameters.code.schema,
+  storefront_customer_id: parameters.storefrontCustomerId.schema,
   currency: parameters.currency.schema,
 };
 const settable = {
@@ -845,6 +876,10 @@ const bodies: Readonly<Record<string, { readonly read: object; readonly required
     },
     required: [],
   },
+  UpdateCustomer: {
+    read: { storefront_customer_id: parameters.storefrontCustomerId.schema },
+    required: [],
+  },
   Redeliver: { read: { webhook_id: parameters.webhookId.schema }, required: [] },
   Nothing: { read: {}, required: [] },
 };
@@ -853,6 +888,7 @@ const bodies: Readonly<Record<string, { readonly read: object; readonly required
 const sentAlong: Readonly<Record<string, readonly string[]>> = {
   CreateGiftCard: ['balance', ...claimableFields].filter((name) => !(name in creation)),
   UpdateGiftCard: [...claimableFields, 'code'],
+  UpdateCustomer: ['id', 'email', 'created_at'],
 };
 
 for (const [name, { read: own, required: demanded }] of Object.entries(bodies)) {
@@ -874,6 +910,7 @@ test('what a client may send along is null in a creation, and a value of the rec
   for (const [name, isUpdate] of [
     ['CreateGiftCard', false],
     ['UpdateGiftCard', true],
+    ['UpdateCustomer', true],
   ] as const) {
     for (const field of sentAlong[name] ?? []) {
       const isValid = validator(fieldsOf(name)[field]);
@@ -1063,6 +1100,9 @@ const shown: Readonly<Record<string, Json>> = {
   SpendableGiftCard: { ...spendableRecordOf(sameIds, cardWith({ held: amount(400n) })) },
   Transaction: { ...transactionOf(sameIds, transferWith()) },
   Hold: { ...holdRecordOf(sameIds, holdWith(), 0) },
+  Customer: {
+    ...customerRecordOf(sameIds, { id: 51, email: 'ada@example.com', storefrontCustomerId: 7, createdAt: 0 }),
+  },
   MailDelivery: { ...mailRecordOf(sameIds, mailWith(), { domain: 'flowers.example', now: 0 }) },
   Event: JSON.parse(
     eventJson({ id: 7, type: 'webhook.test', sequence: 0, createdAt: 5, data: '{}' }, 'flowers.example'),

@@ -105,7 +105,8 @@ test('there is a parameter of every kind to look at', () => {
   assert.deepEqual(Object.keys(all).toSorted(), [
     'amount', 'balance', 'code', 'currency', 'disable', 'email', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater',
     'initialValue', 'message', 'newWebhookEvents', 'newWebhookUrl', 'note', 'notify', 'optionalAmount', 'orderId', 'partial', 'paused',
-    'recipientEmail', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'sendOn', 'webhookEvents',
+    'recipientEmail', 'reference', 'releaseHolds', 'requiredCode', 'searchedCharacters', 'searchedEmail', 'sendOn', 'storefrontCustomerId',
+    'webhookEvents',
     'webhookId', 'webhookUrl',
   ]); // prettier-ignore
   assert.equal(required, 'is required');
@@ -406,22 +407,23 @@ test('a reference has at most 255 characters, and is none when it is null or emp
   assert.equal(refusalOf(reference.read(1017, reading())), 'must be a string');
 });
 
-test('an order is an integer below 2^53, in JSON a number and in a form digits', () => {
-  const { orderId } = parameters;
-  assert.equal(valueOf(orderId.read(null, reading())), null);
-  for (const value of [1, 1001, Number.MAX_SAFE_INTEGER]) {
-    assert.equal(valueOf(orderId.read(value, reading())), value);
-    assert.equal(valueOf(orderId.read(String(value), reading({ isForm: true }))), value);
-    assert.equal(orderId.read(String(value), reading()).ok, false);
-  }
-  const refused = [0, -1, 1.5, 2 ** 53, '9007199254740992', '0', '01', '+1', '-1', ' 1', '1 ', '1.0', '1e3', '', true, [1], {}, new InexactNumber('9007199254740993')]; // prettier-ignore
-  for (const value of refused) {
-    for (const isForm of [false, true]) {
-      const refusal = refusalOf(orderId.read(value, reading({ isForm })));
-      assert.equal(refusal, 'must be an integer from 1 to 2^53 - 1', show(value));
+for (const name of ['orderId', 'storefrontCustomerId'] as const)
+  test(`${name} is an integer below 2^53, in JSON a number and in a form digits`, () => {
+    const { [name]: orderId } = parameters;
+    assert.equal(valueOf(orderId.read(null, reading())), null);
+    for (const value of [1, 1001, Number.MAX_SAFE_INTEGER]) {
+      assert.equal(valueOf(orderId.read(value, reading())), value);
+      assert.equal(valueOf(orderId.read(String(value), reading({ isForm: true }))), value);
+      assert.equal(orderId.read(String(value), reading()).ok, false);
     }
-  }
-});
+    const refused = [0, -1, 1.5, 2 ** 53, '9007199254740992', '0', '01', '+1', '-1', ' 1', '1 ', '1.0', '1e3', '', true, [1], {}, new InexactNumber('9007199254740993')]; // prettier-ignore
+    for (const value of refused) {
+      for (const isForm of [false, true]) {
+        const refusal = refusalOf(orderId.read(value, reading({ isForm })));
+        assert.equal(refusal, 'must be an integer from 1 to 2^53 - 1', show(value));
+      }
+    }
+  });
 
 test('a hold lasts from a second to 7 days, and 15 minutes when it is not told', () => {
   const { expiresIn } = parameters;

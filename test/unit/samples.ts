@@ -30,6 +30,7 @@ export function storeWith(given: Partial<Store> = {}): Store {
     customerSearch: false,
     undoWindowMinutes: 0,
     expiringSoonDays: 0,
+    lookupFailuresPerHour: null,
     demonstration: false,
     ...given,
   };

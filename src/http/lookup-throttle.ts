@@ -1,0 +1,214 @@
+/**
+ * Limits failed lookups per caller, in front of every operation that could be used to guess a code or an id.
+ *
+ * A lookup reserves a failure before it looks, and gives it back if it finds something. In one process the
+ * reservations and recorded failures of a caller never exceed its budget: further lookups wait for a reservation to
+ * end. Failures are recorded in the database by a guarded statement, so all processes together never return more
+ * "not found" responses than the budget has. Each further process can have at most one more budget in flight until
+ * it reads what the others have recorded, at the latest with its first failure.
+ */
+
+import { Fault } from '../domain/fault.ts';
+import { failuresLeft, recordFailedLookup, throttled } from '../service/lookup-throttle.ts';
+import type { Context } from '../context.ts';
+import type { Answer } from '../service/idempotency.ts';
+import { findRefilledAt, type LookupCaller } from '../storage/lookup-throttle.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Caller } from './auth.ts';
+import { problems } from './problem.ts';
+
+/** One request's lookup. */
+export type LookupAttempt = {
+  /**
+   * Reserves a failure in the caller's budget until the request ends. It is recorded if `isFailed` returns true for
+   * the status of the response, and given back otherwise. A request has one reservation, however often it reserves.
+   * @throws Fault `too-many-misses`.
+   */
+  reserve(isFailed: (status: number) => boolean): Promise<void>;
+};
+
+export type LookupThrottle = {
+  /** Runs a request, and then records or gives back what it has reserved. @throws Fault `too-many-misses`. */
+  run<T extends Pick<Answer, 'status' | 'headers'>>(
+    caller: Caller,
+    request: (attempt: LookupAttempt) => Promise<T>,
+  ): Promise<T>;
+};
+
+export type LookupLimits = {
+  /** Failed lookups per hour of a token or of development mode, if the store sets no limit of its own. */
+  readonly perHour: number;
+  /** The most that a signed-in storefront customer has. */
+  readonly perHourOfCustomer: number;
+  /** Callers whose state is kept in memory. */
+  readonly callersMax: number;
+};
+
+/** What a process knows of a caller. */
+type State = {
+  /** Undefined: not read yet. */
+  refilledAt: number | undefined;
+  /** When the row was last read (ms). */
+  readAt: number;
+  /** The read that is under way: lookups share it. */
+  reading: Promise<void> | undefined;
+  /** Reservations that have not ended. */
+  reserved: number;
+  /** Requests that are reserving. */
+  users: number;
+  /** Lookups that wait for a reservation to end. */
+  readonly waiting: (() => void)[];
+  loggedAt: number;
+};
+
+/** A row is read at most this often. Only failures of other processes can be missing. */
+const rereadPeriodMs = 1_000;
+
+/** A caller that is throttled is logged at most this often. */
+const logPeriodMs = 60_000;
+
+export function lookupThrottle({
+  ctx,
+  storage,
+  limits,
+  onThrottled,
+}: {
+  readonly ctx: Pick<Context, 'clock'>;
+  readonly storage: Pick<Storage, 'read' | 'write'>;
+  readonly limits: LookupLimits;
+  /** Called for every throttled lookup; `isNew` at most once a minute per caller. */
+  readonly onThrottled: (caller: Caller, isNew: boolean) => void;
+}): LookupThrottle {
+  const states = new Map<string, State>();
+
+  const perHourOf = ({ store, onlyStorefrontCustomerId }: Caller): number => {
+    const perHour = store.lookupFailuresPerHour ?? limits.perHour;
+    return onlyStorefrontCustomerId === null ? perHour : Math.min(perHour, limits.perHourOfCustomer);
+  };
+
+  const stateOf = (key: string): State => {
+    const found = states.get(key);
+    if (found) return found;
+    if (states.size >= limits.callersMax) evict(states);
+    const state: State = {
+      refilledAt: undefined, readAt: 0, reading: undefined, reserved: 0, users: 0, waiting: [],
+      loggedAt: Number.NEGATIVE_INFINITY,
+    }; // prettier-ignore
+    states.set(key, state);
+    return state;
+  };
+
+  const refuse = (caller: Caller, state: State): Fault => {
+    const now = ctx.clock.now();
+    const isNew = now - state.loggedAt >= logPeriodMs;
+    if (isNew) state.loggedAt = now;
+    onThrottled(caller, isNew);
+    return throttled(state.refilledAt ?? 0, { now, perHour: perHourOf(caller) });
+  };
+
+  /** Reads the row of a caller. */
+  const refresh = async (state: State, key: LookupCaller): Promise<void> => {
+    const now = ctx.clock.now();
+    const read = (await storage.read(() => findRefilledAt(key))) ?? 0;
+    state.refilledAt = Math.max(state.refilledAt ?? 0, read);
+    state.readAt = now;
+  };
+
+  const isFresh = ({ refilledAt, readAt }: State): boolean =>
+    refilledAt !== undefined && Math.abs(ctx.clock.now() - readAt) < rereadPeriodMs;
+
+  const reserve = async (caller: Caller, state: State): Promise<void> => {
+    const perHour = perHourOf(caller);
+    for (;;) {
+      if (!isFresh(state)) {
+        state.reading ??= refresh(state, keyOf(caller)).finally(() => (state.reading = undefined));
+        await state.reading;
+      }
+      // From here to the reservation nothing is awaited, so no other lookup can take the same failure.
+      const left = failuresLeft(state.refilledAt ?? 0, { now: ctx.clock.now(), perHour });
+      if (left < 1) throw refuse(caller, state);
+      if (state.reserved < left) {
+        state.reserved += 1;
+        return;
+      }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      state.waiting.push(resolve);
+      await promise;
+    }
+  };
+
+  /** @throws Fault `too-many-misses` if failures that other processes have recorded exhaust the budget. */
+  const record = async (caller: Caller, state: State): Promise<void> => {
+    const budget = { now: ctx.clock.now(), perHour: perHourOf(caller) };
+    const refilledAt = await storage.write(() => recordFailedLookup(keyOf(caller), budget));
+    if (refilledAt === undefined) {
+      await refresh(state, keyOf(caller));
+      throw refuse(caller, state);
+    }
+    // Before the reservation ends: one of the two always counts.
+    state.refilledAt = Math.max(state.refilledAt ?? 0, refilledAt);
+  };
+
+  return {
+    async run(caller, request) {
+      const rules: ((status: number) => boolean)[] = [];
+      let state: State | undefined;
+      const attempt: LookupAttempt = {
+        async reserve(isFailed) {
+          rules.push(isFailed);
+          if (state) return;
+          const own = stateOf(nameOf(caller));
+          own.users += 1;
+          try {
+            await reserve(caller, own);
+            state = own;
+          } finally {
+            own.users -= 1;
+            // One after the other, those that wait take what is left, or find that nothing is.
+            wakeNext(own);
+          }
+        },
+      };
+      const conclude = async (status: number): Promise<void> => {
+        if (state && rules.some((isFailed) => isFailed(status))) await record(caller, state);
+      };
+      try {
+        const answer = await request(attempt);
+        // A response that is replayed under an idempotency key was counted when it was decided.
+        if (!('idempotent-replayed' in answer.headers)) await conclude(answer.status);
+        return answer;
+      } catch (error) {
+        if (error instanceof Fault) await conclude(problems[error.code].status);
+        throw error;
+      } finally {
+        if (state) {
+          state.reserved -= 1;
+          wakeNext(state);
+        }
+      }
+    },
+  };
+}
+
+function keyOf({ store, tokenId, actor }: Caller): LookupCaller {
+  return { storeId: store.id, caller: tokenId === null ? actor : `token:${tokenId}` };
+}
+
+function nameOf(caller: Caller): string {
+  const { storeId, caller: name } = keyOf(caller);
+  return `${storeId} ${name}`;
+}
+
+/** Lets the lookup that has waited longest try again. */
+function wakeNext({ waiting }: State): void {
+  waiting.shift()?.();
+}
+
+/** Removes the oldest state that no request uses. */
+function evict(states: Map<string, State>): void {
+  for (const [name, { reserved, users }] of states) {
+    if (reserved > 0 || users > 0) continue;
+    states.delete(name);
+    return;
+  }
+}

@@ -1,0 +1,77 @@
+/** Customers and their ids on the storefront. */
+
+import type { CustomerAccount } from '../domain/customer.ts';
+import type { EmailAddress } from '../domain/email.ts';
+import { Fault } from '../domain/fault.ts';
+import {
+  findCustomer,
+  findCustomerByEmail,
+  findLinkedCustomerId,
+  setStorefrontCustomerId,
+} from '../storage/customer.ts';
+import { together, type Script } from '../storage/sql.ts';
+
+const taken = 'is taken';
+const alreadyLinked = 'cannot replace the one that the customer already has';
+
+/** @throws Fault `not-found`. */
+export function* showCustomer(storeId: number, id: number): Script<CustomerAccount> {
+  const customer = yield* findCustomer(storeId, id);
+  if (!customer) throw new Fault('not-found');
+  return customer;
+}
+
+/** @throws Fault `not-found`. */
+export function* showCustomerByEmail(storeId: number, address: EmailAddress): Script<CustomerAccount> {
+  const customer = yield* findCustomerByEmail(storeId, address);
+  if (!customer) throw new Fault('not-found', { detail: `there is no customer ${address.address}` });
+  return customer;
+}
+
+/**
+ * Sets the storefront's id of a customer, or clears it with null.
+ * @throws Fault `invalid-parameter` if another customer has it.
+ */
+export function* linkCustomer(
+  storeId: number,
+  customer: CustomerAccount,
+  storefrontCustomerId: number | null,
+): Script<CustomerAccount> {
+  if (customer.storefrontCustomerId === storefrontCustomerId) return customer;
+  if (!(yield* setStorefrontCustomerId(storeId, customer.id, storefrontCustomerId)))
+    throw new Fault('invalid-parameter', { errors: { storefront_customer_id: [taken] } });
+  return { ...customer, storefrontCustomerId };
+}
+
+/**
+ * Links the customer of a card that is issued. An existing link is never replaced.
+ * @returns the linked customer, or why they cannot be linked.
+ */
+export function* linkIssued(
+  storeId: number,
+  customer: CustomerAccount,
+  storefrontCustomerId: number,
+): Script<CustomerAccount | string> {
+  const present = customer.storefrontCustomerId;
+  if (present === storefrontCustomerId) return customer;
+  if (present !== null) return alreadyLinked;
+  const isLinked = yield* setStorefrontCustomerId(storeId, customer.id, storefrontCustomerId);
+  return isLinked ? { ...customer, storefrontCustomerId } : taken;
+}
+
+/** Why the customer of an address, who may not exist yet, could not be linked; null if they could. */
+export function* refuseLink(
+  storeId: number,
+  {
+    address,
+    storefrontCustomerId,
+  }: { readonly address: EmailAddress; readonly storefrontCustomerId: number },
+): Script<string | null> {
+  const [customer, linkedId] = yield* together(
+    findCustomerByEmail(storeId, address),
+    findLinkedCustomerId(storeId, storefrontCustomerId),
+  );
+  const present = customer?.storefrontCustomerId ?? null;
+  if (present !== null && present !== storefrontCustomerId) return alreadyLinked;
+  return linkedId !== undefined && linkedId !== customer?.id ? taken : null;
+}

@@ -1,0 +1,52 @@
+/**
+ * Failed lookups, one row per caller.
+ *
+ * A row holds only the instant at which the caller's whole budget is available again (the generic cell rate
+ * algorithm, GCRA). That instant never moves back, so of two readings the later instant is the current one.
+ */
+
+import { all, first, forUpdateSkipLocked, sql, toNumber, type Script } from './sql.ts';
+
+/** Whose failed lookups are counted together. */
+export type LookupCaller = {
+  readonly storeId: number;
+  /** Unique in the store: `token:7`, `development`, `customer:1001`. */
+  readonly caller: string;
+};
+
+/** When the caller's whole budget is available again (ms); undefined if it has no recent failures. */
+export function* findRefilledAt({ storeId, caller }: LookupCaller): Script<number | undefined> {
+  const row = yield* first(sql<{ refilled_at: bigint }>`
+    select refilled_at from lookup_throttle where store_id = ${storeId} and caller = ${caller}`);
+  return row && toNumber(row.refilled_at);
+}
+
+/**
+ * Adds a failed lookup at `now` (ms), unless the budget is exhausted: it takes `shareMs` to refill, and at most
+ * `periodMs` of it can be in use.
+ * @returns when the whole budget is available again (ms); undefined if it is exhausted, and nothing was added.
+ */
+export function* insertFailedLookup(
+  { storeId, caller }: LookupCaller,
+  { now, shareMs, periodMs }: { readonly now: number; readonly shareMs: number; readonly periodMs: number },
+): Script<number | undefined> {
+  const row = yield* first(sql<{ refilled_at: bigint }>`
+    insert into lookup_throttle (store_id, caller, refilled_at)
+    values (${storeId}, ${caller}, ${now + shareMs})
+    on conflict (store_id, caller) do update
+    set refilled_at = ${shareMs} + case
+      when lookup_throttle.refilled_at > ${now} then lookup_throttle.refilled_at else ${now} end
+    where lookup_throttle.refilled_at <= ${now + periodMs - shareMs}
+    returning refilled_at`);
+  return row && toNumber(row.refilled_at);
+}
+
+/** Deletes up to `limit` rows whose budget is available again, and returns how many. */
+export function* eraseRefilled(now: number, limit: number): Script<number> {
+  const erased = yield* all(sql`
+    delete from lookup_throttle where (store_id, caller) in (
+      select store_id, caller from lookup_throttle
+      where refilled_at <= ${now} order by refilled_at limit ${limit} ${forUpdateSkipLocked})
+    returning caller`);
+  return erased.length;
+}

@@ -1,0 +1,139 @@
+/** The limit on failed lookups, without HTTP around it: how many lookups are tried at the same time. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import fc from 'fast-check';
+import { Fault } from '../../src/domain/fault.ts';
+import type { Caller } from '../../src/http/auth.ts';
+import { lookupThrottle, type LookupThrottle } from '../../src/http/lookup-throttle.ts';
+import type { StorageFactory } from '../harness/database.ts';
+import { openStore, type OpenStore } from '../harness/open-store.ts';
+
+const notFound = (status: number): boolean => status === 404;
+
+function callerOf({ store }: OpenStore, tokenId: number): Caller {
+  return {
+    store, scopes: [], apiClientId: 1, tokenId, actor: 'api_client:1', onlyStorefrontCustomerId: null,
+  }; // prettier-ignore
+}
+
+/** What a process has of its own. */
+function processOf({ ctx, storage }: OpenStore, perHour: number): LookupThrottle {
+  const limits = { perHour, perHourOfCustomer: 10, callersMax: 4 };
+  return lookupThrottle({ ctx, storage, limits, onThrottled: () => undefined });
+}
+
+type Tally = { tried: number; running: number; failed: number; triedAtOnceMax: number };
+
+/** One lookup that takes a moment. @returns the status of its response. */
+async function look(
+  throttle: LookupThrottle,
+  caller: Caller,
+  { isHit, tally }: { readonly isHit: boolean; readonly tally: Tally },
+): Promise<number> {
+  try {
+    const { status } = await throttle.run(caller, async (attempt) => {
+      await attempt.reserve(notFound);
+      tally.tried += 1;
+      tally.running += 1;
+      tally.triedAtOnceMax = Math.max(tally.triedAtOnceMax, tally.running + tally.failed);
+      await wait(1);
+      tally.running -= 1;
+      if (!isHit) {
+        tally.failed += 1;
+        throw new Fault('not-found');
+      }
+      return { status: 200, headers: {} };
+    });
+    return status;
+  } catch (error) {
+    assert.ok(error instanceof Fault, String(error));
+    return error.code === 'not-found' ? 404 : 429;
+  }
+}
+
+const newTally = (): Tally => ({ tried: 0, running: 0, failed: 0, triedAtOnceMax: 0 });
+const count = (statuses: readonly number[], status: number): number =>
+  statuses.filter((other) => other === status).length;
+
+export function testLookupThrottle(factory: StorageFactory): void {
+  test('failures and lookups under way never exceed the budget, and only wrong ones use it up', async () => {
+    await using opened = await openStore(factory);
+    let tokenId = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 6 }),
+        fc.array(fc.boolean(), { maxLength: 24 }),
+        async (perHour, hits) => {
+          tokenId += 1;
+          const throttle = processOf(opened, perHour);
+          const caller = callerOf(opened, tokenId);
+          const tally = newTally();
+          const statuses = await Promise.all(hits.map((isHit) => look(throttle, caller, { isHit, tally })));
+          assert.ok(tally.triedAtOnceMax <= perHour, `${tally.triedAtOnceMax} of ${perHour}`);
+          const wrong = hits.filter((isHit) => !isHit).length;
+          assert.equal(count(statuses, 404), Math.min(wrong, perHour));
+          // While failures are left, nothing is rejected: a lookup waits for another one instead.
+          if (wrong < perHour) assert.equal(count(statuses, 429), 0);
+          assert.equal(tally.running, 0);
+          if (wrong < perHour) assert.equal(await look(throttle, caller, { isHit: true, tally }), 200);
+          else assert.equal(await look(throttle, caller, { isHit: true, tally }), 429);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  test('all processes together return no more failures than the budget, and each tries at most one budget', async () => {
+    await using opened = await openStore(factory);
+    const perHour = 5;
+    const caller = callerOf(opened, 1);
+    const processes = [1, 2, 3].map(() => ({ throttle: processOf(opened, perHour), tally: newTally() }));
+    const statuses = await Promise.all(
+      processes.flatMap(({ throttle, tally }) =>
+        Array.from({ length: 20 }, () => look(throttle, caller, { isHit: false, tally })),
+      ),
+    );
+    assert.equal(count(statuses, 404), perHour);
+    for (const { tally } of processes) assert.ok(tally.tried <= perHour, String(tally.tried));
+    for (const { throttle, tally } of processes)
+      assert.equal(await look(throttle, caller, { isHit: true, tally }), 429);
+    // A process that starts later reads what the others have recorded.
+    const late = { isHit: true, tally: newTally() };
+    assert.equal(await look(processOf(opened, perHour), caller, late), 429);
+    assert.equal(await look(processOf(opened, perHour), callerOf(opened, 2), late), 200);
+    assert.equal(late.tally.tried, 1);
+  });
+
+  test('more callers than are kept in memory lose nothing of what was recorded', async () => {
+    await using opened = await openStore(factory);
+    const throttle = processOf(opened, 1);
+    const tally = newTally();
+    const tokens = Array.from({ length: 12 }, (_, index) => callerOf(opened, index + 1));
+    for (const caller of tokens) assert.equal(await look(throttle, caller, { isHit: false, tally }), 404);
+    for (const caller of tokens) assert.equal(await look(throttle, caller, { isHit: true, tally }), 429);
+  });
+
+  test('a lookup that fails in another way gives its reservation back', async () => {
+    await using opened = await openStore(factory);
+    const throttle = processOf(opened, 1);
+    const caller = callerOf(opened, 1);
+    for (const error of [new Fault('invalid-parameter'), new Fault('unavailable'), new Error('broken')])
+      await assert.rejects(
+        throttle.run(caller, async (attempt) => {
+          await attempt.reserve(notFound);
+          await attempt.reserve(notFound);
+          throw error;
+        }),
+        error,
+      );
+    const replayed = { status: 404, headers: { 'idempotent-replayed': 'true' } };
+    await throttle.run(caller, async (attempt) => {
+      await attempt.reserve(notFound);
+      return replayed;
+    });
+    assert.equal(await look(throttle, caller, { isHit: false, tally: newTally() }), 404);
+    assert.equal(await look(throttle, caller, { isHit: false, tally: newTally() }), 429);
+  });
+}

@@ -1,0 +1,183 @@
+/** Customers and their ids on the storefront: set with a card, changed, cleared, and unique in a store. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { problemOf } from '../harness/answers.ts';
+import { startService, type TestAnswer } from '../harness/service.ts';
+import { shopOf, unchanged } from '../harness/shop.ts';
+
+const service = await startService({ stores: [{ domain: 'flowers.example' }, { domain: 'books.example' }] });
+after(() => service[Symbol.asyncDispose]());
+const shop = await shopOf(service, 'flowers.example');
+const books = await shopOf(service, 'books.example');
+
+let people = 0;
+/** An address and a storefront id that nobody has yet. */
+function newPerson(): { readonly email: string; readonly storefront_customer_id: number } {
+  people += 1;
+  return { email: `person-${people}@example.com`, storefront_customer_id: 5_000 + people };
+}
+
+type Customer = Readonly<Record<'id' | 'email' | 'storefront_customer_id' | 'created_at', unknown>>;
+
+function customerOf(answer: TestAnswer): Customer {
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.headers.get('cache-control'), 'no-store');
+  const { customer } = answer.json as { readonly customer: Customer };
+  assert.deepEqual(Object.keys(customer), ['id', 'email', 'storefront_customer_id', 'created_at']);
+  return customer;
+}
+
+const read = async (id: number | null) => customerOf(await shop.ask(`GET /customers/${id}`));
+const put = (id: number | null, json: object, headers = {}) =>
+  shop.ask(`PUT /customers/${id}`, { json, headers });
+const taken = { code: 'invalid-parameter', errors: { storefront_customer_id: ['is taken'] } } as const;
+
+test('a creation links the customer of its email, and setting the same id again is fine', async () => {
+  const person = newPerson();
+  const { customer_id: id } = await shop.issue(person);
+  const customer = await read(id);
+  assert.deepEqual([customer.id, customer.email, customer.storefront_customer_id], [id, ...Object.values(person)]);
+  assert.match(String(customer.created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  assert.equal((await shop.issue(person)).customer_id, id);
+  await shop.issue({ email: person.email });
+  await shop.issue({ email: person.email, storefront_customer_id: null });
+  assert.deepEqual(await read(id), customer, 'a creation without the parameter leaves it');
+  const [event] = await service.query(
+    "select data from events where type = 'customer.created' and subject_id = ?",
+    id,
+  );
+  assert.deepEqual(JSON.parse(String(event?.['data'])), { customer: { id, ...person } });
+}); // prettier-ignore
+
+test('a creation links a customer who is not linked yet', async () => {
+  const { email, storefront_customer_id: linked } = newPerson();
+  const { customer_id: id } = await shop.issue({ email });
+  assert.equal((await read(id)).storefront_customer_id, null);
+  await shop.issue({ email, storefront_customer_id: linked });
+  assert.equal((await read(id)).storefront_customer_id, linked);
+});
+
+test('a creation that cannot link its customer issues no card', async () => {
+  const [ada, grace] = [newPerson(), newPerson()];
+  await shop.issue(ada);
+  await shop.issue(grace);
+  const create = (json: object) => ['POST /gift_card', { json: { initial_value: 5, ...json } }] as const;
+  const theirs = { storefront_customer_id: ada.storefront_customer_id };
+  await shop.refuses(...create({ ...newPerson(), ...theirs }), taken);
+  const present = ['cannot replace the one that the customer already has'];
+  const refused = { code: 'invalid-parameter', errors: { storefront_customer_id: present } } as const;
+  await shop.refuses(...create({ ...grace, ...theirs }), refused);
+  await shop.refuses(...create({ ...grace, storefront_customer_id: 4_999 }), refused);
+  const alone = ['cannot be set without email'];
+  await shop.refuses(...create({ recipient_email: grace.email, storefront_customer_id: 4_999 }), {
+    code: 'invalid-parameter',
+    errors: { storefront_customer_id: alone },
+  });
+  for (const bad of [0, -1, 1.5, 2 ** 53, 'x', true, []])
+    await shop.refuses(...create({ email: grace.email, storefront_customer_id: bad }), {
+      code: 'invalid-parameter',
+      errors: { storefront_customer_id: ['must be an integer from 1 to 2^53 - 1'] },
+    });
+  // All errors of a request are returned together.
+  const { code } = await shop.issue({ code: `takencode${people}` });
+  for (const value of [5, 0])
+    await shop.refuses('POST /gift_card', { json: { initial_value: value, code, ...newPerson(), ...theirs } }, {
+      code: 'invalid-parameter',
+      errors: {
+        ...(value === 0 && { initial_value: ['must be greater than 0'] }),
+        code: ['is taken'],
+        storefront_customer_id: ['is taken'],
+      },
+    });
+}); // prettier-ignore
+
+test('an id belongs to one customer of a store, and to another one of another store', async () => {
+  const person = newPerson();
+  await shop.issue(person);
+  const { customer_id: elsewhere } = await books.issue(person);
+  const customer = customerOf(await books.ask(`GET /customers/${elsewhere}`));
+  assert.equal(customer.storefront_customer_id, person.storefront_customer_id);
+  problemOf(await shop.ask(`GET /customers/${elsewhere}`), { code: 'not-found' });
+  problemOf(await put(elsewhere, { storefront_customer_id: null }), { code: 'not-found' });
+});
+
+test('an update sets, replaces and clears the id, bare, wrapped or in a form', async () => {
+  const { email, storefront_customer_id: first } = newPerson();
+  const second = newPerson().storefront_customer_id;
+  const { customer_id: id } = await shop.issue({ email });
+  const linked = async (answer: Promise<TestAnswer>) => customerOf(await answer).storefront_customer_id;
+  assert.equal(await linked(put(id, { storefront_customer_id: first })), first);
+  assert.equal(await linked(put(id, { customer: { storefront_customer_id: second } })), second);
+  assert.equal(await linked(put(id, {})), second, 'an empty update changes nothing');
+  const form = {
+    body: `customer%5Bstorefront_customer_id%5D=${first}`,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  };
+  assert.equal(await linked(shop.ask(`PUT /customers/${id}`, form)), first);
+  assert.equal(await linked(put(id, { storefront_customer_id: null })), null);
+  assert.equal((await read(id)).storefront_customer_id, null);
+});
+
+test('a customer who was read can be sent back, and nothing else of it can change', async () => {
+  const { customer_id: id } = await shop.issue(newPerson());
+  const customer = await read(id);
+  assert.deepEqual(customerOf(await put(id, customer)), customer);
+  const line = `PUT /customers/${id}` as const;
+  const changed = { id: Number(id) + 1, email: 'other@example.com', created_at: '2020-01-01T00:00:00Z' };
+  await shop.refuses(line, { json: changed }, {
+    code: 'invalid-parameter',
+    errors: Object.fromEntries(Object.keys(changed).map((name) => [name, ['cannot be changed']])),
+  });
+  await shop.refuses(line, { json: { name: 'Ada' } }, {
+    code: 'invalid-parameter',
+    errors: { name: ['is not a known parameter'] },
+  });
+}); // prettier-ignore
+
+test('an id that another customer has is taken, also for requests that race for it', async () => {
+  const person = newPerson();
+  await shop.issue(person);
+  const ids = await Promise.all(
+    Array.from({ length: 8 }, async () => (await shop.issue({ email: newPerson().email })).customer_id),
+  );
+  const json = { storefront_customer_id: person.storefront_customer_id };
+  await shop.refuses(`PUT /customers/${ids[0]}`, { json }, taken);
+  const free = { storefront_customer_id: newPerson().storefront_customer_id };
+  const answers = await Promise.all(ids.map((id) => put(id, free)));
+  assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+  for (const answer of answers) if (answer.status !== 200) problemOf(answer, taken);
+});
+
+test('dry runs change nothing, and an idempotency key applies', async () => {
+  const person = newPerson();
+  const { customer_id: id } = await shop.issue({ email: person.email });
+  const json = { storefront_customer_id: person.storefront_customer_id };
+  await unchanged(service, async () => {
+    const rehearsed = await shop.ask(`PUT /customers/${id}?dry_run=true`, { json });
+    assert.equal(customerOf(rehearsed).storefront_customer_id, person.storefront_customer_id);
+    assert.equal(rehearsed.headers.get('dry-run'), 'true');
+  });
+  const headers = { 'idempotency-key': `link-${id}` };
+  const first = await put(id, json, headers);
+  await put(id, { storefront_customer_id: null });
+  const again = await put(id, json, headers);
+  assert.equal(again.headers.get('idempotent-replayed'), 'true');
+  assert.equal(again.text, first.text);
+  assert.equal((await read(id)).storefront_customer_id, null);
+});
+
+test('reading needs read_gift_cards, and linking write_gift_cards', async () => {
+  const { customer_id: id } = await shop.issue(newPerson());
+  const till = await shopOf(service, 'flowers.example', { scopes: ['redeem_gift_cards'] });
+  const reader = await shopOf(service, 'flowers.example', { scopes: ['read_gift_cards'] });
+  const writer = await shopOf(service, 'flowers.example', { scopes: ['write_gift_cards'] });
+  const json = { storefront_customer_id: null };
+  for (const own of [till, reader])
+    await own.refuses(`PUT /customers/${id}`, { json }, { code: 'insufficient-scope' });
+  for (const own of [till, writer])
+    await own.refuses(`GET /customers/${id}`, {}, { code: 'insufficient-scope' });
+  customerOf(await reader.ask(`GET /customers/${id}`));
+  customerOf(await writer.ask(`PUT /customers/${id}`, { json }));
+  problemOf(await service.request(`/customers/${id}`), { code: 'unauthenticated' });
+});
