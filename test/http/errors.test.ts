@@ -88,7 +88,7 @@ test('a sane request id of the client is kept, another is replaced', async (t) =
 
 test('a path that is not known is a 404 whatever the method', async (t) => {
   const paths = [
-    '/', '/gift_cards', '/gift_card.json', '/Gift_Card', `/gift_card/${id}/`, `/gift_card/${id}/balances`, '//gift_card',
+    '/gift_cards', '/gift_card.json', '/Gift_Card', `/gift_card/${id}/`, `/gift_card/${id}/balances`, '//gift_card',
     `//gift_card/${id}`, '/admin', '/api/gift_card', '/docs/', '/docs/nowhere', '/docs/problems/Not%20Found', '/docs/problems/', '/docs/problems/a/b',
     '/healthz/', '/.env', '/apps/gcf/api/gift_card', '/gift_card;x', '/constructor', '/__proto__',
   ]; // prettier-ignore
@@ -139,6 +139,15 @@ test('a known path with another method is a 405 that tells which it takes', asyn
         }
       });
     });
+  }
+});
+
+test('the root is a page for browsers: a 404 to other clients, and a 405 for other methods', async () => {
+  problemOf(await shop.ask('GET /'), { code: 'not-found' });
+  for (const method of ['POST', 'PUT', 'DELETE', 'PROPFIND']) {
+    const answer = await exchange(service, requestText(`${method} /`, [bearer]));
+    problemOf(answer, { code: 'method-not-allowed' });
+    assert.equal(answer.headers.get('allow'), 'GET, HEAD, OPTIONS');
   }
 });
 

@@ -41,7 +41,7 @@ test('a hold answers 201 with the hold, the card and its path, and takes nothing
 
 test('a hold lasts as long as it is told, from 1 second to 7 days', async () => {
   const { id } = await shop.issues();
-  for (const [sent, lasts] of [[1, 1], ['600', 600], [604_800, 604_800], [null, 900]] as const)
+  for (const [sent, lasts] of [[1, 1], [600, 600], [604_800, 604_800], [null, 900]] as const)
     assert.equal(seconds(await shop.holds(id, '1', { expires_in: sent })), lasts);
 }); // prettier-ignore
 
