@@ -120,7 +120,8 @@ export const bodySchemas = {
     paused: parameters.paused,
   }),
   UpdateCustomer: bodySchema({
-    ...others(['id', 'email', 'created_at'], echoed),
+    ...others(['email', 'created_at'], echoed),
+    ...others(['id'], echoedId),
     storefront_customer_id: parameters.storefrontCustomerId,
   }),
   Redeliver: bodySchema({ webhook_id: parameters.webhookId }),

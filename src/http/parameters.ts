@@ -304,6 +304,7 @@ export const storefrontCustomerId = parameter<number | null>(
     examples: [7103421190],
   }),
   readId,
+  integerFromForm,
 );
 
 export const expiresIn = parameter(

@@ -72,7 +72,14 @@ export const eventSchema = closed(
         transaction: Type.Optional(transactionSchema),
         hold: Type.Optional(holdSchema),
         customer: Type.Optional(
-          closed({ id: idSchema, email: Type.String() }, 'A customer, as first given.'),
+          closed(
+            {
+              id: idSchema,
+              email: Type.String(),
+              storefront_customer_id: Type.Union([idSchema, Type.Null()]),
+            },
+            'A customer, with the address as first given.',
+          ),
         ),
         webhook: Type.Optional(webhookSchema),
         delivery: Type.Optional(mailDeliverySchema),

@@ -45,7 +45,7 @@ test('a creation links the customer of its email, and setting the same id again 
   assert.deepEqual(await read(id), customer, 'a creation without the parameter leaves it');
   const [event] = await service.query(
     "select data from events where type = 'customer.created' and subject_id = ?",
-    id,
+    service.internalId(id ?? 0),
   );
   assert.deepEqual(JSON.parse(String(event?.['data'])), { customer: { id, ...person } });
 }); // prettier-ignore

@@ -93,7 +93,7 @@ test('a dry run is refused like the write itself, marked too, and keeps no refus
     [`POST /gift_card/${id}/debit`, { amount: '16.01' }, 'insufficient-balance'],
     [`POST /gift_card/${id}/debit`, { amount: 1, currency: 'EUR' }, 'currency-mismatch'],
     ['POST /gift_card/1/debit', { amount: 1 }, 'not-found'],
-    [`POST /holds/${holdId}/capture`, { amount: 5 }, 'invalid-parameter'],
+    [`POST /holds/${holdId}/capture`, { amount: 5 }, 'capture-exceeds-hold'],
     [`POST /transactions/${debitId}/reverse`, { amount: 6 }, 'reversal-exceeds-transaction'],
     [`POST /gift_card/${id}/undo`, {}, 'undo-window-closed'],
   ] as const) {

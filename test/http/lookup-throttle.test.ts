@@ -235,5 +235,6 @@ test('a replaced code is answered like an unknown one, and the event is publishe
     await setTimeout(50);
   const rows = await service.query('select type, subject_id from events order by id desc limit 5');
   assert.equal(rows.length, 5);
-  for (const row of rows) assert.deepEqual(row, { type: 'gift_card.retired_code_used', subject_id: id });
+  for (const row of rows)
+    assert.deepEqual(row, { type: 'gift_card.retired_code_used', subject_id: service.internalId(id) });
 });

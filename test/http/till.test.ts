@@ -8,7 +8,7 @@ import { startService } from '../harness/service.ts';
 
 const service = await startService({
   stores: [{ domain: 'flowers.example' }, { domain: 'books.example' }],
-  environment: { LOOKUP_MISSES: '100000/100000' },
+  environment: { LOOKUP_MISSES: '100000' },
 });
 after(() => service[Symbol.asyncDispose]());
 const shop = await shopOf(service, 'flowers.example');
