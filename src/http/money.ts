@@ -52,7 +52,7 @@ export async function getBalance(exchange: Exchange): Promise<Answer> {
   const followsVersion = balance.state !== 'expired' && runOut === 0n;
   const etag = cardEtagOf(ctx.keys.publicIds, card);
   if (followsVersion && isKnown(request.headers['if-none-match'], etag)) return notModified(etag);
-  return answer(exchange, 200, { balance }, card);
+  return answer(exchange, 200, { gift_card: balance }, card);
 }
 
 /** `POST /gift_card/redeem`: look up and debit in one step. */

@@ -281,8 +281,8 @@ const descriptions: Readonly<Record<OperationId, Description>> = {
     success: {
       status: 200,
       description: 'The balance.',
-      schema: answerOf({ balance: reference('Balance') }),
-      example: { balance: examples.balance },
+      schema: answerOf({ gift_card: reference('GiftCardBalance') }),
+      example: { gift_card: examples.balance },
       headers: etag,
       isConditional: true,
     },

@@ -63,7 +63,7 @@ export function openApiDocument(basePath: string): OpenApiDocument {
         IssuedGiftCard: schemas.issuedGiftCardSchema,
         SpendableGiftCard: schemas.spendableGiftCardSchema,
         TillGiftCard: schemas.tillGiftCardSchema,
-        Balance: schemas.balanceSchema,
+        GiftCardBalance: schemas.balanceSchema,
         Transaction: schemas.transactionSchema,
         Hold: schemas.holdSchema,
         Customer: schemas.customerSchema,

@@ -343,7 +343,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', '304', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [cardId, ifNoneMatch],
-    answer: { balance: 'Balance' },
+    answer: { gift_card: 'GiftCardBalance' },
     headers: ['ETag'],
   },
   redeemGiftCard: {
@@ -1095,7 +1095,7 @@ const delivery = {
 const shown: Readonly<Record<string, Json>> = {
   GiftCard: plain,
   IssuedGiftCard: { ...plain, code: 'q2m8xk4w9c0d7f3k' },
-  Balance: { ...balanceRecordOf(cardWith(), '2026-03-15') },
+  GiftCardBalance: { ...balanceRecordOf(cardWith(), '2026-03-15') },
   TillGiftCard: { ...tillRecordOf(sameIds, cardWith(), '2026-03-15') },
   SpendableGiftCard: { ...spendableRecordOf(sameIds, cardWith({ held: amount(400n) })) },
   Transaction: { ...transactionOf(sameIds, transferWith()) },
