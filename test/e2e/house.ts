@@ -10,6 +10,7 @@ import { createStore, requireStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
 import { expireHolds, placeHold } from '../../src/service/hold.ts';
 import { run, sql } from '../../src/storage/sql.ts';
+import { internalIdOf } from '../harness/public-ids.ts';
 import { email, issueCommand, manualClock, money, newStore } from '../harness/fixtures.ts';
 import { sqliteEngine } from '../harness/engine-sqlite.ts';
 import { ask, makeHome, type GiftCard, type Home, type Served } from './largesse.ts';
@@ -134,11 +135,13 @@ async function expireThings(home: Home): Promise<readonly [card: number, hold: n
   const { hold } = await storage.write(() => placeHold(ctx, { ...held, amount, seconds: 60 }));
   clock.advance(120_000);
   await storage.write(() => expireHolds(ctx, 10));
-  return [card.id, hold.id];
+  const { publicIds } = ctx.keys;
+  return [publicIds.of(card.id), publicIds.of(hold.id)];
 }
 
 /** A webhook that is paused, what became of an event that it was told, and a mail that was sent. */
-async function deliverThings(home: Home, cardId: number): Promise<void> {
+async function deliverThings(home: Home, publicId: number): Promise<void> {
+  const cardId = internalIdOf(home.keysFile, publicId);
   const config = readDatabaseConfig({ DATABASE_URL: `file:${fileOf(home)}` });
   await using database = await openDatabase(config, { prepare: false });
   const { ctx, storage } = database;
