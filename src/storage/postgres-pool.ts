@@ -202,6 +202,8 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
       const deadline = Math.min(performance.now() + options.waitMaxMs, until);
       const waiter: Waiter<Sharer> = { deadline, until, sharer, resolve, reject };
       waiting.push(waiter);
+      // Its deadline keeps the process alive: where no server answers, nothing else does.
+      sweeper.ref();
       handOut();
       if (waiting.length > options.waitingMax && waiting.at(-1) === waiter) {
         waiting.pop();
@@ -225,6 +227,7 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
     const isDoubtful = urls.length > 1 && [...taken.values()].some(({ since }) => now - since >= doubtMs);
     if (isDoubtful && now >= doubtAt) doubt();
     handOut();
+    if (waiting.length === 0) sweeper.unref();
   };
   const sweeper = setInterval(sweep, sweepMs).unref();
 

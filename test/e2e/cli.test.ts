@@ -546,3 +546,22 @@ test('mails are listed in the words of the API, as JSON and for people', async (
   assert.match(output, /STATUS +ATTEMPTS +SEND AT +RESPONSE +FAILURE/);
   assert.match(output, /deferred .* connect ECONNREFUSED/);
 });
+
+test('a command whose server cannot be reached says so and fails', async (t) => {
+  await using home = await makeHome();
+  const environment = {
+    DATABASE_URL: 'postgres://shop:hush-hush@127.0.0.1:1/shop',
+    KEYS_FILE: home.keysFile,
+  };
+  for (const args of [['verify'], ['store', 'list'], ['status'], ['token', 'list'], ['migrate']]) {
+    await t.test(args.join(' '), async () => {
+      const { code, output, errors } = await home.run(args, environment);
+      assert.deepEqual([code, output], [1, '']);
+      assert.match(
+        errors,
+        /^largesse: the database cannot be used: no server takes writes: 127\.0\.0\.1:1: [^\n]+\n$/,
+      );
+      assert.ok(!errors.includes('hush-hush'));
+    });
+  }
+});
