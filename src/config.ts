@@ -116,6 +116,8 @@ export const limits = Object.freeze({
   connectionsPerPeerMax: 1_024,
   /** When fewer places than this are free, each new connection closes the one that has been idle for longest. */
   connectionsSpare: 64,
+  /** How long the rest of a request may take to arrive once the service is stopped. */
+  stopReceiveTimeoutMs: 2_000,
   /** How long requests in flight may take once the service is told to stop. */
   stopTimeoutMs: 25_000,
   scriptsQueuedMax: 4_096,

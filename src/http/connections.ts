@@ -14,6 +14,8 @@ export type Connections = {
   follow(request: IncomingMessage, response: ServerResponse): void;
   /** Whether a response may be written to the bare socket: none is under way, and none is due to an earlier request. */
   mayAnswer(socket: Socket): boolean;
+  /** Destroys the connections without a request that has arrived whole. */
+  destroyUnfinished(): void;
 };
 
 type Connection = {
@@ -129,6 +131,10 @@ export function guardConnections(
       const [response] = responses;
       const isOwn = request !== undefined && responses.size === 1 && !isReceived(request);
       return isOwn && response?.headersSent === false;
+    },
+    destroyUnfinished() {
+      for (const [socket, { request }] of connections)
+        if (idle.has(socket) || (request && !isReceived(request))) socket.destroy();
     },
   };
 }

@@ -112,6 +112,11 @@ export function createServer(services: Services): FastifyInstance {
     isTrusted: clients.isTrusted,
     closed: metrics.connectionClosed,
   });
+  app.addHook('preClose', (done) => {
+    const late = setTimeout(() => connections.destroyUnfinished(), limits.stopReceiveTimeoutMs);
+    app.server.once('close', () => clearTimeout(late));
+    done();
+  });
   // Node drops header fields beyond a maximum in silence; here they are all read and counted.
   app.server.maxHeadersCount = 0;
   // Node.js would send the 100 at once; here it waits until the body is wanted.

@@ -358,3 +358,27 @@ test('what follows a request and is no HTTP does not get its response before tha
   await wire.closed;
   assert.doesNotMatch(wire.received(), /^HTTP\/1\.1 400/);
 });
+
+test('a request that does not arrive whole does not keep a service from stopping', async () => {
+  const own = await startService({ stores, limits: { stopReceiveTimeoutMs: 300 } });
+  const token = await own.token('flowers.example');
+  const half = requestText('POST /gift_card', [
+    ['Authorization', `Bearer ${token}`],
+    json,
+    ['Content-Length', '100'],
+  ]);
+  const wires = await Promise.all(
+    [`${half}{"initial`, 'GET /gift_card HTTP/1.1\r\nHost: x'].map(async (bytes) => {
+      const wire = openWire(own, { keepsOpen: true });
+      await happens(wire.socket, 'connect');
+      wire.send(bytes);
+      return wire;
+    }),
+  );
+  await wait(100);
+  const startedAt = performance.now();
+  await own[Symbol.asyncDispose]();
+  // The usual limits are 10 s for headers and 25 s for what is in progress.
+  assert.ok(performance.now() - startedAt < 6_000, `${performance.now() - startedAt} ms`);
+  await closeAll(wires);
+});
