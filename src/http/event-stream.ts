@@ -19,7 +19,9 @@ import type { Caller } from './auth.ts';
 export type EventStreams = {
   /**
    * A stream of the caller's events behind the one with the id `after`; null: from the store's first one on.
-   * @throws Fault `overloaded` if there are as many as there may be.
+   * Where there are as many as there may be, of the token, the store or all, the one whose client has taken nothing
+   * for longest is cut off.
+   * @throws Fault `overloaded` if there are as many as there may be and each client takes what there is.
    */
   open(caller: Caller, after: number | null): Readable;
   /** Ends all of them, when the service is stopped. */
@@ -39,6 +41,10 @@ type StreamsOptions = {
 const eventsAtOnce = 100;
 /** Of all stores' streams together, one store's. */
 const shareOfStore = 0.25;
+/** Of one store's streams, those of one token. */
+const shareOfToken = 0.5;
+/** How long a client has taken nothing whose stream makes room for another one. */
+const stalledMs = 1_000;
 /** How long a stream waits at least before it looks again for what this process has committed. */
 const restMs = 50;
 const heartbeatMs = 15_000;
@@ -46,26 +52,47 @@ const heartbeatMs = 15_000;
 const retryMs = 2_000;
 
 export function eventStreams(options: StreamsOptions): EventStreams {
-  const open = new Map<OpenStream, number>();
+  const open = new Set<OpenStream>();
+  const ofStoreMax = options.streamsMax * shareOfStore;
+
+  /** The streams of which one has to go before the caller may have another; undefined: none. */
+  const crowdOf = ({ store, tokenId }: Caller): readonly OpenStream[] | undefined => {
+    const ofStore = [...open].filter(({ caller }) => caller.store.id === store.id);
+    const ofToken = ofStore.filter(({ caller }) => caller.tokenId === tokenId);
+    if (ofToken.length >= Math.max(1, ofStoreMax * shareOfToken)) return ofToken;
+    if (ofStore.length >= ofStoreMax) return ofStore;
+    return open.size >= options.streamsMax ? [...open] : undefined;
+  };
+
+  const makeRoom = (crowd: readonly OpenStream[]): void => {
+    const [slowest] = crowd.toSorted((left, right) => right.stalledForMs() - left.stalledForMs());
+    if (!slowest || slowest.stalledForMs() < stalledMs)
+      throw new Fault('overloaded', { retryAfterSeconds: 5 });
+    open.delete(slowest);
+    slowest.stream.destroy();
+  };
+
   return {
     open(caller, after) {
-      const ofStore = [...open.values()].filter((storeId) => storeId === caller.store.id).length;
-      if (open.size >= options.streamsMax || ofStore >= options.streamsMax * shareOfStore)
-        throw new Fault('overloaded', { retryAfterSeconds: 5 });
+      const crowd = crowdOf(caller);
+      if (crowd) makeRoom(crowd);
       const opened = openStream(options, caller, after);
-      open.set(opened, caller.store.id);
+      open.add(opened);
       opened.stream.once('close', () => open.delete(opened));
       return opened.stream;
     },
     close() {
-      for (const { end } of open.keys()) end();
+      for (const { end } of open) end();
     },
   };
 }
 
 type OpenStream = {
   readonly stream: Readable;
-  /** Ends it behind what was told already. */
+  readonly caller: Caller;
+  /** How long its client has taken nothing although there was something, in ms. */
+  readonly stalledForMs: () => number;
+  /** Ends it behind the events that were sent already. */
   readonly end: () => void;
 };
 
@@ -168,7 +195,8 @@ function openStream(
   const timers = [setInterval(poll, pollMs), setInterval(beat, heartbeatMs)].map((timer) => timer.unref());
   const unsubscribe = onCommit(look);
   tell(`retry: ${retryMs}\n\n`);
-  return { stream, end };
+  const stalledForMs = (): number => (isWanted ? 0 : performance.now() - refusedAt);
+  return { stream, caller, stalledForMs, end };
 }
 
 function messageOf(event: WrittenEvent, store: string): string {

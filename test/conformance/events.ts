@@ -172,7 +172,7 @@ export function testEvents(factory: StorageFactory): void {
   test('a stream whose token is revoked is cut off if its client does not take what is left', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
-    const given = { storage, onCommit: () => () => undefined, streamsMax: 8 };
+    const given = { storage, onCommit: () => () => undefined, streamsMax: 16 };
     const streams = eventStreams({ ...given, patienceMs: 100, pollMs: 5 });
     const { caller, tokenId } = await newCaller(storage, ctx, store);
     const idle = streams.open(caller, null);
@@ -189,7 +189,7 @@ export function testEvents(factory: StorageFactory): void {
     const streams = eventStreams({
       storage,
       onCommit: () => () => undefined,
-      streamsMax: 8,
+      streamsMax: 16,
       patienceMs: 300,
       pollMs: 20,
     });
@@ -205,6 +205,32 @@ export function testEvents(factory: StorageFactory): void {
     await wait(400);
     assert.equal(eager.destroyed, false);
     assert.equal(taken.match(/^id: /gm)?.length, 200);
+    streams.close();
+  });
+
+  test('a stream whose client takes nothing makes room for another one', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    for (let count = 0; count < 200; count += 1) await storage.write(() => issue(ctx, issueCommand(store)));
+    await untilTold(storage, store);
+    // Four of a store, two of a token.
+    const streams = eventStreams({ storage, onCommit: () => () => undefined, streamsMax: 16 });
+    const { caller } = await newCaller(storage, ctx, store);
+    const { caller: other } = await newCaller(storage, ctx, store);
+    const [slow, eager] = [streams.open(caller, null), streams.open(caller, null)];
+    eager.resume();
+    slow.read(0);
+    assert.throws(() => streams.open(caller, null), { code: 'overloaded' });
+    const others = [streams.open(other, null), streams.open(other, null)];
+    for (const stream of others) stream.resume();
+    await wait(1_200);
+    streams.open(caller, null).resume();
+    assert.deepEqual(
+      [slow.destroyed, eager.destroyed, others.some(({ destroyed }) => destroyed)],
+      [true, false, false],
+    );
+    assert.throws(() => streams.open(caller, null), { code: 'overloaded' });
+    assert.throws(() => streams.open(other, null), { code: 'overloaded' });
     streams.close();
   });
 

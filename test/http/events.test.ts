@@ -256,16 +256,22 @@ test('a stream ends within a second or so when its token is revoked, and at once
   assert.ok(performance.now() - startedAt < 2_000);
 });
 
-test('no more streams are opened than there may be, and a closed one makes room', async () => {
+test('a token and a store have no more streams than they may, and a closed one makes room', async () => {
   await using service = await startService({ stores: [{ domain }] });
-  const token = await service.token(domain);
+  const [token, second, third] = [
+    await service.token(domain),
+    await service.token(domain),
+    await service.token(domain),
+  ];
   const streams: Followed[] = [];
-  for (let count = 0; count < 16; count += 1) streams.push(await follow(service, token));
-  assert.ok(streams.every(({ status }) => status === 200));
+  for (let count = 0; count < 8; count += 1) streams.push(await follow(service, token));
   problemOf(await service.request('/events/stream', { token }), { code: 'overloaded' });
+  for (let count = 0; count < 8; count += 1) streams.push(await follow(service, second));
+  problemOf(await service.request('/events/stream', { token: third }), { code: 'overloaded' });
+  assert.ok(streams.every(({ status }) => status === 200));
   await streams.pop()?.[Symbol.asyncDispose]();
   await until(async () => {
-    await using one = await follow(service, token);
+    await using one = await follow(service, third);
     return one.status === 200;
   });
   for (const stream of streams) await stream[Symbol.asyncDispose]();
