@@ -38,7 +38,7 @@ export const eventDescriptions = {
     tag: 'Events',
     summary: 'Follow events as they happen',
     description:
-      'Server-sent events: `id` is the event’s id, `event` its type, `data` the event as JSON. A client that comes back with `Last-Event-ID` goes on behind that event and misses nothing; without it, it is told what happens from now on. Comments every 15 seconds keep the connection open. The stream ends when the service stops, and within a second or so when the token is revoked: it returns no event that was written after that. It is cut off if nothing is read from it for half a minute. A store may have 16 streams at once from one process.',
+      'Server-sent events: `id` is the event’s id, `event` its type, `data` the event as JSON. A client that comes back with `Last-Event-ID` goes on behind that event and misses nothing; without it, it is told what happens from now on. Comments every 15 seconds keep the connection open. The stream ends when the service stops, and within a second or so when the token is revoked: it returns no event that was written after that. It is cut off if nothing is read from it for half a minute. A store may have 16 streams at once from one process, and a token 8 of them; at the limit, a stream whose client reads nothing is cut off for a new one.',
     parameters: [afterEvent, lastEventId],
     success: {
       status: 200,
