@@ -16,7 +16,7 @@ import { largesse, startServer, startService, type Environment, type Server } fr
 import type { Credentials } from './requests.ts';
 import type { DeliveryResults } from './results.ts';
 import { moveGenerator, serverCore, type Bench } from './rounds.ts';
-import { embeddedAt, makeStore } from './site.ts';
+import { embeddedAt } from './site.ts';
 import { latencyOf } from './statistics.ts';
 
 const deliveredWithinMs = 120_000;
@@ -25,12 +25,14 @@ const quietMs = 100;
 /** After deliveries or requests, before the next thing is measured. */
 const settleMs = 500;
 
+type StoreCredentials = Pick<Credentials, 'domain' | 'token'>;
+
 /** A service, and where its events go. */
 type Delivering = {
   readonly bench: Bench;
   readonly plan: DeliveryPlan;
   readonly environment: Environment;
-  readonly credentials: Credentials;
+  readonly credentials: StoreCredentials;
   readonly receiver: Server;
 };
 
@@ -46,7 +48,7 @@ export async function measureDelivery(bench: Bench, plan: DeliveryPlan): Promise
   const home = join(bench.folder, 'delivery');
   mkdirSync(home);
   const environment = embeddedAt({ file: join(home, 'largesse.db'), keysFile: join(home, 'keys.json') });
-  const credentials = makeStore(environment);
+  const credentials = await makeDemonstrationStore(bench, environment);
   await using receiver = await startServer({
     script: 'bench/receiver.ts',
     argument: String(plan.receiverAnswersAfterMs),
@@ -83,7 +85,19 @@ async function fill({ environment, credentials }: Delivering, events: number): P
   await populate(environment, { domain: credentials.domain, cards: events - 1 });
 }
 
-function start({ bench, environment }: Delivering): Promise<Server> {
+/**
+ * A token of the demonstration store, which a service makes at its first start. Only webhooks of that store may lead to
+ * this machine.
+ */
+async function makeDemonstrationStore(bench: Bench, environment: Environment): Promise<StoreCredentials> {
+  await using service = await start({ bench, environment });
+  assert.equal(await service.stop(), 0);
+  const domain = 'demo.localhost';
+  const { token } = largesse(environment, 'token', 'create', '--store', domain) as { readonly token: string };
+  return { domain, token };
+}
+
+function start({ bench, environment }: Pick<Delivering, 'bench' | 'environment'>): Promise<Server> {
   const log = join(bench.folder, 'delivery', 'service.log');
   return startService(environment, { core: serverCore(bench), isProduction: false, log });
 }

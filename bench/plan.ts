@@ -66,7 +66,7 @@ const usualDelivery: DeliveryPlan = {
   seconds: 2,
 };
 
-const quickDelivery: DeliveryPlan = { ...usualDelivery, events: 1_000, rounds: 1, seconds: 1 };
+const quickDelivery: DeliveryPlan = { ...usualDelivery, events: 4_000, rounds: 1, seconds: 1 };
 
 /** What concerns the plan of all that may be on the command line. */
 type Options = {

@@ -55,7 +55,18 @@ export async function makeMaster({ folder }: Pick<Bench, 'folder'>, cards: numbe
 
 export function makeStore(environment: Environment): Credentials {
   const proxySecret = randomBytes(32).toString('hex');
-  largesse(environment, 'store', 'create', domain, '--currency', 'USD', '--proxy-secret', proxySecret);
+  largesse(
+    environment,
+    'store',
+    'create',
+    domain,
+    '--currency',
+    'USD',
+    '--issue-limit',
+    'none',
+    '--proxy-secret',
+    proxySecret,
+  );
   const { token } = largesse(environment, 'token', 'create', '--store', domain) as { readonly token: string };
   return { domain, token, proxySecret };
 }

@@ -176,7 +176,7 @@ export function createServer(services: Services): FastifyInstance {
     }
     // Fastify would refuse a malformed type before it knows whether there is a body that has it.
     request.contentType = request.raw.headers['content-type'];
-    delete request.raw.headers['content-type'];
+    request.raw.headers['content-type'] = undefined;
     const isEnding = services.isClosing() || isLingering(request.raw.socket);
     if (isEnding) return done(new Fault('closing', { retryAfterSeconds: 1 }));
     const fault = refuseHeaders(request, limits.headersMax);
