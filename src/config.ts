@@ -83,8 +83,11 @@ export type Config = DatabaseConfig & {
 /** How emails are sent: by a mail server, into a folder on this machine, or not at all. */
 export type MailWay = 'smtp' | 'folder' | 'none';
 
-/** Whether only programs on this machine are served, by somebody who has not said that it is serious. */
-export function mayDevelop({ isLoopback: isLocal, isProduction }: Config): boolean {
+/** Whether this is development: a loopback address, and `NODE_ENV` is not `production`. */
+export function mayDevelop({
+  isLoopback: isLocal,
+  isProduction,
+}: Pick<Config, 'isLoopback' | 'isProduction'>): boolean {
   return isLocal && !isProduction;
 }
 
@@ -301,12 +304,12 @@ export function readConfig(environment: Environment = process.env): Config {
 }
 
 /**
- * Whether this is development: nobody has said that it is serious, and only programs on this machine are served. Then
- * webhooks may lead to this machine, until the database holds a real store.
+ * `mayDevelop` for a command that needs nothing else of the configuration. In development webhooks may lead to this
+ * machine, until the database holds a real store.
  */
 export function isDevelopment(environment: Environment = process.env): boolean {
   const { host, isProduction } = readPlace(new Reader(environment), environment);
-  return isLoopback(host) && !isProduction;
+  return mayDevelop({ isLoopback: isLoopback(host), isProduction });
 }
 
 /** What the commands need that only work on the database. @throws ConfigError. */

@@ -34,7 +34,7 @@ export type Exchange = {
   readonly basePath: string;
   /** The limit on the caller's failed lookups. */
   readonly lookup: LookupAttempt;
-  /** Notes that somebody presented a code that the card had before it got another one. */
+  /** Notes the use of a code that the card had before its present one. */
   readonly noteRetiredCode: (cardId: number) => void;
   /** Whether the service sends email. */
   readonly canSend: boolean;

@@ -33,7 +33,6 @@ export function addHome(app: FastifyInstance, services: Services, prefix: string
           'cache-control': 'no-store',
           'content-security-policy': policy,
           'referrer-policy': 'no-referrer',
-          'x-content-type-options': 'nosniff',
         })
         .type('text/html; charset=utf-8')
         .send(String(page({ isReady, prefix, isLocal: isLocal(request) }, services)));
