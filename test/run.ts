@@ -5,12 +5,15 @@
  * A file is run once for each engine, and learns which one from `TEST_ENGINE`; one whose name ends in
  * `.sqlite.test.ts` or `.postgres.test.ts` is about that engine only.
  *
+ * `npm run test:soak` runs the long rounds in `test/soak/` instead. Files that need a Debian package which is
+ * missing are left out with a notice, and fail the run where `CI` is set.
+ *
  * Stricter than `node --test`: a skipped or unfinished test fails the run, and so does a file in which no
  * test ran (an early `process.exit(0)` would otherwise count as a pass).
  */
-import { globSync } from 'node:fs';
+import { accessSync, constants, globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname, relative } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec, type TestEvent } from 'node:test/reporters';
@@ -18,33 +21,72 @@ import { parseArgs } from 'node:util';
 import { engineNames, type EngineId } from './harness/engine-database.ts';
 import { startSharedPostgres } from './harness/postgres-database.ts';
 
-const timeoutPerFileMs = 5 * 60_000;
 /** These use no engine, or all of them, or are about the command line: they run once. */
 const once =
   /^test\/((unit|interleaving|conformance|failover|delivery)\/|e2e\/(app-proxy|cli|copy|counter|webhook-receiver)\.)/;
 /** No PostgreSQL server is started for a run of these alone. */
 const withoutServer = /^test\/(unit|interleaving|delivery)\//;
 /** These start, load and kill whole servers, or take a port of their own: one of them at a time, beside the others. */
-const alone = /^test\/((crash|failover)\/|e2e\/(?!(app-proxy|cli|copy)\.))/;
+const alone = /^test\/((crash|failover|faults|soak)\/|e2e\/(?!(app-proxy|cli|copy)\.))/;
+
+/** The programs that a file calls and npm does not bring, each with its Debian package. */
+const programs: readonly { readonly files: RegExp; readonly program: string; readonly package: string }[] = [
+  { files: /^test\/(faults|soak)\/.*\.sqlite\./, program: 'gcc', package: 'gcc libc6-dev' },
+  { files: /^test\/faults\/clock/, program: 'faketime', package: 'faketime' },
+  { files: /^test\/faults\/pgbouncer/, program: 'pgbouncer', package: 'pgbouncer' },
+];
 
 /** A file, and the engine that it is run on; null: it runs once. */
 type Job = { readonly file: string; readonly engine: EngineId | null };
 
 const { values, positionals } = parseArgs({
-  options: { name: { type: 'string' }, engine: { type: 'string' } },
+  options: {
+    name: { type: 'string' },
+    engine: { type: 'string' },
+    soak: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 });
 const engines = Object.keys(engineNames) as readonly EngineId[];
 const chosen = engines.filter((engine) => values.engine === undefined || values.engine === engine);
 const named = positionals.map((path) => relative('', path));
-const files = named.length > 0 ? named : globSync('test/**/*.test.ts').toSorted();
+const timeoutPerFileMs = (values.soak ? 25 : 5) * 60_000;
+const files = named.length > 0 ? named : globSync('test/**/*.test.ts').filter(isOfThisRun).toSorted();
 const totals = new Map<string, number>();
 const complaints: string[] = [];
+const notices: string[] = [];
 /** Tests of each suite, and seconds that its files took one after another. */
 const suites = new Map<string, { tests: number; seconds: number }>();
 
+function isOfThisRun(file: string): boolean {
+  return file.startsWith('test/soak/') === values.soak;
+}
+
+function isInstalled(program: string): boolean {
+  return [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin'].some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Whether this machine has what the file needs; if not, says what to install. */
+function canRun(file: string): boolean {
+  const missing = programs.filter((need) => need.files.test(file) && !isInstalled(need.program));
+  for (const need of missing) {
+    const notice = `${file}: not run, it needs the Debian package ${need.package}`;
+    if (process.env['CI'] === undefined) notices.push(notice);
+    else complaints.push(notice);
+  }
+  return missing.length === 0;
+}
+
 /** The runs of a file. */
 function jobsOf(file: string): readonly Job[] {
+  if (!canRun(file)) return [];
   if (once.test(file)) return values.engine === undefined || named.length > 0 ? [{ file, engine: null }] : [];
   const [, only] = /\.([a-z]+)\.test\.ts$/.exec(file) ?? [];
   if (only !== undefined && !(only in engineNames))
@@ -171,5 +213,6 @@ const jobs = files.flatMap(jobsOf);
   await pipeline(runEverything(jobs), new spec(), process.stdout, { end: false });
 }
 if ((totals.get('tests') ?? 0) === 0) complaints.push('no test ran');
+for (const notice of notices) console.warn(notice);
 for (const complaint of complaints) console.error(complaint);
 process.exitCode = complaints.length > 0 ? 1 : 0;
