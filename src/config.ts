@@ -40,6 +40,8 @@ export type DatabaseConfig = {
   readonly connectionsMax: number;
   /** Into how many parts new tables on a server are divided by their store; null: they are whole. */
   readonly partitions: number | null;
+  /** Whether the service may start although its clock contradicts the database. */
+  readonly implausibleClockAllowed: boolean;
   /** Whether the service may start although a standby that is not synchronous may be promoted. */
   readonly asynchronousStandbyAllowed: boolean;
   readonly limits: Limits;
@@ -149,6 +151,14 @@ export const limits = Object.freeze({
   /** One page of cards is verified in the background every so often. */
   auditPeriodMs: 5_000,
   readinessPeriodMs: 1_000,
+  /** How often the time is written to the database, for the next start to compare its clock with. */
+  heartbeatPeriodMs: 60_000,
+  /** A clock that is further than this from where it is expected has jumped. */
+  clockJumpMaxMs: 5 * 60_000,
+  /** How long a clock that has jumped, or that nothing confirms, must be stable until it is trusted. */
+  clockStableMs: 60 * 60_000,
+  /** How far the clock may be behind what the database has seen, and from its server's, at start. */
+  clockOffsetMaxMs: 60 * 60_000,
   reminderPeriodMs: 5 * 60_000,
   readinessWaitMaxMs: 2_000,
 });
@@ -390,6 +400,9 @@ function readDatabase(reader: Reader, given?: DatabaseLocation): DatabaseConfig 
     ),
     connectionsMax: reader.read('DATABASE_CONNECTIONS', 16, 'a number from 1 to 500', parseCount(500)),
     partitions: reader.read<number | null>('PARTITIONS', null, 'a number from 1 to 1024', parseCount(1024)),
+    implausibleClockAllowed: reader.read('IMPLAUSIBLE_CLOCK', false, 'allow or refuse', (text) =>
+      ['allow', 'refuse'].includes(text) ? text === 'allow' : undefined,
+    ),
     asynchronousStandbyAllowed: reader.read('ASYNCHRONOUS_STANDBY', false, 'allow or refuse', (text) =>
       ['allow', 'refuse'].includes(text) ? text === 'allow' : undefined,
     ),

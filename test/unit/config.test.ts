@@ -40,6 +40,7 @@ test('with nothing set, the service listens to this machine only, on port 3000',
     keysFile: resolve('data/largesse.keys.json'),
     connectionsMax: 16,
     partitions: null,
+    implausibleClockAllowed: false,
     asynchronousStandbyAllowed: false,
     mail: null,
     mailFolder: resolve('data/mails'),
@@ -60,7 +61,7 @@ test('with nothing set, the service listens to this machine only, on port 3000',
 test('an empty variable counts as absent', () => {
   const names = [
     'PORT', 'HOST', 'BASE_PATH', 'LOG_LEVEL', 'RATE_LIMIT', 'TRUSTED_PROXIES', 'METRICS_TOKEN', 'METRICS_TOKEN_FILE', 'DATABASE_URL', 'DATABASE_URL_FILE',
-    'DATABASE_CONNECTIONS', 'PARTITIONS', 'ASYNCHRONOUS_STANDBY', 'KEYS_FILE', 'NODE_ENV', 'LOOKUP_MISSES', 'SMTP_URL', 'SMTP_URL_FILE', 'MAIL_FROM',
+    'DATABASE_CONNECTIONS', 'PARTITIONS', 'ASYNCHRONOUS_STANDBY', 'IMPLAUSIBLE_CLOCK', 'KEYS_FILE', 'NODE_ENV', 'LOOKUP_MISSES', 'SMTP_URL', 'SMTP_URL_FILE', 'MAIL_FROM',
   ]; // prettier-ignore
   assert.deepEqual(readConfig(Object.fromEntries(names.map((name) => [name, '']))), readConfig({}));
 });
@@ -84,6 +85,7 @@ test('all problems are told together, each with its variable and what that takes
     DATABASE_CONNECTIONS: '0',
     PARTITIONS: 'many',
     ASYNCHRONOUS_STANDBY: 'yes',
+    IMPLAUSIBLE_CLOCK: 'yes',
     PORT: 'http',
     HOST: 'a b',
     BASE_PATH: 'apps',
@@ -99,6 +101,7 @@ test('all problems are told together, each with its variable and what that takes
     DATABASE_CONNECTIONS: 'a number from 1 to 500',
     PARTITIONS: 'a number from 1 to 1024',
     ASYNCHRONOUS_STANDBY: 'allow or refuse',
+    IMPLAUSIBLE_CLOCK: 'allow or refuse',
     PORT: 'a port from 0 (any free one) to 65535',
     HOST: 'an address or host name, such as 127.0.0.1 or 0.0.0.0',
     BASE_PATH: 'a path such as /apps/gcf/api, of letters, digits and -._~',
@@ -204,6 +207,11 @@ judge('PARTITIONS', (environment) => readDatabaseConfig(environment).partitions,
 }); // prettier-ignore
 
 judge('ASYNCHRONOUS_STANDBY', (environment) => readDatabaseConfig(environment).asynchronousStandbyAllowed, {
+  accepted: [['allow', true], ['refuse', false]],
+  refused: ['true', '1', 'yes', 'Allow'],
+}); // prettier-ignore
+
+judge('IMPLAUSIBLE_CLOCK', (environment) => readDatabaseConfig(environment).implausibleClockAllowed, {
   accepted: [['allow', true], ['refuse', false]],
   refused: ['true', '1', 'yes', 'Allow'],
 }); // prettier-ignore
