@@ -20,14 +20,12 @@ export type Clock = {
    * clock cannot be trusted: then everything must be.
    */
   retainFrom(periodMs: number): number;
+  /** Ms since any instant; it cannot be set. On Linux it does not count while the machine is suspended. */
+  monotonic(): number;
 };
 
 /** What a clock is made of. */
-export type TimeSource = {
-  /** The time of the system, whole ms since 1970 UTC. */
-  now(): number;
-  /** Ms since any instant; nobody can set it. On Linux it does not count while the machine is suspended. */
-  monotonic(): number;
+export type TimeSource = Pick<Clock, 'now' | 'monotonic'> & {
   /** Ms since the machine started, to 10 ms at best. It counts while the machine is suspended. */
   uptime(): number;
 };
@@ -46,7 +44,7 @@ export type Chance = {
 
 /** A clock without a memory, which believes its source. */
 export function plainClock(now: () => number): Clock {
-  return { now, earliest: now, latest: now, retainFrom: (periodMs) => now() - periodMs };
+  return { now, earliest: now, latest: now, retainFrom: (periodMs) => now() - periodMs, monotonic: now };
 }
 
 /** The clock of this machine. A service guards it against jumps (`clock-guard.ts`). */

@@ -108,6 +108,7 @@ export function guardClock(
   return {
     clock: {
       now: () => source.now(),
+      monotonic: () => source.monotonic(),
       earliest: () => oneOf(Math.min),
       latest: () => oneOf(Math.max),
       retainFrom(periodMs) {

@@ -229,3 +229,17 @@ test('failed lookups while the clock is ahead block nobody once it is back', asy
   service.clock.jump(-day);
   assert.deepEqual([await look(), await look(), await look()], [404, 404, 429]);
 });
+
+test('a caller who was limited while the clock was ahead is not limited longer once it is back', async () => {
+  await using opened = await open({ RATE_LIMIT: '1/2' });
+  const { service, ask } = opened;
+  const exhaust = async (): Promise<void> => {
+    const deadline = performance.now() + 30_000;
+    while ((await ask('GET /events')).status !== 429) assert.ok(performance.now() < deadline);
+  };
+  service.clock.jump(day);
+  await exhaust();
+  service.clock.jump(-day);
+  service.clock.advance(10_000);
+  assert.equal((await ask('GET /events')).status, 200);
+});
