@@ -30,6 +30,23 @@ export function manualClock(at: number = noon): ManualClock {
   };
 }
 
+/**
+ * A context whose system clock is so far behind the given one, as after a jump: the given one is where it is expected.
+ */
+export function contextBehind(ctx: Context, ms: number): Context {
+  const behind = (): number => ctx.clock.now() - ms;
+  return {
+    ...ctx,
+    clock: {
+      ...ctx.clock,
+      now: behind,
+      earliest: behind,
+      latest: () => ctx.clock.now(),
+      retainFrom: () => 0,
+    },
+  };
+}
+
 /** A master key whose bytes all are `fill`. */
 export function masterKey(id: string, fill: number): MasterKey {
   return { id, secret: new Uint8Array(32).fill(fill) };

@@ -128,7 +128,13 @@ export function mailQueue({
       const now = ctx.clock.earliest();
       if (room <= 0 || !(await storage.read(() => hasDueMails(now)))) return { claimed: [], hasMore: false };
       const startsUntil = performance.now() + startsWithinMs;
-      const claim = { lease: ctx.chance.id(), now, until: now + leaseMs, limit: room };
+      const claim = {
+        lease: ctx.chance.id(),
+        now,
+        firstAt: ctx.clock.latest(),
+        until: now + leaseMs,
+        limit: room,
+      };
       const mails = await storage.write(() => claimMails(claim));
       for (const { isTakenOver } of mails) if (isTakenOver) observer.takenOver();
       return {

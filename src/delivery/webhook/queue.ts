@@ -101,7 +101,7 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
 
     async send({ delivery, url, store, secrets }, signal) {
       const body = eventJson(delivery.event, store);
-      const at = ctx.clock.now();
+      const [at, firstAt] = [ctx.clock.now(), ctx.clock.latest()];
       const id = String(delivery.eventId);
       const allowLoopback = await mayUseLoopback();
       const posted = await outbound.post({
@@ -116,7 +116,7 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
       });
       const isDelivered = posted.kind === 'answered' && posted.status >= 200 && posted.status < 300;
       const now = ctx.clock.earliest();
-      const nextAt = isDelivered ? null : nextAfter(ctx, delivery, { at, now, posted });
+      const nextAt = isDelivered ? null : nextAfter(ctx, delivery, { firstAt, now, posted });
       const status = statusOf(isDelivered, nextAt);
       observer.attempted(status, posted.durationMs / 1_000);
       const result: AttemptResult =
@@ -124,7 +124,7 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
           ? { kind: 'answered', status: posted.status, body: posted.body }
           : { kind: 'failed', reason: posted.reason, detail: posted.detail };
       return {
-        result: { at, durationMs: posted.durationMs, result, status, nextAt },
+        result: { at, firstAt, durationMs: posted.durationMs, result, status, nextAt },
         isHealthy:
           isDelivered || (posted.kind === 'answered' && posted.status < 500 && posted.status !== 429),
       };
@@ -183,11 +183,11 @@ function nextAfter(
   ctx: Context,
   delivery: ClaimedDelivery,
   {
-    at,
+    firstAt,
     now,
     posted,
   }: {
-    readonly at: number;
+    readonly firstAt: number;
     readonly now: number;
     readonly posted: Awaited<ReturnType<Outbound['post']>>;
   },
@@ -198,7 +198,7 @@ function nextAfter(
   const [byte = 0] = ctx.chance.bytes(1);
   return nextAttempt(
     webhookBackoff,
-    { made: delivery.attemptsSince + 1, firstAt: delivery.firstAt ?? at },
+    { made: delivery.attemptsSince + 1, firstAt: delivery.firstAt ?? firstAt },
     { now, random: byte / 256, retryAfterMs: parseRetryAfter(retryAfter, ctx.clock.now()) },
   );
 }
