@@ -2,7 +2,7 @@
  * Guards the service against a system clock that jumps.
  *
  * Terms: the clock is where it is *expected* if it has advanced as much as the monotonic clock. A *jump* is a
- * difference of more than `jumpMaxMs`. After a jump nobody can know which of the two times is right. So until the
+ * difference of more than `jumpMaxMs`. After a jump either of the two times can be the right one. So until the
  * clock is back where it is expected, or has been stable for `stableMs`, whatever expires is compared with the earlier
  * one, and the clock is not *trusted*: nothing is erased.
  *

@@ -45,7 +45,7 @@ export function contradictionOf(
 }
 
 /**
- * Whether a clock that is at `now` is right as far as anybody can know: the server's clock agrees, or, without a
+ * Whether something confirms a clock that is at `now`: the server's clock agrees, or, without a
  * server, the service ran shortly before, or there is nothing yet that could be erased.
  */
 export function isConfirmed(

@@ -183,7 +183,7 @@ test('a service that starts with its clock a day ahead does no debit again and l
     await wait(roundsMs);
     assert.equal(await isDoneAgain(shop, service), false);
   }
-  // Another start begins another hour, because nobody trusted the clock of the one before.
+  // Another start begins another hour, because the one before did not trust its clock.
   await using service = await shop.start({ IMPLAUSIBLE_CLOCK: 'allow' });
   shop.clock.advance(59 * minute);
   await wait(roundsMs);

@@ -219,7 +219,7 @@ test('an event that is written while the clock is ahead is delivered at once', a
   );
 });
 
-test('failed lookups while the clock is ahead block nobody once it is back', async () => {
+test('failed lookups while the clock is ahead block no caller once it is back', async () => {
   await using opened = await open({ LOOKUP_MISSES: '2' });
   const { service, ask } = opened;
   const look = async (): Promise<number> =>

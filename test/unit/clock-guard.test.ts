@@ -246,7 +246,7 @@ test('the present lies between the earliest and the latest instant while a wrong
         if (kind === 'set') one.set(isBack ? -ms : ms);
         if (kind === 'return') one.set(real - one.wall());
         if (kind === 'suspend') {
-          // Nobody sets the clock of a machine that sleeps.
+          // The clock of a machine that sleeps is not set.
           one.set(real - one.wall());
           one.clock.earliest();
           one.suspend(ms);
