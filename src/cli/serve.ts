@@ -3,11 +3,13 @@
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
 import { start } from '../main.ts';
+import { settingsHelp } from './settings.ts';
 
 export function addServeCommand(root: Command): void {
   root
     .command('serve')
-    .description('run the service until it is told to stop (SIGTERM or SIGINT)')
+    .description('run the service until SIGTERM or SIGINT')
+    .addHelpText('after', settingsHelp)
     .action(async () => {
       const service = await start(readConfig());
       const stopped = new Promise<'stop'>((resolve) => {

@@ -47,7 +47,7 @@ export async function listHolds(exchange: Exchange): Promise<Answer> {
   const { publicIds } = ctx.keys;
   const request = pageRequestOf(exchange, publicIds);
   const page = await storage.read(() => listCardHolds({ storeId: caller.store.id, cardId }, request));
-  const now = ctx.clock.now();
+  const now = ctx.clock.earliest();
   const holds = page.items.map((hold) => holdRecordOf(publicIds, hold, now));
   return listed(exchange, { ...page, items: holds }, { holds });
 }

@@ -64,7 +64,10 @@ function commandOf(exchange: Exchange): RotateCommand {
 }
 
 function shown({ ctx, caller }: Exchange, delivery: MailDelivery): MailDeliveryRecord {
-  return mailRecordOf(ctx.keys.publicIds, delivery, { domain: caller.store.domain, now: ctx.clock.now() });
+  return mailRecordOf(ctx.keys.publicIds, delivery, {
+    domain: caller.store.domain,
+    now: ctx.clock.earliest(),
+  });
 }
 
 function answer({ ctx }: Exchange, status: number, body: object, card: Card): Answer {

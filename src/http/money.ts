@@ -165,7 +165,7 @@ export async function postCapture(exchange: Exchange): Promise<Answer> {
       201,
       {
         transaction: transactionOf(publicIds, taken.transfer),
-        hold: holdRecordOf(publicIds, taken.hold, ctx.clock.now()),
+        hold: holdRecordOf(publicIds, taken.hold, ctx.clock.earliest()),
         gift_card: cardRecordOf(exchange, taken.card),
       },
       taken.card,
@@ -338,7 +338,7 @@ function shown(
   { hold: held, card }: { readonly hold: Hold; readonly card: Card },
 ): Answer {
   const { clock, keys } = exchange.ctx;
-  const hold = holdRecordOf(keys.publicIds, held, clock.now());
+  const hold = holdRecordOf(keys.publicIds, held, clock.earliest());
   return answer(exchange, status, { hold, gift_card: cardRecordOf(exchange, card) }, card);
 }
 

@@ -302,9 +302,13 @@ function addOperations(app: FastifyInstance, services: Services): void {
           query,
           customerMaySearch,
         }).catch((error: unknown) => refuseStranger(error, request, reply, { ctx, limiters }));
-        if (limiters) limit(limiters.callers, reply, { key: rateKeyOf(caller), now: ctx.clock.now() });
+        if (limiters) limit(limiters.callers, reply, { key: rateKeyOf(caller), now: ctx.clock.monotonic() });
         if (caller.tokenId !== null) {
-          services.tokenUses.note({ storeId: caller.store.id, id: caller.tokenId, usedAt: ctx.clock.now() });
+          services.tokenUses.note({
+            storeId: caller.store.id,
+            id: caller.tokenId,
+            usedAt: ctx.clock.earliest(),
+          });
         }
         refuseScopes(caller, operation);
         request.isDryRun = isDryRun(query);
@@ -416,7 +420,7 @@ function refuseStranger(
 ): never {
   const isStranger = error instanceof Fault && strangers.has(error.code);
   if (isStranger && limiters)
-    limit(limiters.strangers, reply, { key: clientKey(request), now: ctx.clock.now() });
+    limit(limiters.strangers, reply, { key: clientKey(request), now: ctx.clock.monotonic() });
   throw error;
 }
 

@@ -272,10 +272,10 @@ function* dueReleases(
 ): Script<readonly Release[]> {
   const releasesAll = releaseHolds && changes.disable === true;
   if (runOut === 0n && !(releasesAll && card.held.minor > 0n)) return [];
-  const now = ctx.clock.now();
+  const [now, earliest] = [ctx.clock.now(), ctx.clock.earliest()];
   const open = yield* listOpenHolds(card.storeId, card.id);
-  const expired = open.filter((hold) => hasRunOut(hold, now));
-  const others = releasesAll ? open.filter((hold) => !hasRunOut(hold, now)) : [];
+  const expired = open.filter((hold) => hasRunOut(hold, earliest));
+  const others = releasesAll ? open.filter((hold) => !hasRunOut(hold, earliest)) : [];
   return [
     ...expired.map((hold) => ({ hold, status: 'expired', closedAt: hold.expiresAt }) as const),
     ...others.map((hold) => ({ hold, status: 'voided', closedAt: now }) as const),
@@ -301,7 +301,7 @@ export function* undo(
 ): Script<Card> {
   const { card } = yield* requireVersion(ctx, command);
   const windowMs = command.store.undoWindowMinutes * 60_000;
-  if (card.disabledAt === null || ctx.clock.now() >= card.disabledAt + windowMs)
+  if (card.disabledAt === null || ctx.clock.earliest() >= card.disabledAt + windowMs)
     throw new Fault('undo-window-closed');
   const enabled: Card = { ...card, disabledAt: null, version: card.version + 1 };
   yield* replaceCard(card, enabled);
@@ -328,7 +328,7 @@ export type Found =
 
 /** The card that has this code, as it stands now. An unknown code is looked for no differently. */
 export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand): Script<Found> {
-  const found = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.now() });
+  const found = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
   if (!found) return { kind: 'missed', hadBy: null };
   const { card } = found.standing;
   if (!found.isCurrent) return { kind: 'missed', hadBy: card.id };
@@ -339,7 +339,7 @@ export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand
 
 /** The id of the card that has this code. */
 function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number | undefined> {
-  const used = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.now() });
+  const used = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
   return used?.isCurrent ? used.standing.card.id : undefined;
 }
 

@@ -18,7 +18,7 @@ import {
 } from '../storage/idempotency.ts';
 import { together, type Script } from '../storage/sql.ts';
 
-/** How long an answer can be had again. */
+/** How long an answer can be had again, at least. */
 export const idempotencyPeriodMs = 24 * 60 * 60 * 1_000;
 
 /** An answer as it goes over the wire, byte for byte. */
@@ -68,8 +68,7 @@ export function fingerprintsOf({ keys }: Context, parts: readonly unknown[]): re
 export function* once(ctx: Context, use: KeyUse, script: () => Script<Answer>): Script<Answer> {
   const { owner, fingerprints } = use;
   const stored = storedKeyOf(ctx, owner);
-  const now = ctx.clock.now();
-  const since = now - idempotencyPeriodMs;
+  const since = ctx.clock.retainFrom(idempotencyPeriodMs);
   const [hasRunOut, finish] = yield* together(refuseAnswered(ctx, { use, stored }, since), settled(script));
   const answer = finish();
   const [fingerprint] = fingerprints;
@@ -78,7 +77,7 @@ export function* once(ctx: Context, use: KeyUse, script: () => Script<Answer>): 
   yield* insertIdempotencyRecord(stored, {
     fingerprint,
     answer: sealAnswer(ctx, owner, answer),
-    createdAt: now,
+    createdAt: ctx.clock.latest(),
   });
   return answer;
 }

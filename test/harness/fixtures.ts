@@ -1,6 +1,6 @@
 /** Contexts, stores and commands for tests that run scripts without the service around them. */
 
-import { systemChance, type Chance, type Clock } from '../../src/clock-and-chance.ts';
+import { plainClock, systemChance, type Chance, type Clock } from '../../src/clock-and-chance.ts';
 import type { Context } from '../../src/context.ts';
 import type { CardChanges } from '../../src/domain/card.ts';
 import { parseCode } from '../../src/domain/code.ts';
@@ -23,9 +23,26 @@ const noon = Date.UTC(2026, 2, 15, 12);
 export function manualClock(at: number = noon): ManualClock {
   let now = at;
   return {
-    now: () => now,
+    ...plainClock(() => now),
     advance(ms) {
       now += ms;
+    },
+  };
+}
+
+/**
+ * A context whose system clock is so far behind the given one, as after a jump: the given one is where it is expected.
+ */
+export function contextBehind(ctx: Context, ms: number): Context {
+  const behind = (): number => ctx.clock.now() - ms;
+  return {
+    ...ctx,
+    clock: {
+      ...ctx.clock,
+      now: behind,
+      earliest: behind,
+      latest: () => ctx.clock.now(),
+      retainFrom: () => 0,
     },
   };
 }
