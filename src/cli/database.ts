@@ -8,7 +8,7 @@ import { openDatabase } from '../database.ts';
 import { currencyOf } from '../domain/currency.ts';
 import { formatMoney } from '../domain/money.ts';
 import { shownId } from '../domain/public-id.ts';
-import { verify } from '../service/verify.ts';
+import { verifyDatabase } from '../service/verify.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson, printTable } from './output.ts';
 
@@ -35,7 +35,7 @@ export function addDatabaseCommands(root: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false, unhurried: true });
-      const { stores, mismatches } = await database.storage.read(() => verify(mismatchesMax));
+      const { stores, mismatches } = await verifyDatabase(database.storage, mismatchesMax);
       const totals = stores.map(({ store, currency, cards, transfers, outstanding, accounts }) => ({
         store,
         cards,
@@ -69,7 +69,9 @@ export function addDatabaseCommands(root: Command): void {
           },
         );
         for (const { store, cardId, gift_card_id: id, problem } of found)
-          print(`${store}${id === null ? '' : `, gift card ${id} (row ${cardId})`}: ${problem}`);
+          print(
+            `${store ?? 'database'}${id === null ? '' : `, gift card ${id} (row ${cardId})`}: ${problem}`,
+          );
         print(
           mismatches.length === 0 ? 'The ledger agrees with every balance.' : 'THE LEDGER DOES NOT AGREE.',
         );

@@ -296,7 +296,7 @@ export function testVerification(factory: StorageFactory): void {
     }
   });
 
-  test('a card made up with a transfer and a hash that fit each other is the only thing not found', async () => {
+  test('a card made up with a transfer, a hash and an event that fit each other is the only thing not found', async () => {
     await using books = await openBooks(factory);
     const { storage, database, card, store } = books;
     const [, , third, fourth] = await storage.read(() =>
@@ -308,6 +308,18 @@ export function testVerification(factory: StorageFactory): void {
       sql`update transfers set amount = 400, balance_after = 800,
             hash = ${chainHash(third.hash, forged)} where card_id = ${card.id} and sequence = 4`,
       sql`update gift_cards set balance = 800 where id = ${card.id}`,
+    );
+    const { mismatches: ofEvents } = await storage.read(() => verify(10));
+    assert.deepEqual(ofEvents, [
+      {
+        store: store.domain,
+        cardId: card.id,
+        problem: 'has events that say other balances than its transfers',
+      },
+    ]);
+    await database.tamper(
+      sql`update events set data = replace(data, '"balance":"7.00"', '"balance":"8.00"')
+          where subject_id = ${card.id} and subject_version = 4`,
     );
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
     // In the middle of a chain it takes more: the hashes behind it break.
