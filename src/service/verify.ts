@@ -12,15 +12,12 @@ import {
   countUnreadableRecords,
   listBrokenReferences,
   listCodesOf,
-  listDamage,
   listEventsOf,
-  listFileReferences,
   type CardRange,
 } from '../storage/audit.ts';
 import { listKeyChecks } from '../storage/key-check.ts';
 import { listAccountTotals, listBalances, listHeld, type CachedBalance } from '../storage/ledger.ts';
 import { together, type Script } from '../storage/sql.ts';
-import type { Storage } from '../storage/storage.ts';
 import { listStores } from '../storage/store.ts';
 import { listMissingStores, tables } from '../storage/table.ts';
 import { CardTrails, type Finding } from './card-trails.ts';
@@ -253,32 +250,6 @@ function* compareCodes(storeId: number, { range, trails, found }: Pass): Script<
     const last = codes.at(-1);
     if (!last || codes.length < pageSize) return;
     from = last.lookup + 1n;
-  }
-}
-
-/** What SQLite finds wrong with the pages, indexes and foreign keys of its file, in one transaction: nothing on a server. */
-export function* findDamage(mismatchesMax: number): Script<readonly Mismatch[]> {
-  const damage = yield* listDamage();
-  // The references of a file that cannot be read are no news, and reading them may fail.
-  const problems = damage.length > 0 ? damage : yield* listFileReferences();
-  return problems.slice(0, mismatchesMax).map((problem) => ({ store: null, cardId: null, problem }));
-}
-
-/**
- * Verifies the file and then all rows. If the file is damaged, the rows may be unreadable: then the damage is all that
- * is reported.
- */
-export async function verifyDatabase(
-  storage: Pick<Storage, 'read'>,
-  mismatchesMax: number,
-): Promise<Verification> {
-  const damage = await storage.read(() => findDamage(mismatchesMax));
-  try {
-    const { stores, mismatches } = await storage.read(() => verify(mismatchesMax));
-    return { stores, mismatches: [...damage, ...mismatches].slice(0, mismatchesMax) };
-  } catch (error) {
-    if (damage.length === 0) throw error;
-    return { stores: [], mismatches: damage };
   }
 }
 

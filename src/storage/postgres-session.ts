@@ -75,8 +75,6 @@ export const postgresDialect: Dialect = {
     'last committed first': 'transaction_id desc, id desc',
     // A transaction that is still open may commit an event with a lower number than those that are there.
     'committed for good': 'transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
-    'damaged pages': '(select null::text as problem where false)',
-    'broken references': '(select null::text as problem where false)',
   },
 };
 

@@ -29,13 +29,7 @@ export class Fragment {
 }
 
 export type FragmentName =
-  | 'for update'
-  | 'for update skip locked'
-  | 'commit order'
-  | 'last committed first'
-  | 'committed for good'
-  | 'damaged pages'
-  | 'broken references';
+  'for update' | 'for update skip locked' | 'commit order' | 'last committed first' | 'committed for good';
 
 /** Behind a select: its rows stay as they are until the transaction ends. Who wants them, too, waits. */
 export const forUpdate = new Fragment('for update');
@@ -51,12 +45,6 @@ export const lastCommittedFirst = new Fragment('last committed first');
 
 /** Of events: nothing that is committed from now on comes before this one in the order of commits. */
 export const committedForGood = new Fragment('committed for good');
-
-/** Behind `from`: a row with a `problem` for each damage of the file's pages and indexes. Empty on a server. */
-export const damagedPages = new Fragment('damaged pages');
-
-/** Behind `from`: a row with a `problem` for each table whose rows name rows of another that do not exist. Empty on a server. */
-export const brokenReferences = new Fragment('broken references');
 
 /** How an engine spells what is not the same everywhere. */
 export type Dialect = {

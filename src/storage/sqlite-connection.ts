@@ -96,15 +96,6 @@ export const sqliteDialect: Dialect = {
     'commit order': 'id',
     'last committed first': 'id desc',
     'committed for good': 'true',
-    // SQLite names a damaged tree by its root page.
-    'damaged pages': `(
-      select coalesce(s.name || ': ', '') || i.integrity_check as problem
-      from pragma_integrity_check i
-      left join sqlite_schema s on s.rootpage > 0 and i.integrity_check like 'Tree ' || s.rootpage || ' %'
-      where i.integrity_check <> 'ok')`,
-    'broken references': `(
-      select f."table" || ': ' || count(*) || ' rows refer to a row of ' || f.parent || ' that does not exist' as problem
-      from pragma_foreign_key_check f group by f."table", f.parent)`,
   },
 };
 
