@@ -379,6 +379,36 @@ export function testVerification(factory: StorageFactory): void {
     assert.deepEqual(new Set(found), new Set(bent.map(({ id }) => id)));
   });
 
+  test('events and codes are compared with their cards in as many passes as it takes', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store, database } = opened;
+    const issued = Array.from({ length: 1_003 }, () => storage.write(() => issue(ctx, issueCommand(store))));
+    const cards = (await Promise.all(issued))
+      .map(({ card }) => card.id)
+      .toSorted((one, other) => one - other);
+    assert.deepEqual((await storage.read(() => verify(10, 1))).mismatches, []);
+
+    const [first = 0, beforeEnd = 0, behindEnd = 0, last = 0] = [0, 499, 500, 1_002].map(
+      (place) => cards[place],
+    );
+    const missing = last + 1;
+    await database.tamper(
+      sql`delete from events where subject_id in (${first}, ${beforeEnd}, ${behindEnd})`,
+      sql`update gift_card_codes set card_id = ${missing} where card_id = ${last}`,
+    );
+    const { mismatches } = await storage.read(() => verify(10, 1));
+    assert.deepEqual(
+      mismatches.map(({ cardId, problem }) => [cardId, problem]),
+      [
+        [first, 'has no event of version 1'],
+        [beforeEnd, 'has no event of version 1'],
+        [behindEnd, 'has no event of version 1'],
+        [missing, 'has codes, but there is no such card'],
+        [last, 'has no code'],
+      ],
+    );
+  });
+
   test('a verification sees one state, whatever is written meanwhile', async () => {
     await using books = await openBooks(factory);
     const { storage, database, ctx, store, card } = books;

@@ -252,7 +252,7 @@ const damages: readonly Damage[] = [
   },
   {
     what: 'a delivery without an event',
-    statements: () => [sql`update webhook_deliveries set event_id = event_id + 1`],
+    statements: () => [sql`update webhook_deliveries set event_id = -event_id`],
     found: /^webhook_deliveries: a delivery has no event$/,
     isOfCard: false,
   },
