@@ -7,6 +7,7 @@
 
 import type { Account } from '../domain/ledger.ts';
 import { chainStart, effectOf } from '../domain/ledger.ts';
+import type { Store } from '../domain/store.ts';
 import { sameBytes } from '../keys.ts';
 import {
   countUnreadableRecords,
@@ -20,8 +21,8 @@ import { listAccountTotals, listBalances, listHeld, type CachedBalance } from '.
 import { together, type Script } from '../storage/sql.ts';
 import { listStores } from '../storage/store.ts';
 import { listMissingStores, tables } from '../storage/table.ts';
-import { CardTrails, type Finding } from './card-trails.ts';
 import { chainHash, listTransfers, type ChainedTransfer } from '../storage/transfer.ts';
+import { CardTrails, type Finding } from './card-trails.ts';
 
 /** Something that is off. Null where it is about no single card; about no single store: damage of the file. */
 export type Mismatch = Finding & { readonly store: string | null };
@@ -128,11 +129,8 @@ class Mismatches {
     this.#max = max;
   }
 
-  add(store: string | null, findings: Iterable<Finding>): void {
-    for (const finding of findings) {
-      if (this.found.length >= this.#max) return;
-      this.found.push({ store, ...finding });
-    }
+  add(store: string | null, finding: Finding): void {
+    if (this.found.length < this.#max) this.found.push({ store, ...finding });
   }
 }
 
@@ -141,72 +139,55 @@ class Mismatches {
  * with it. At most `mismatchesMax` are listed.
  */
 export function* verify(mismatchesMax: number, cardsInPass = cardsInPassMax): Script<Verification> {
-  const stores: StoreTotals[] = [];
   const mismatches = new Mismatches(mismatchesMax);
   const listed = yield* listStores();
-  for (const { store } of listed) {
-    const walked = { cards: 0, transfers: 0, outstanding: 0n };
-    let after: number | undefined = 0;
-    while (after !== undefined) {
-      const trails = new CardTrails(store.currency);
-      // Rows about cards that do not exist belong to the pass in whose range their ids are.
-      const from: number = after === 0 ? Number.MIN_SAFE_INTEGER : after;
-      while (after !== undefined && trails.size < cardsInPass) {
-        const page: Page = yield* verifyPage(store.id, after);
-        walked.cards += page.cards.length;
-        walked.transfers += page.transfers.length;
-        for (const { balance } of page.cards) walked.outstanding += balance.minor;
-        addTrails(trails, page);
-        mismatches.add(store.domain, page.mismatches);
-        after = page.next;
-      }
-      const range = { after: from, upTo: after ?? Number.MAX_SAFE_INTEGER };
-      yield* compareEvents(store.id, {
-        range,
-        trails,
-        found: (finding) => mismatches.add(store.domain, [finding]),
-      });
-      yield* compareCodes(store.id, {
-        range,
-        trails,
-        found: (finding) => mismatches.add(store.domain, [finding]),
-      });
-      mismatches.add(store.domain, trails.conclude());
-    }
-    const accounts = yield* accountTotals(store.id);
-    // The books' totals, added up by the database, against what the walk found card by card.
-    if ((accounts.card ?? 0n) !== walked.outstanding)
-      mismatches.add(store.domain, [
-        { cardId: null, problem: 'the totals of the ledger are not the sum of the balances' },
-      ]);
-    const { card: _, ...systemAccounts } = accounts;
-    const { currency } = store;
-    stores.push({
-      store: store.domain,
-      currency: currency.code,
-      decimals: currency.decimals,
-      ...walked,
-      accounts: systemAccounts,
-    });
-  }
+  const stores: StoreTotals[] = [];
+  for (const { store } of listed) stores.push(yield* verifyStore(store, { mismatches, cardsInPass }));
   const domains = new Map(listed.map(({ store }) => [store.id, store.domain]));
   for (const { storeId, ...finding } of yield* listBrokenReferences(mismatchesMax))
-    mismatches.add(domains.get(storeId) ?? String(storeId), [finding]);
-  for (const table of tables)
-    for (const id of yield* listMissingStores(table))
-      mismatches.add(String(id), [
-        { cardId: null, problem: `${table.name}: has rows of this store, but there is no such store` },
-      ]);
+    mismatches.add(domains.get(storeId) ?? String(storeId), finding);
+  for (const table of tables) {
+    const problem = `${table.name}: has rows of this store, but there is no such store`;
+    for (const id of yield* listMissingStores(table)) mismatches.add(String(id), { cardId: null, problem });
+  }
   const keyChecks = yield* listKeyChecks();
   const unreadable = yield* countUnreadableRecords(keyChecks.map(({ keyId }) => keyId));
-  if (unreadable > 0)
-    mismatches.add(null, [
-      {
-        cardId: null,
-        problem: `idempotency_records: ${unreadable} were not sealed with a key of this database`,
-      },
-    ]);
+  const problem = `idempotency_records: ${unreadable} were not sealed with a key of this database`;
+  if (unreadable > 0) mismatches.add(null, { cardId: null, problem });
   return { stores, mismatches: mismatches.found };
+}
+
+function* verifyStore(
+  store: Store,
+  { mismatches, cardsInPass }: { readonly mismatches: Mismatches; readonly cardsInPass: number },
+): Script<StoreTotals> {
+  const walked = { cards: 0, transfers: 0, outstanding: 0n };
+  const found = (finding: Finding): void => mismatches.add(store.domain, finding);
+  let after: number | undefined = 0;
+  while (after !== undefined) {
+    const trails = new CardTrails(store.currency);
+    // Rows about cards that do not exist belong to the pass in whose range their ids are.
+    const from: number = after === 0 ? Number.MIN_SAFE_INTEGER : after;
+    while (after !== undefined && trails.size < cardsInPass) {
+      const page: Page = yield* verifyPage(store.id, after);
+      walked.cards += page.cards.length;
+      walked.transfers += page.transfers.length;
+      for (const { balance } of page.cards) walked.outstanding += balance.minor;
+      addTrails(trails, page);
+      for (const finding of page.mismatches) found(finding);
+      after = page.next;
+    }
+    const pass = { range: { after: from, upTo: after ?? Number.MAX_SAFE_INTEGER }, trails, found };
+    yield* compareEvents(store.id, pass);
+    yield* compareCodes(store.id, pass);
+    for (const finding of trails.conclude()) found(finding);
+  }
+  const { card: inCards = 0n, ...accounts } = yield* accountTotals(store.id);
+  // The books' totals, added up by the database, against what the walk found card by card.
+  if (inCards !== walked.outstanding)
+    found({ cardId: null, problem: 'the totals of the ledger are not the sum of the balances' });
+  const { domain, currency } = store;
+  return { store: domain, currency: currency.code, decimals: currency.decimals, ...walked, accounts };
 }
 
 function addTrails(trails: CardTrails, { cards, transfers }: Page): void {
