@@ -85,7 +85,8 @@ export function addDatabaseCommands(root: Command): void {
         throw new CommandError(`the folder ${dirname(target)} does not exist`);
       if (existsSync(target)) throw new CommandError(`${target} is there already`);
       const unverified = `${target}.unverified`;
-      rmSync(unverified, { force: true });
+      // An earlier backup that was killed may have left its log, which does not belong to this copy.
+      for (const rest of ['', '-wal', '-shm', '-journal']) rmSync(`${unverified}${rest}`, { force: true });
       await backup(unverified);
       const { mismatches } = await verifyDatabase({
         ...config,

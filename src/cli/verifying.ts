@@ -1,6 +1,5 @@
 /** The verification of a whole database: its file, where it has one, and then its rows. */
 
-import { existsSync } from 'node:fs';
 import type { DatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import { shownId } from '../domain/public-id.ts';
@@ -20,12 +19,17 @@ export type VerifiedDatabase = {
 /**
  * Verifies the database that is configured, also while services use it. If its file is damaged so that it cannot be
  * opened or read to the end, the damage is all that is reported.
+ * @param options.prepare whether an older database is brought up to date first, and a missing one made.
  * @throws whatever keeps a file that is not damaged from being opened or read.
  */
-export async function verifyDatabase(config: DatabaseConfig): Promise<VerifiedDatabase> {
-  const damage = damageOf(config);
+export async function verifyDatabase(
+  config: DatabaseConfig,
+  { prepare = false }: { readonly prepare?: boolean } = {},
+): Promise<VerifiedDatabase> {
+  let damage: readonly ShownMismatch[] | undefined;
   try {
-    await using database = await openDatabase(config, { prepare: false, unhurried: true });
+    await using database = await openDatabase(config, { prepare, unhurried: true });
+    damage = damageOf(config);
     const { stores, mismatches } = await database.storage.read(() => verify(mismatchesMax));
     const { publicIds } = database.ctx.keys;
     const ofRows = mismatches.map((mismatch) => ({
@@ -34,16 +38,25 @@ export async function verifyDatabase(config: DatabaseConfig): Promise<VerifiedDa
     }));
     return { stores, mismatches: [...damage, ...ofRows].slice(0, mismatchesMax) };
   } catch (error) {
+    damage ??= damageBehind(config, error);
     if (damage.length === 0) throw error;
     return { stores: [], mismatches: damage };
   }
 }
 
 function damageOf({ database }: DatabaseConfig): readonly ShownMismatch[] {
-  // A file that is not there is reported by whoever opens it.
-  if (database.kind !== 'file' || !existsSync(database.file)) return [];
+  if (database.kind !== 'file') return [];
   const problems = inspectFile(database.file).slice(0, mismatchesMax);
   return problems.map((problem) => ({ store: null, cardId: null, gift_card_id: null, problem }));
+}
+
+/** The damage that may have kept the file from being opened. @throws the error if the file cannot be inspected either. */
+function damageBehind(config: DatabaseConfig, error: unknown): readonly ShownMismatch[] {
+  try {
+    return damageOf(config);
+  } catch {
+    throw error;
+  }
 }
 
 export function describeMismatch({ store, cardId, gift_card_id: id, problem }: ShownMismatch): string {

@@ -1,6 +1,8 @@
 /** What SQLite itself finds wrong with a file: damaged pages, indexes that miss rows, rows that refer to nothing. */
 
+import { statSync } from 'node:fs';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { isFatal } from './sqlite-connection.ts';
 
 /** How long another process that is opening the file may keep it locked. */
@@ -14,7 +16,7 @@ type Row = Readonly<Record<string, SQLOutputValue>>;
  * @throws Error if the file cannot be opened or read for another reason than damage.
  */
 export function inspectFile(file: string): readonly string[] {
-  using database = new DatabaseSync(file, { readOnly: true, timeout: lockWaitMs });
+  using database = openToRead(file);
   return inTransaction(database, () => {
     if (problemsOf(database, 'pragma integrity_check', 'the file').length === 0)
       return brokenReferences(database);
@@ -26,7 +28,28 @@ export function inspectFile(file: string): readonly string[] {
   });
 }
 
-/** One state of the file. Where even that cannot be had, each statement has its own. */
+/** On a disk that cannot be written there is no place for the log's shared memory: a file without a log needs none. */
+function openToRead(file: string): DatabaseSync {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: lockWaitMs });
+  try {
+    untilDamaged(database, 'pragma schema_version', () => undefined);
+    return database;
+  } catch (error) {
+    database.close();
+    const hasLog = (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+    if (!isCannotOpen(error) || hasLog) throw error;
+    const url = pathToFileURL(file);
+    url.searchParams.set('immutable', '1');
+    return new DatabaseSync(url, { readOnly: true });
+  }
+}
+
+/** SQLITE_CANTOPEN (https://www.sqlite.org/rescode.html#cantopen). */
+function isCannotOpen(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 14;
+}
+
+/** Runs all checks on one state of the file. */
 function inTransaction<T>(database: DatabaseSync, body: () => T): T {
   database.exec('begin');
   try {

@@ -126,7 +126,8 @@ test('a backup leaves one file, whatever an earlier one left that was killed', a
   await using home = await makeHome();
   await home.json('store', 'create', domain, '--currency', 'EUR');
   const before = readdirSync(home.folder);
-  writeFileSync(join(home.folder, 'copy.db.unverified'), 'half a copy');
+  for (const rest of ['', '-wal', '-shm', '-journal'])
+    writeFileSync(join(home.folder, `copy.db.unverified${rest}`), 'half a copy');
   await home.json('backup', 'copy.db');
   assert.deepEqual(readdirSync(home.folder).toSorted(), [...before, 'copy.db'].toSorted());
 });
