@@ -17,6 +17,7 @@ import {
   type StoredKey,
 } from '../storage/idempotency.ts';
 import { together, type Script } from '../storage/sql.ts';
+import { packResponse, unpackResponse } from './response-packing.ts';
 
 /** How long an answer can be had again, at least. */
 export const idempotencyPeriodMs = 24 * 60 * 60 * 1_000;
@@ -124,17 +125,12 @@ function* settled<T>(script: () => Script<T>): Script<() => T> {
 }
 
 function sealAnswer({ keys, chance }: Context, owner: KeyOwner, answer: Answer): Uint8Array {
-  return keys.seal(
-    'idempotency',
-    Buffer.from(JSON.stringify(answer)),
-    rowOf(owner),
-    chance.bytes(sealNonceLength),
-  );
+  return keys.seal('idempotency', packResponse(answer), rowOf(owner), chance.bytes(sealNonceLength));
 }
 
 function openAnswer({ keys }: Context, owner: KeyOwner, sealed: Uint8Array): Answer {
   // Sealed by `sealAnswer` and authenticated, so it is what was put in.
-  return JSON.parse(Buffer.from(keys.open('idempotency', sealed, rowOf(owner))).toString()) as Answer;
+  return unpackResponse(keys.open('idempotency', sealed, rowOf(owner)));
 }
 
 function rowOf({ storeId, apiClientId, key }: KeyOwner): string {
