@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { changesOf } from './compare.ts';
 import { makeTemplate, measureEmbedded } from './fixture.ts';
-import { plainText } from './format.ts';
+import { markdown } from './format.ts';
 import { inspectMachine, revision } from './machine.ts';
 import { readCommand, recordedFile, type Plan } from './options.ts';
 import { changeTable, pageOf, tablesOf, warningsOf } from './page.ts';
@@ -35,14 +35,13 @@ const { plan, from, json, record, compareWith } = readCommand(process.argv.slice
 // Before a run that takes long, because the file may be missing, or replaced at the end.
 const before = compareWith === null ? null : readResults(compareWith);
 const results = from.length === 0 ? await measure(plan) : joined(from.map(readResults));
-for (const table of tablesOf(results)) console.log(`${plainText(table)}\n`);
-for (const warning of warningsOf(results)) console.log(`${warning}\n`);
+await print([...tablesOf(results).map(markdown), ...warningsOf(results)]);
 if (json !== null) await writeResults(json, results);
 if (record) {
   await writeResults(recordedFile, results);
   await writeFormatted('docs/performance.md', pageOf(readResults(recordedFile)));
 }
-if (before) compare(before, results);
+if (before) await compare(before, results);
 
 function readResults(file: string): Results {
   return JSON.parse(readFileSync(file, 'utf8')) as Results;
@@ -59,10 +58,15 @@ async function writeFormatted(file: string, text: string): Promise<void> {
   writeFileSync(file, await format(text, { ...options, filepath: file }));
 }
 
+/** Aligns tables. */
+async function print(paragraphs: readonly string[]): Promise<void> {
+  console.log(await format(paragraphs.join('\n\n'), { parser: 'markdown' }));
+}
+
 /** Exits with 1 if a request costs more, or if nothing could be compared. */
-function compare(earlier: Results, now: Results): void {
+async function compare(earlier: Results, now: Results): Promise<void> {
   const changes = changesOf(earlier, now);
-  console.log(plainText(changeTable(changes)));
+  await print([markdown(changeTable(changes))]);
   if (earlier.machine.node !== now.machine.node || earlier.machine.processor !== now.machine.processor)
     console.log('\nRecorded with another Node.js or processor, which alone may change costs.');
   if (changes.length === 0) console.log('\nNo operation was measured in both runs.');

@@ -17,7 +17,7 @@ export type Change = {
   /** Relative to the baseline. */
   readonly before: number;
   readonly now: number;
-  /** The accepted increase, as a share: the spread of the rounds of both runs. */
+  /** The accepted increase, as a share. */
   readonly tolerance: number;
   readonly isWorse: boolean;
 };
@@ -28,13 +28,17 @@ export function changesOf(before: Results, now: Results): readonly Change[] {
   return Array.from(costsIn(now)).flatMap(([what, cost]) => {
     const earlier = recorded.get(what);
     if (!earlier) return [];
-    const tolerance = Math.max(toleranceMin, earlier.spread + cost.spread);
+    const tolerance = Math.max(toleranceMin, Math.hypot(...earlier.spreads, ...cost.spreads));
     const isWorse = !(cost.relative <= earlier.relative * (1 + tolerance));
     return [{ what, before: earlier.relative, now: cost.relative, tolerance, isWorse }];
   });
 }
 
-type Cost = { readonly relative: number; readonly spread: number };
+/**
+ * The lower quartile of 15 rounds varies by half of its distance from the median (one standard deviation). So the
+ * distances of service and baseline in both runs, added as squares, are two standard deviations of the change.
+ */
+type Cost = { readonly relative: number; readonly spreads: readonly number[] };
 
 function costsIn({ fixtures }: Results): ReadonlyMap<string, Cost> {
   const costs = new Map<string, Cost>();
@@ -44,7 +48,7 @@ function costsIn({ fixtures }: Results): ReadonlyMap<string, Cost> {
       const base = baseline.microsPerRequest;
       const costOf = (micros: readonly number[]): Cost => ({
         relative: lowerQuartile(micros) / lowerQuartile(base),
-        spread: spread(micros) + spread(base),
+        spreads: [spread(micros), spread(base)],
       });
       costs.set(what, costOf(service.microsPerRequest));
       if (databaseMicros) costs.set(`${what}, in the server`, costOf(databaseMicros));

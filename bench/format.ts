@@ -1,4 +1,4 @@
-/** Numbers and tables as text, for a terminal and for a page. */
+/** Numbers and tables as text. */
 
 import type { EngineName } from './results.ts';
 
@@ -24,20 +24,11 @@ export function figureOf(number: number): string {
   return String(Number(number.toPrecision(3)));
 }
 
-export function plainText({ title, headings, rows }: Table): string {
-  const lines = [headings, ...rows];
-  const widths = headings.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)));
-  const aligned = lines.map((cells) =>
-    cells.map((cell, column) =>
-      isNumeric(rows, column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
-    ),
-  );
-  return [title, ...aligned.map((cells) => `  ${cells.join('  ').trimEnd()}`)].join('\n');
-}
-
-export function markdown({ headings, rows }: Table): string {
+/** A table with its title as a heading. */
+export function markdown({ title, headings, rows }: Table): string {
   const rule = headings.map((_, column) => (isNumeric(rows, column) ? '--:' : '---'));
-  return [headings, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  const lines = [headings, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  return [`## ${title}`, '', ...lines].join('\n');
 }
 
 /** Numbers are aligned to the right. */

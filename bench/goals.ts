@@ -56,7 +56,7 @@ export function goalsOf({ fixtures, machine }: Results): readonly Goal[] {
   return [
     ...maximum('µs', [
       ['Retrieve', 20, of(serviceMicros, 'retrieve'), 'HTTP, routing, the log line and authentication'],
-      ['Search', 30, of(serviceMicros, 'search'), 'As retrieve, with the query and one more index'],
+      ['Search', 30, of(serviceMicros, 'search'), 'As retrieve, with an address to parse and a larger statement'],
       ['Create, 10,000 cards', 60, createFew, 'Four inserts with their indexes, HTTP, the commit'],
       ['Create, 1,000,000 cards', 60, create, 'As above; each code is in another index page'],
     ]),
@@ -75,14 +75,14 @@ export function goalsOf({ fixtures, machine }: Results): readonly Goal[] {
     ]),
     ...maximum('ms', [
       ['p99 of create at half capacity', 5 + sync, many?.halfCapacity?.latency.p99Ms ?? null, `5 ms and one sync (${sync.toFixed(2)} ms, p99)`],
-      ['p99 of create in a closed loop', 15, of(p99, 'create'), 'Its own group of 64 and the previous one'],
+      ['p99 of create in a closed loop', 15, of(p99, 'create'), 'Its own group and the one before it'],
     ]),
     ...minimum(`of the baseline's rate`, [
       [`${engineTitles.postgres}: create`, 0.2, figureIn(postgres, 'create', rateShare), "The server's core: inserts and their indexes"],
       [`${engineTitles.postgres}: retrieve`, 0.35, figureIn(postgres, 'retrieve', rateShare), 'Two statements in two round trips'],
     ]),
     ...maximum('MB', [
-      [`Memory under load, ${countOf(million)} cards`, 200, many?.memoryMb.underLoad ?? null, 'The young generation of the heap and SQLite caches'],
+      [`Memory under load, ${countOf(million)} cards`, 200, many?.memoryMb.underLoad ?? null, 'The heap of Node.js, and SQLite caches of 24 MB'],
     ]),
   ]; // prettier-ignore
 }

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { LoadClient, type Request } from './load.ts';
+import { LoadClient, type Figures, type Request } from './load.ts';
 import type { OperationName } from './operations.ts';
 import type { Plan } from './options.ts';
 import { cpuMicros, startServer, type Server } from './processes.ts';
@@ -18,13 +18,6 @@ export type Bench = {
   readonly plan: Plan;
   /** For databases and logs. */
   readonly folder: string;
-};
-
-/** A server, and what is sent to it. */
-type Side = {
-  readonly pids: () => readonly number[];
-  readonly client: LoadClient;
-  readonly next: () => Request;
 };
 
 export type Contest = {
@@ -62,29 +55,29 @@ export async function measureOperation(
   using serviceClient = await LoadClient.connect([service.port], connections);
   using baselineClient = await LoadClient.connect([baseline.port], connections);
   await setResponseLengths(baseline, await responseLengths(serviceClient, next));
-  const sides = {
-    service: { pids: () => [service.pid], client: serviceClient, next },
-    baseline: { pids: () => [baseline.pid], client: baselineClient, next: nextForBaseline },
-  };
-  for (const side of Object.values(sides))
-    await side.client.run({ next: side.next, requests: warmUpRequests });
-  const measured = { service: emptyRounds(), baseline: emptyRounds() };
-  const [databaseMicros, latencies]: [number[], Float64Array[]] = [[], []];
+  await serviceClient.run({ next, requests: warmUpRequests });
+  await baselineClient.run({ next: nextForBaseline, requests: warmUpRequests });
+  const serviceCpu = (): number => cpuMicros([service.pid]);
+  const baselineCpu = (): number => cpuMicros([baseline.pid]);
+  const databaseCpu = (): number => cpuMicros(databasePids?.() ?? []);
+  const [ofService, ofBaseline, databaseMicros]: [Round[], Round[], number[]] = [[], [], []];
   for (let count = 0; count < rounds; count += 1) {
-    keep(measured.baseline, await round(sides.baseline, seconds));
-    const before = databasePids ? cpuMicros(databasePids()) : 0;
-    const ofService = await round(sides.service, seconds);
-    keep(measured.service, ofService);
-    latencies.push(ofService.latenciesMs);
-    const after = databasePids ? cpuMicros(databasePids()) : 0;
-    databaseMicros.push((after - before) / ofService.latenciesMs.length);
+    const before = { service: serviceCpu(), database: databaseCpu() };
+    const figures = await serviceClient.run({ next, seconds });
+    const baselineBefore = baselineCpu();
+    const baselineFigures = await baselineClient.run({ next: nextForBaseline, seconds });
+    ofBaseline.push({ ...baselineFigures, micros: baselineCpu() - baselineBefore });
+    // Read after the baseline's round, because the service moves its log and collects garbage when it is idle.
+    ofService.push({ ...figures, micros: serviceCpu() - before.service });
+    databaseMicros.push((databaseCpu() - before.database) / figures.latenciesMs.length);
     afterRound();
   }
   return {
     operation,
-    ...measured,
+    service: seriesOf(ofService),
+    baseline: seriesOf(ofBaseline),
     databaseMicros: databasePids && databaseMicros,
-    latency: latencyOf(latencies),
+    latency: latencyOf(ofService.map(({ latenciesMs }) => latenciesMs)),
   };
 }
 
@@ -100,27 +93,14 @@ export async function measureHalfCapacity(
   return { requestsPerSecond: rate, latency: latencyOf([latenciesMs]) };
 }
 
-type MutableRounds = { readonly microsPerRequest: number[]; readonly requestsPerSecond: number[] };
-type Round = {
-  readonly micros: number;
-  readonly perSecond: number;
-  readonly latenciesMs: Float64Array;
-};
+/** With the processor time of the server in all. */
+type Round = Figures & { readonly micros: number };
 
-function emptyRounds(): MutableRounds {
-  return { microsPerRequest: [], requestsPerSecond: [] };
-}
-
-function keep({ microsPerRequest, requestsPerSecond }: MutableRounds, { micros, perSecond }: Round): void {
-  microsPerRequest.push(micros);
-  requestsPerSecond.push(perSecond);
-}
-
-async function round({ pids, client, next }: Side, duration: number): Promise<Round> {
-  const before = cpuMicros(pids());
-  const { seconds, latenciesMs } = await client.run({ next, seconds: duration });
-  const micros = (cpuMicros(pids()) - before) / latenciesMs.length;
-  return { micros, perSecond: latenciesMs.length / seconds, latenciesMs };
+function seriesOf(rounds: readonly Round[]): Measured['service'] {
+  return {
+    microsPerRequest: rounds.map(({ micros, latenciesMs }) => micros / latenciesMs.length),
+    requestsPerSecond: rounds.map(({ seconds, latenciesMs }) => latenciesMs.length / seconds),
+  };
 }
 
 /** Mean length of the responses to each method. */

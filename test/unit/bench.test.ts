@@ -7,7 +7,7 @@ import test from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { format, resolveConfig } from 'prettier';
 import { changesOf } from '../../bench/compare.ts';
-import { markdown, plainText } from '../../bench/format.ts';
+import { markdown } from '../../bench/format.ts';
 import { goalsOf } from '../../bench/goals.ts';
 import { readCommand, recordedFile } from '../../bench/options.ts';
 import { pageOf, tablesOf, warningsOf } from '../../bench/page.ts';
@@ -239,9 +239,9 @@ test('tables have a row for each operation, and a column for the database server
   ]);
   const writes = tablesOf(complete).find(({ title }) => title.startsWith('Writes per operation'));
   assert.deepEqual(writes?.rows, [['create', '8,400', '2.00', 'events 0.30']]);
-  const table = { title: 'Title', headings: ['', 'one'], rows: [['row', '1']] };
-  assert.equal(plainText(table), 'Title\n       one\n  row    1');
-  assert.equal(markdown(table), '|  | one |\n| --- | --: |\n| row | 1 |');
+  const table = { title: 'Title', headings: ['', 'one', 'two'], rows: [['row', '1,5', 'text']] };
+  const lines = ['## Title', '', '|  | one | two |', '| --- | --: | --- |', '| row | 1,5 | text |'];
+  assert.equal(markdown(table), lines.join('\n'));
 });
 
 test('a run whose figures must not be compared has a warning', () => {
