@@ -66,7 +66,7 @@ async function print(paragraphs: readonly string[]): Promise<void> {
 /** Exits with 1 if a request costs more, or if nothing could be compared. */
 async function compare(earlier: Results, now: Results): Promise<void> {
   const changes = changesOf(earlier, now);
-  await print([markdown(changeTable(changes))]);
+  await print([markdown(changeTable(changes)), ...warningsOf(earlier).map((text) => `Recorded: ${text}`)]);
   if (earlier.machine.node !== now.machine.node || earlier.machine.processor !== now.machine.processor)
     console.log('\nRecorded with another Node.js or processor, which alone may change costs.');
   if (changes.length === 0) console.log('\nNo operation was measured in both runs.');

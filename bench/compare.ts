@@ -11,6 +11,9 @@ import { lowerQuartile, spread } from './statistics.ts';
 /** A smaller difference means nothing, however close the rounds are. */
 const toleranceMin = 0.05;
 
+/** The spread of 15 rounds is two standard deviations of their lower quartile, so this accepts three. */
+const acceptedSpreads = 1.5;
+
 export type Change = {
   /** Such as `SQLite, 10,000 cards: create`. */
   readonly what: string;
@@ -28,16 +31,15 @@ export function changesOf(before: Results, now: Results): readonly Change[] {
   return Array.from(costsIn(now)).flatMap(([what, cost]) => {
     const earlier = recorded.get(what);
     if (!earlier) return [];
-    const tolerance = Math.max(toleranceMin, Math.hypot(...earlier.spreads, ...cost.spreads));
+    const tolerance = Math.max(
+      toleranceMin,
+      acceptedSpreads * Math.hypot(...earlier.spreads, ...cost.spreads),
+    );
     const isWorse = !(cost.relative <= earlier.relative * (1 + tolerance));
     return [{ what, before: earlier.relative, now: cost.relative, tolerance, isWorse }];
   });
 }
 
-/**
- * The lower quartile of 15 rounds varies by half of its distance from the median (one standard deviation). So the
- * distances of service and baseline in both runs, added as squares, are two standard deviations of the change.
- */
 type Cost = { readonly relative: number; readonly spreads: readonly number[] };
 
 function costsIn({ fixtures }: Results): ReadonlyMap<string, Cost> {
