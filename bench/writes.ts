@@ -1,6 +1,7 @@
 /** What an operation writes to SQLite: bytes of the write-ahead log and pages, by B-tree. */
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
 import { connect } from '../src/storage/sqlite-connection.ts';
 import type { ScriptMaker } from './scripts.ts';
 
@@ -38,12 +39,7 @@ export function measureWrites(
     }
     const operations = transactions * scriptsPerTransaction;
     const written = pagesIn(`${file}-wal`, pageBytes);
-    const trees = new Map(
-      database
-        .prepare('select pageno, name from dbstat')
-        .all()
-        .map(({ pageno, name }) => [Number(pageno), String(name)]),
-    );
+    const trees = treesOf(database, new Set(written));
     const byTree = Map.groupBy(written, (page) => trees.get(page) ?? 'free');
     const shares = Array.from(byTree, ([name, { length }]) => [name, length / operations] as const);
     return {
@@ -53,6 +49,15 @@ export function measureWrites(
       pagesByTree: Object.fromEntries(shares.toSorted(([, one], [, other]) => other - one)),
     };
   });
+}
+
+/** The table or index of each of the pages. */
+function treesOf(database: DatabaseSync, pages: ReadonlySet<number>): ReadonlyMap<number, string> {
+  const trees = new Map<number, string>();
+  // There may be millions of pages.
+  for (const { pageno, name } of database.prepare('select pageno, name from dbstat').iterate())
+    if (pages.has(Number(pageno))) trees.set(Number(pageno), String(name));
+  return trees;
 }
 
 /** The page number of every frame (https://www.sqlite.org/fileformat2.html#walformat). */
