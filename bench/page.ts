@@ -5,7 +5,7 @@ import { countOf, engineTitles, figureOf, markdown, type Table } from './format.
 import { costShare, goalsOf, rateShare, serviceMicros } from './goals.ts';
 import { roundsMin, warmUpRequestsMin } from './options.ts';
 import type { FixtureResults, Results } from './results.ts';
-import { lowerQuartile, median } from './statistics.ts';
+import { lowerQuartile, median, type Latency } from './statistics.ts';
 import { scriptsPerTransaction } from './writes.ts';
 
 export function tablesOf(results: Results): readonly Table[] {
@@ -45,18 +45,29 @@ function operationTable(fixture: FixtureResults): Table {
     headings: [
       '', 'µs', 'of baseline', ...ofServer('server µs'), 'requests/s', 'of baseline', 'p50 ms', 'p99 ms', 'p99.9 ms',
     ],
-    rows: fixture.measured.map((measured) => [
-      measured.operation,
-      figureOf(serviceMicros(measured)),
-      costShare(measured).toFixed(2),
-      ...ofServer(figureOf(lowerQuartile(measured.databaseMicros ?? []))),
-      countOf(median(measured.service.requestsPerSecond)),
-      rateShare(measured).toFixed(2),
-      measured.latency.p50Ms.toFixed(1),
-      measured.latency.p99Ms.toFixed(1),
-      measured.latency.p999Ms.toFixed(1),
-    ]),
+    rows: [
+      ...fixture.measured.map((measured) => [
+        measured.operation,
+        figureOf(serviceMicros(measured)),
+        costShare(measured).toFixed(2),
+        ...ofServer(figureOf(lowerQuartile(measured.databaseMicros ?? []))),
+        countOf(median(measured.service.requestsPerSecond)),
+        rateShare(measured).toFixed(2),
+        ...latencyCells(measured.latency),
+      ]),
+      ...halfCapacityRows(fixture),
+    ],
   }; // prettier-ignore
+}
+
+function halfCapacityRows({ halfCapacity }: FixtureResults): readonly (readonly string[])[] {
+  if (!halfCapacity) return [];
+  const { requestsPerSecond, latency } = halfCapacity;
+  return [['create, half capacity', '', '', countOf(requestsPerSecond), '', ...latencyCells(latency)]];
+}
+
+function latencyCells({ p50Ms, p99Ms, p999Ms }: Latency): readonly string[] {
+  return [p50Ms, p99Ms, p999Ms].map((ms) => ms.toFixed(1));
 }
 
 function fixtureTable({ fixtures }: Results): Table {

@@ -103,11 +103,10 @@ export async function startServer(options: {
 }
 
 /**
- * Processor time of all threads of processes so far, in µs, and of their children that have ended. NaN without /proc.
+ * Processor time of all threads of processes so far, in µs, and of their children that have ended.
  * Threads that live as long as their process are counted in nanoseconds, ended children in hundredths of a second.
  */
 export function cpuMicros(pids: readonly number[]): number {
-  if (process.platform !== 'linux') return Number.NaN;
   return pids.reduce((sum, pid) => sum + (threadsNs(pid) + childrenNs(pid)) / 1_000, 0);
 }
 
