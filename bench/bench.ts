@@ -25,7 +25,7 @@ import { inspectMachine, revision } from './machine.ts';
 import { readCommand, recordedFile, type Plan } from './options.ts';
 import { changeTable, pageOf, tablesOf, warningsOf } from './page.ts';
 import { measurePostgres, startDatabase } from './postgres.ts';
-import { canPin, cpuMicros, killServers } from './processes.ts';
+import { canMeasureCpu, canPin, killServers } from './processes.ts';
 import { joined, type FixtureResults, type Results } from './results.ts';
 import type { Bench } from './rounds.ts';
 
@@ -76,8 +76,7 @@ async function compare(earlier: Results, now: Results): Promise<void> {
 }
 
 async function measure(measured: Plan): Promise<Results> {
-  if (cpuMicros([process.pid]) === 0)
-    throw new Error('the benchmark needs Linux with /proc/<pid>/task/<tid>/schedstat');
+  if (!canMeasureCpu) throw new Error('the benchmark needs Linux with /proc/<pid>/task/<tid>/schedstat');
   const startedAt = performance.now();
   const folder = makeFolder();
   // Before the disk is busy.

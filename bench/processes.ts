@@ -102,6 +102,9 @@ export async function startServer(options: {
   };
 }
 
+/** Whether the kernel counts the processor time of threads in nanoseconds, as Linux usually does. */
+export const canMeasureCpu = threadsNs(process.pid) > 0;
+
 /**
  * Processor time of all threads of processes so far, in µs, and of their children that have ended.
  * Threads that live as long as their process are counted in nanoseconds, ended children in hundredths of a second.
