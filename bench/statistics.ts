@@ -6,7 +6,7 @@ function quantile(sorted: Float64Array, share: number): number {
 }
 
 /**
- * A quarter of the rounds cost less. Other programs make a round dearer and never cheaper, so this is closer to the
+ * A quarter of the rounds cost less. Other programs add to the cost of a round and never reduce it, so this is closer to the
  * cost on an idle machine than the median, and less subject to chance than the minimum.
  */
 export function lowerQuartile(values: readonly number[]): number {
