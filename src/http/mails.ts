@@ -2,7 +2,8 @@
 
 import type { MailWay } from '../config.ts';
 import type { Card } from '../domain/card.ts';
-import { mailRecordOf, type MailDelivery, type MailDeliveryRecord } from '../domain/mail.ts';
+import { mailRecordOf, type MailDelivery } from '../domain/mail.ts';
+import type { MailDeliveryRecord } from '../domain/schemas.ts';
 import { recordOf } from '../domain/record.ts';
 import type { Store } from '../domain/store.ts';
 import type { Answer } from '../service/idempotency.ts';

@@ -11,9 +11,8 @@ import {
   spendableRecordOf,
   tillRecordOf,
   transactionOf,
-  type SpendableRecord,
-  type TillRecord,
 } from '../domain/record.ts';
+import type { SpendableRecord, TillRecord } from '../domain/schemas.ts';
 import { lookUp, undo } from '../service/card.ts';
 import { capture, placeHold, showHold, voidHold } from '../service/hold.ts';
 import type { Answer } from '../service/idempotency.ts';

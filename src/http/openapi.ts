@@ -3,6 +3,7 @@
  * validate, and the table of problems.
  */
 
+import type { TSchema } from 'typebox';
 import type { FaultCode } from '../domain/fault.ts';
 import type { Scope } from '../domain/store.ts';
 import { bodySchemas, describe as describeOperation, type Description } from './openapi-operations.ts';
@@ -11,8 +12,8 @@ import { problemPath, problems } from './problem.ts';
 import type { OpenApiDocument } from './reference/reference.ts';
 import { guessableIds } from './reading.ts';
 import { operations, pagePaths, searches, type Operation } from './routes.ts';
-import * as schemas from './schemas.ts';
-import * as webhookSchemas from './schemas-webhooks.ts';
+import { problemSchema } from './schemas.ts';
+import * as schemas from '../domain/schemas.ts';
 import { version } from '../version.ts';
 
 type Responses = NonNullable<NonNullable<NonNullable<OpenApiDocument['paths']>[string]['get']>['responses']>;
@@ -41,6 +42,23 @@ const ofKeys: readonly FaultCode[] = [
   'idempotency-key-reused',
 ];
 
+const components: Readonly<Record<string, TSchema>> = {
+  GiftCard: schemas.giftCardSchema,
+  IssuedGiftCard: schemas.issuedGiftCardSchema,
+  SpendableGiftCard: schemas.spendableGiftCardSchema,
+  TillGiftCard: schemas.tillGiftCardSchema,
+  GiftCardBalance: schemas.balanceSchema,
+  Transaction: schemas.transactionSchema,
+  Hold: schemas.holdSchema,
+  Customer: schemas.customerSchema,
+  MailDelivery: schemas.mailDeliverySchema,
+  Event: schemas.eventSchema,
+  Webhook: schemas.webhookSchema,
+  WebhookWithSecret: schemas.webhookWithSecretSchema,
+  Delivery: schemas.deliverySchema,
+  LoggedDelivery: schemas.loggedDeliverySchema,
+};
+
 /** The description for a service that is reached at `basePath`. */
 export function openApiDocument(basePath: string): OpenApiDocument {
   return {
@@ -59,22 +77,9 @@ export function openApiDocument(basePath: string): OpenApiDocument {
     paths: { ...operationPaths(), ...pages() },
     components: {
       schemas: {
-        GiftCard: schemas.giftCardSchema,
-        IssuedGiftCard: schemas.issuedGiftCardSchema,
-        SpendableGiftCard: schemas.spendableGiftCardSchema,
-        TillGiftCard: schemas.tillGiftCardSchema,
-        GiftCardBalance: schemas.balanceSchema,
-        Transaction: schemas.transactionSchema,
-        Hold: schemas.holdSchema,
-        Customer: schemas.customerSchema,
-        MailDelivery: schemas.deliverySchema,
-        Event: webhookSchemas.eventSchema,
-        Webhook: webhookSchemas.webhookSchema,
-        WebhookWithSecret: webhookSchemas.webhookWithSecretSchema,
-        Delivery: webhookSchemas.deliverySchema,
-        LoggedDelivery: webhookSchemas.loggedDeliverySchema,
+        ...components,
         ...bodySchemas,
-        Problem: schemas.problemSchema,
+        Problem: problemSchema,
       },
       securitySchemes: texts.securitySchemes,
       headers: texts.headers,
