@@ -107,40 +107,11 @@ export function holdRecordOf(ids: PublicIds, hold: Hold, now: number): HoldRecor
   };
 }
 
-/**
- * The fields that no operation sets by their own name: those of the specification's record in its order, then those
- * that only other responses have.
- */
-export const claimableFields = [
-  'id',
-  'created_at',
-  'currency',
-  'initial_value',
-  'disabled_at',
-  'line_item_id',
-  'api_client_id',
-  'user_id',
-  'customer_id',
-  'customer_email',
-  'recipient_id',
-  'recipient_email',
-  'message',
-  'last_characters',
-  'order_id',
-  'held',
-  'available',
-  'state',
-] as const satisfies readonly (keyof ClaimableRecord)[];
-
-export type ClaimableField = (typeof claimableFields)[number];
-
-/** Whether a field holds an id, which is an integer. */
-export function isIdField(field: ClaimableField): boolean {
-  return field === 'id' || field.endsWith('_id');
-}
-
 /** All fields of a card in any response. */
 type ClaimableRecord = SpendableRecord & { readonly state: CardState };
+
+/** A field that no update sets. */
+export type ClaimableField = Exclude<keyof ClaimableRecord, 'balance' | 'expires_on' | 'note'>;
 
 /** Whether a claim equals the card's present value on a day of the store, whichever way it is written. */
 export function isTrue(

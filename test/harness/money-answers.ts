@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import Type, { type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import * as schemas from '../../src/domain/schemas.ts';
-import { problemSchema } from '../../src/http/schemas.ts';
+import { problemSchema } from '../../src/api/schemas.ts';
 import type { TestAnswer } from './service.ts';
 
 export type CardView = {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { scopes, type Scope } from '../../src/domain/store.ts';
-import { operations } from '../../src/http/routes.ts';
+import { operations } from '../../src/api/index.ts';
 import { withoutRequestId } from '../harness/money-answers.ts';
 import { shopOf, type Ask, type Shop } from '../harness/money-shop.ts';
 import { startService, type TestAnswer } from '../harness/service.ts';

@@ -7,7 +7,6 @@ import { Compile } from 'typebox/compile';
 import { customerRecordOf } from '../../src/domain/customer.ts';
 import type { FaultCode } from '../../src/domain/fault.ts';
 import {
-  claimableFields,
   holdRecordOf,
   recordOf,
   balanceRecordOf,
@@ -24,11 +23,13 @@ import {
   type Delivery,
   type Webhook,
 } from '../../src/domain/webhook.ts';
-import { openApiDocument } from '../../src/http/openapi.ts';
-import * as parameters from '../../src/http/parameters.ts';
+import { openApiDocument } from '../../src/docs/openapi.ts';
+import { readOnlyFields as claimableFields } from '../../src/api/cards.ts';
+import * as parameters from '../../src/api/fields.ts';
 import { problems } from '../../src/http/problem.ts';
 import type { OpenApiDocument } from '../../src/http/reference/reference.ts';
-import { operations, pagePaths, type OperationId } from '../../src/http/routes.ts';
+import { operations, type OperationId } from '../../src/api/index.ts';
+import { pagePaths } from '../../src/http/page-paths.ts';
 import { amount, cardWith, holdWith, mailWith, transferWith, sameIds } from './samples.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -870,8 +871,8 @@ const bodies: Readonly<Record<string, { readonly read: object; readonly required
   },
   UpdateWebhook: {
     read: {
-      url: parameters.newWebhookUrl.schema,
-      events: parameters.newWebhookEvents.schema,
+      url: parameters.webhookUrl.schema,
+      events: parameters.webhookEvents.schema,
       paused: parameters.paused.schema,
     },
     required: [],
