@@ -5,7 +5,7 @@ import type { Field, Fields } from '../api/field.ts';
 import { operations } from '../api/index.ts';
 import type { Documentation, Operation } from '../api/operation.ts';
 import { idNamesIn, pathIds } from '../api/path.ts';
-import { components, problemSchema } from '../api/schemas.ts';
+import * as schemas from '../api/schemas.ts';
 import type { FaultCode } from '../domain/fault.ts';
 import type { Scope } from '../domain/store.ts';
 import { pagePaths } from '../http/page-paths.ts';
@@ -16,6 +16,7 @@ import * as texts from './texts.ts';
 
 type Paths = NonNullable<OpenApiDocument['paths']>;
 type Responses = NonNullable<NonNullable<Paths[string]['get']>['responses']>;
+type Response = Responses[string];
 
 /** The errors of every operation: before its script runs, or because the service fails. */
 const everywhere: readonly FaultCode[] = [
@@ -56,9 +57,10 @@ export function openApiDocument(basePath: string): OpenApiDocument {
     servers: [{ url: basePath === '' ? '/' : basePath, description: 'This service' }],
     tags: texts.tags,
     security: [],
-    paths: { ...operationPaths(), ...pages() },
+    paths: { ...operationPaths(), ...pagePathItems() },
     components: {
-      schemas: { ...components, ...bodySchemas(), Problem: problemSchema },
+      responses: sharedErrors.components,
+      schemas: { ...schemas.components, ...bodySchemas(), Problem: schemas.problemSchema },
       securitySchemes: texts.securitySchemes,
       headers: texts.headers,
     },
@@ -78,13 +80,6 @@ function operationPaths(): Paths {
 function operationObject(operation: Operation): object {
   const { documentation } = operation;
   const { body } = documentation;
-  const codes = [
-    ...everywhere,
-    ...(body ? ofBodies : []),
-    ...(documentation.isWrite ? ofWrites : []),
-    ...(documentation.isThrottled ? (['too-many-misses'] as const) : []),
-    ...documentation.errors,
-  ];
   return {
     operationId: operation.id,
     summary: documentation.summary,
@@ -93,9 +88,20 @@ function operationObject(operation: Operation): object {
     security: securityOf(operation),
     parameters: parametersOf(operation),
     ...(body && { requestBody: requestBodyOf(body) }),
-    responses: { ...successOf(documentation), ...errorResponses(codes) },
+    responses: { ...successOf(documentation), ...sharedErrors.references(operation.id) },
     'x-codeSamples': [{ lang: 'shell', label: 'curl', source: sampleOf(operation) }],
   };
+}
+
+/** The errors of an operation. */
+function errorsOf({ body, isWrite, isThrottled, errors: own }: Documentation): readonly FaultCode[] {
+  return [
+    ...everywhere,
+    ...(body ? ofBodies : []),
+    ...(isWrite ? ofWrites : []),
+    ...(isThrottled ? (['too-many-misses'] as const) : []),
+    ...own,
+  ];
 }
 
 /** Each token header is enough for an operation; the signature alone only for a search, if the store allows it. */
@@ -201,11 +207,11 @@ function membersSchema(members: Readonly<Record<string, TSchema>>): object {
   );
 }
 
-const names = new Map(Object.entries(components).map(([name, schema]) => [schema, name]));
+const schemaNames = new Map(Object.entries(schemas.components).map(([name, schema]) => [schema, name]));
 
 /** A schema of components: a reference, a union of references, or a list of them. */
 function referenced(schema: TSchema): object {
-  const name = names.get(schema);
+  const name = schemaNames.get(schema);
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
   const { anyOf, items } = schema as { readonly anyOf?: readonly TSchema[]; readonly items?: TSchema };
   if (anyOf) return { anyOf: anyOf.map(referenced) };
@@ -217,15 +223,51 @@ function headerReferences(headers: readonly string[]): Record<string, { readonly
   return Object.fromEntries(headers.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** One response per status, with every code that it can have. */
-function errorResponses(codes: readonly FaultCode[]): Responses {
-  const byStatus = Map.groupBy(new Set(codes), (code) => problems[code].status);
-  return Object.fromEntries(
-    [...byStatus].map(([status, ofStatus]) => [status, errorResponse(status, ofStatus)]),
+type ErrorResponses = {
+  /** Each different response once, by its name. */
+  readonly components: Record<string, Response>;
+  /** References to the responses of an operation or page, by their statuses. */
+  readonly references: (id: string) => Responses;
+};
+
+/**
+ * One response per status, with every code that it can have. Of the responses with one status the most frequent has
+ * the status as its name; the others add the first operation or page that has it.
+ */
+function errorResponses(codesOf: Readonly<Record<string, readonly FaultCode[]>>): ErrorResponses {
+  const uses = Object.entries(codesOf).flatMap(([id, codes]) =>
+    [...Map.groupBy(new Set(codes), (code) => problems[code].status)].map(([status, ofStatus]) => ({
+      id,
+      status,
+      codes: ofStatus,
+      key: ofStatus.toSorted().join(' '),
+    })),
   );
+  const names = new Map<string, string>();
+  const components: Record<string, Response> = {};
+  for (const [status, ofStatus] of Map.groupBy(uses, (use) => use.status)) {
+    const byKey = [...Map.groupBy(ofStatus, (use) => use.key).values()];
+    for (const [index, [first]] of byKey.toSorted((left, right) => right.length - left.length).entries()) {
+      if (!first) continue;
+      const title = problems[first.codes[0] ?? 'internal-error'].title.replaceAll(' ', '');
+      const name =
+        index === 0 ? title : `${title}For${first.id.replace(/^./, (letter) => letter.toUpperCase())}`;
+      names.set(first.key, name);
+      components[name] = errorResponse(status, first.codes);
+    }
+  }
+  return {
+    components,
+    references: (id) =>
+      Object.fromEntries(
+        uses
+          .filter((use) => use.id === id)
+          .map(({ status, key }) => [status, { $ref: `#/components/responses/${names.get(key)}` }]),
+      ),
+  };
 }
 
-function errorResponse(status: number, codes: readonly FaultCode[]): Responses[string] {
+function errorResponse(status: number, codes: readonly FaultCode[]): Response {
   return {
     description: codes.map((code) => `\`${code}\`: ${problems[code].detail}`).join(' '),
     headers: headerReferences(['X-Request-Id', ...texts.headersOfStatus(status)]),
@@ -271,10 +313,12 @@ function spaced(value: unknown): string {
   return `{${members.join(', ')}}`;
 }
 
-function pages(): Paths {
+const documentedPages = ['health', 'readiness', 'metrics', 'openapi'] as const;
+
+function pagePathItems(): Paths {
   return Object.fromEntries(
-    (['health', 'readiness', 'metrics', 'openapi'] as const).map((name) => {
-      const { summary, description, success, type, errors } = texts.pages[name];
+    documentedPages.map((name) => {
+      const { summary, description, success, type } = texts.pages[name];
       const responses = {
         200: {
           description: success,
@@ -282,7 +326,7 @@ function pages(): Paths {
             [type]: { schema: type === 'application/json' ? { type: 'object' } : { type: 'string' } },
           },
         },
-        ...errorResponses([...errors, ...ofPages]),
+        ...sharedErrors.references(name),
       };
       return [
         pagePaths[name],
@@ -291,3 +335,10 @@ function pages(): Paths {
     }),
   );
 }
+
+const sharedErrors = errorResponses(
+  Object.fromEntries<readonly FaultCode[]>([
+    ...operations.map(({ id, documentation }) => [id, errorsOf(documentation)] as const),
+    ...documentedPages.map((name) => [name, [...texts.pages[name].errors, ...ofPages]] as const),
+  ]),
+);
