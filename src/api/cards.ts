@@ -298,7 +298,7 @@ function* updated(
 }
 
 export const reenableGiftCard = write({
-  id: 'undoDisabling',
+  id: 'reenableGiftCard',
   method: 'POST',
   path: '/gift_card/:gift_card_id/undo',
   scopes: ['write_gift_cards'],

@@ -18,10 +18,10 @@ function emailRecordOf(
 }
 
 export const listGiftCardEmails = list({
-  id: 'listGiftCardDeliveries',
+  id: 'listGiftCardEmails',
   path: '/gift_card/:gift_card_id/deliveries',
   scopes: ['read_gift_cards'],
-  tag: 'Mails',
+  tag: 'Emails',
   summary: 'List the emails of a gift card',
   description:
     'Returns the emails about the card, newest first. An email is `scheduled`, `queued` or `deferred` (retried later) until it is `sent` (accepted by a mail server), `bounced` (rejected permanently), `dead` (not accepted within 72 hours) or `cancelled` (out of date: the card has another code, is disabled or has expired).',
@@ -43,7 +43,7 @@ export const notifyGiftCardHolder = write({
   method: 'POST',
   path: '/gift_card/:gift_card_id/notify',
   scopes: ['write_gift_cards'],
-  tag: 'Mails',
+  tag: 'Emails',
   summary: 'Email a gift card again',
   description:
     'Codes are not stored in clear, so the card gets a new code, which is emailed to its recipient, or to its customer if it has no recipient. The old code stops working immediately: it is not found, and its use is recorded as the event `gift_card.retired_code_used`. Id, balance, holds and history stay. A card can be emailed again to the same address once a minute, and at most 10 times within 24 hours; an earlier request is a 429 with `Retry-After` and changes nothing, so the code stays. The email of the creation does not count.',
@@ -72,7 +72,7 @@ export const rotateGiftCardCode = write({
   method: 'POST',
   path: '/gift_card/:gift_card_id/rotate_code',
   scopes: ['write_gift_cards'],
-  tag: 'Mails',
+  tag: 'Emails',
   summary: 'Rotate a gift card’s code',
   description:
     'Gives the card a new code without sending an email: only this response contains the code. Queued emails with the old code are cancelled.',

@@ -19,7 +19,7 @@ import { fieldReader, type FieldContext, type Fields, type Values } from './fiel
 import { idNamesIn, idReader, pathIds, type Ids } from './path.ts';
 
 export type Tag =
-  'Gift cards' | 'Money' | 'Holds' | 'History' | 'Customers' | 'Mails' | 'Events' | 'Webhooks';
+  'Gift cards' | 'Money' | 'Holds' | 'History' | 'Customers' | 'Emails' | 'Events' | 'Webhooks';
 
 type Members = Readonly<Record<string, TSchema>>;
 

@@ -39,7 +39,7 @@ const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
   Holds: 'Amounts that are reserved for a checkout.',
   History: 'The ledger of a gift card.',
   Customers: 'The customers of a store and their ids on the storefront.',
-  Mails: 'The emails about a gift card, and their delivery.',
+  Emails: 'The emails about a gift card, and their delivery.',
   Events:
     'Changes in the store, for systems that poll. `sequence` is the version of the card after the event: of two events of one card the one with the higher sequence is the later one, and a missing number is a missed event. Events of one change have the same sequence; an event that changes nothing (an expiry) has the sequence of the previous change; events without a card have 0. The record is as it was at that time, and never contains the code.',
   Webhooks:

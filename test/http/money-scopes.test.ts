@@ -57,7 +57,7 @@ const cases: readonly Case[] = [
   { operation: 'searchGiftCard', line: ({ last }) => `GET /gift_card?last_characters=${last}&email=ada@example.com`, by: [read] },
   { operation: 'retrieveGiftCard', line: ({ id }) => `GET /gift_card/${id}`, by: [read] },
   { operation: 'updateGiftCard', line: ({ id }) => `PUT /gift_card/${id}`, json: () => ({ note: 'x' }), by: [write] },
-  { operation: 'undoDisabling', line: ({ disabledId }) => `POST /gift_card/${disabledId}/undo`, by: [write] },
+  { operation: 'reenableGiftCard', line: ({ disabledId }) => `POST /gift_card/${disabledId}/undo`, by: [write] },
   { operation: 'lookUpGiftCard', line: () => 'POST /gift_card/lookup', json: ({ code }) => ({ code }), by: [read, redeem] },
   { operation: 'retrieveBalance', line: ({ id }) => `GET /gift_card/${id}/balance`, by: [read, redeem] },
   { operation: 'redeemGiftCard', line: () => 'POST /gift_card/redeem', json: ({ code }) => ({ code, amount: 1 }), by: [redeem] },

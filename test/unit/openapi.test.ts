@@ -190,7 +190,7 @@ test('the operations and four pages are described, each by a name of its own', (
       'health get /healthz',
       'listDeliveries get /webhooks/{webhook_id}/deliveries',
       'listEvents get /events',
-      'listGiftCardDeliveries get /gift_card/{gift_card_id}/deliveries',
+      'listGiftCardEmails get /gift_card/{gift_card_id}/deliveries',
       'listHolds get /gift_card/{gift_card_id}/holds',
       'listTransactions get /gift_card/{gift_card_id}/transactions',
       'listWebhooks get /webhooks',
@@ -201,6 +201,7 @@ test('the operations and four pages are described, each by a name of its own', (
       'readiness get /readyz',
       'redeemGiftCard post /gift_card/redeem',
       'redeliverEvent post /events/{event_id}/redeliver',
+      'reenableGiftCard post /gift_card/{gift_card_id}/undo',
       'retrieveBalance get /gift_card/{gift_card_id}/balance',
       'retrieveCustomer get /customers/{customer_id}',
       'retrieveDelivery get /webhooks/{webhook_id}/deliveries/{event_id}',
@@ -215,7 +216,6 @@ test('the operations and four pages are described, each by a name of its own', (
       'searchGiftCard get /gift_card',
       'streamEvents get /events/stream',
       'testWebhook post /webhooks/{webhook_id}/test',
-      'undoDisabling post /gift_card/{gift_card_id}/undo',
       'updateCustomer put /customers/{customer_id}',
       'updateGiftCard put /gift_card/{gift_card_id}',
       'updateWebhook put /webhooks/{webhook_id}',
@@ -382,7 +382,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     answer: moved,
     headers: ['ETag'],
   },
-  undoDisabling: {
+  reenableGiftCard: {
     scopes: [write],
     statuses: ['200', ...anywhere, '404', '412', ...ofWrites],
     codes: ['not-found', 'precondition-failed', 'undo-window-closed'],
@@ -461,7 +461,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     answer: moved,
     headers: ['ETag'],
   },
-  listGiftCardDeliveries: {
+  listGiftCardEmails: {
     scopes: [read],
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
