@@ -12,6 +12,7 @@ import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { noDetails } from '../src/domain/card.ts';
 import { readDatabaseConfig } from '../src/config.ts';
 import type { Context } from '../src/context.ts';
 import { openDatabase } from '../src/database.ts';
@@ -163,8 +164,8 @@ function scriptsOf(
 ): readonly (readonly [string, () => Script<unknown>])[] {
   const issueOne = () =>
     issue(ctx, {
-      store, value: { minor: 2_500n, currency: store.currency }, apiClientId: 1, actor: 'api_client:1', expiresOn: null,
-      customer: null, recipient: null, note: null, message: null, code: null,
+      store, value: { minor: 2_500n, currency: store.currency }, apiClientId: 1, actor: 'api_client:1',
+      details: noDetails, customer: null, recipient: null, code: null,
     }); // prettier-ignore
   const cent = { minor: 1n, currency: store.currency };
   const anyCard = (): number => ctx.keys.publicIds.read(population.anyId()) ?? 0;

@@ -1,5 +1,6 @@
 /** The cards that are there before anything is measured. */
 
+import { noDetails } from '../src/domain/card.ts';
 import { readDatabaseConfig } from '../src/config.ts';
 import { openDatabase } from '../src/database.ts';
 import { parseEmail, type EmailAddress } from '../src/domain/email.ts';
@@ -79,7 +80,7 @@ export async function populate(
     const money = { minor: value, currency: store.currency };
     const { card } = await storage.write(() =>
       issue(ctx, {
-        store, value: money, customer, recipient: null, expiresOn: null, note: 'Sold at the counter', message: null,
+        store, value: money, customer, recipient: null, details: { ...noDetails, note: 'Sold at the counter' },
         code: null, apiClientId: null, actor: 'bench',
       }),
     ); // prettier-ignore

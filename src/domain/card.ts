@@ -16,7 +16,17 @@ export type Customer = {
   readonly email: string;
 };
 
-export type Card = {
+/** What the issuer of a card sets, and what nothing else depends on. */
+export type CardDetails = {
+  readonly note: string | null;
+  readonly message: string | null;
+  /** The last good day, `YYYY-MM-DD`; null: never expires. */
+  readonly expiresOn: string | null;
+};
+
+export const noDetails: CardDetails = Object.freeze({ note: null, message: null, expiresOn: null });
+
+export type Card = CardDetails & {
   readonly storeId: number;
   readonly id: number;
   readonly version: number;
@@ -27,10 +37,6 @@ export type Card = {
   readonly lastCharacters: string;
   readonly customer: Customer | null;
   readonly recipient: Customer | null;
-  readonly note: string | null;
-  readonly message: string | null;
-  /** The last good day, `YYYY-MM-DD`; null: never expires. */
-  readonly expiresOn: string | null;
   /** Instant in ms; null while the card is not disabled. */
   readonly disabledAt: number | null;
   /** Instant in ms. */
