@@ -16,15 +16,13 @@ export type Customer = {
   readonly email: string;
 };
 
-/** What the issuer of a card sets, and what nothing else depends on. */
-export type CardDetails = {
-  readonly note: string | null;
-  readonly message: string | null;
-  /** The last good day, `YYYY-MM-DD`; null: never expires. */
-  readonly expiresOn: string | null;
-};
+/**
+ * What the issuer of a card sets and nothing else depends on; null: none. `expiresOn` is the last day on which the card
+ * is valid, `YYYY-MM-DD`.
+ */
+export type CardDetails = { readonly [K in keyof typeof noDetails]: string | null };
 
-export const noDetails: CardDetails = Object.freeze({ note: null, message: null, expiresOn: null });
+export const noDetails = Object.freeze({ note: null, message: null, expiresOn: null });
 
 export type Card = CardDetails & {
   readonly storeId: number;
