@@ -8,7 +8,6 @@ import type { Context } from '../context.ts';
 import { Fault, Refusals, type FaultCode } from '../domain/fault.ts';
 import type { Scope, Store } from '../domain/store.ts';
 import type { Caller } from '../http/auth.ts';
-import type { Wrapper } from '../http/body.ts';
 import { isKnown, matchedVersions, notModified } from '../http/etag.ts';
 import type { Exchange, Streamed } from '../http/exchange.ts';
 import type { Route } from '../http/route.ts';
@@ -20,6 +19,9 @@ import { idNamesIn, idReader, pathIds, type Ids } from './path.ts';
 
 export type Tag =
   'Gift cards' | 'Money' | 'Holds' | 'History' | 'Customers' | 'Emails' | 'Events' | 'Webhooks';
+
+/** The name that a body can be wrapped in. */
+type Wrapper = 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer';
 
 type Members = Readonly<Record<string, TSchema>>;
 
