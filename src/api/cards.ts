@@ -16,10 +16,11 @@ import { issue, refuseIssue, retrieve, search, undo, update } from '../service/c
 import { findMailSettings } from '../storage/mail.ts';
 import { constant, together } from '../storage/sql.ts';
 import type { Subject } from '../storage/storage.ts';
+import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
 import { echoed, echoedSchema, notSettable, type Field, type Values } from './field.ts';
 import * as fields from './fields.ts';
-import { noFields, read, write, type WriteRequest } from './operation.ts';
+import { read, write, type WriteRequest } from './operation.ts';
 
 /** All fields of a card in any response. */
 const recordFields = [...Object.keys(spendableGiftCardSchema.properties), 'state'];
@@ -112,7 +113,7 @@ export const createGiftCard = write({
   guesses: ({ code }, { isDryRun }) =>
     code ? (status) => status === 422 || (status === 201 && isDryRun) : null,
   // Another request can create the same new customer, or choose the same code.
-  scope: ({ store, body: { email, recipient_email: recipient, code } }) =>
+  writeScope: ({ store, body: { email, recipient_email: recipient, code } }) =>
     email || recipient || code ? undefined : { storeId: store.id, cardId: null },
   *run({ ctx, caller, store, body, exchange, after }) {
     const isEmailed = isEmailWanted(body) && exchange.canSend;
@@ -255,7 +256,7 @@ export const updateGiftCard = write({
   errors: ['not-found', 'precondition-failed'],
   // The response says whether the card has the code.
   guesses: ({ code }) => (code ? (status) => status === 422 : null),
-  scope: cardInPath,
+  writeScope: cardInPath,
   run: (request) => updated(request, new Refusals()),
   reject: updated,
 });

@@ -6,9 +6,10 @@ import { giftCardSchema, issuedGiftCardSchema, mailDeliverySchema } from '../dom
 import type { Store } from '../domain/store.ts';
 import { listCardMails, notify, rotateCode } from '../service/mail.ts';
 import { cardResult } from './cards.ts';
+import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
 import { list, recordsOf } from './list.ts';
-import { noFields, write } from './operation.ts';
+import { write } from './operation.ts';
 
 function emailRecordOf(
   { ctx, store }: { readonly ctx: Context; readonly store: Store },

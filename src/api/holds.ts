@@ -7,11 +7,12 @@ import { holdSchema, transactionSchema } from '../domain/schemas.ts';
 import { listCardHolds } from '../service/history.ts';
 import { capture, placeHold, showHold, voidHold as releaseHold } from '../service/hold.ts';
 import { cardInPath } from './cards.ts';
+import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
 import * as fields from './fields.ts';
 import { list, recordsOf } from './list.ts';
 import { cardHeaders, cardVersions, moneyCommand, spending, spendingErrors, viewOf } from './money.ts';
-import { noFields, read, write } from './operation.ts';
+import { read, write } from './operation.ts';
 import { spendableCard } from './schemas.ts';
 
 const holdAndCard = {
@@ -60,7 +61,7 @@ export const createHold = write({
   },
   errors: spendingErrors,
   sample: { idempotencyKey: 'checkout-77' },
-  scope: cardInPath,
+  writeScope: cardInPath,
   *run(request) {
     const { ctx, ids, body, exchange } = request;
     const { amount, expires_in: seconds = holdSecondsDefault } = body;

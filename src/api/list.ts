@@ -7,8 +7,9 @@ import type { Scope } from '../domain/store.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Page, PageRequest } from '../service/history.ts';
 import type { Script } from '../storage/sql.ts';
+import type { Tag } from './documentation.ts';
 import { field, integerFromForm } from './field.ts';
-import { read, type Operation, type ReadRequest, type Tag } from './operation.ts';
+import { read, type Operation, type ReadRequest } from './operation.ts';
 
 export const limitDefault = 50;
 const limitMax = 250;

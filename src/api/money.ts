@@ -213,7 +213,7 @@ export const debitGiftCard = write({
   response: { ...moved, description: 'The debit.' },
   errors: spendingErrors,
   sample: { idempotencyKey: 'till-7-receipt-1017' },
-  scope: cardInPath,
+  writeScope: cardInPath,
   *run(request) {
     const { ctx, ids, body } = request;
     const { amount, partial = false } = body;
@@ -242,7 +242,7 @@ export const creditGiftCard = write({
   },
   errors: moneyErrors,
   sample: { idempotencyKey: 'top-up-204' },
-  scope: cardInPath,
+  writeScope: cardInPath,
   *run(request) {
     const { ctx, ids, body } = request;
     const command = { ...moneyCommand(request, ids.gift_card_id), amount: body.amount };

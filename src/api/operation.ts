@@ -3,7 +3,6 @@
  * the response, and the documentation (`docs/openapi.ts`). `read`, `write` and `stream` make one; `list.ts` adds `list`.
  */
 
-import type { Static, TSchema } from 'typebox';
 import type { Context } from '../context.ts';
 import { Fault, Refusals, type FaultCode } from '../domain/fault.ts';
 import type { Scope, Store } from '../domain/store.ts';
@@ -14,58 +13,10 @@ import type { Route } from '../http/route.ts';
 import type { Answer } from '../service/idempotency.ts';
 import type { Script } from '../storage/sql.ts';
 import type { Subject } from '../storage/storage.ts';
+import type { BodyDefinition, Documentation, NoFields, Sample, Tag } from './documentation.ts';
 import { fieldReader, type FieldContext, type Fields, type Values } from './field.ts';
 import { idNamesIn, idReader, pathIds, type Ids } from './path.ts';
-
-export type Tag =
-  'Gift cards' | 'Money' | 'Holds' | 'History' | 'Customers' | 'Emails' | 'Events' | 'Webhooks';
-
-/** The name that a body can be wrapped in. */
-type Wrapper = 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer';
-
-type Members = Readonly<Record<string, TSchema>>;
-
-/** JSON that is sent as it was stored. */
-export class StoredJson {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-/** The headers of a successful response, besides those of every one. */
-export type HeaderName = 'ETag' | 'Location' | OptionalHeader;
-
-type OptionalHeader = 'Link' | 'Email-Status';
-
-type HeadersOf<H extends readonly HeaderName[]> = {
-  readonly [K in Exclude<H[number], OptionalHeader> as Lowercase<K>]: string;
-} & { readonly [K in Extract<H[number], OptionalHeader> as Lowercase<K>]?: string };
-
-type BodyOf<M extends Members> = { readonly [K in keyof M]: Static<M[K]> };
-
-/** What a script returns: the members of the response, and its headers if the definition names any. */
-export type Result<M extends Members, H extends readonly HeaderName[]> = {
-  readonly body: BodyOf<M> | StoredJson;
-  /** Whether the response can change without a new ETag, so that it is never a 304. */
-  readonly isVolatile?: boolean;
-} & ([] extends H ? object : { readonly headers: HeadersOf<H> });
-
-type ResponseOf<M extends Members, H extends readonly HeaderName[]> = {
-  readonly description: string;
-  readonly members: M;
-  readonly example: NoInfer<BodyOf<M>>;
-  readonly headers?: H;
-};
-
-/** What the sample request has, if it differs from the documented example. */
-type Sample = {
-  readonly query?: string;
-  /** null: none. */
-  readonly body?: object | null;
-  readonly idempotencyKey?: string;
-};
+import { answerOf, type HeaderName, type Members, type ResponseOf, type Result } from './response.ts';
 
 type Common<Id extends string, P extends string> = {
   readonly id: Id;
@@ -104,72 +55,10 @@ export type WriteRequest<P extends string, F> = Request<P> & {
   readonly ifMatch: (id: number) => readonly number[] | null;
 };
 
-type BodyDefinition<F extends Fields> = {
-  /** The name of its schema in the documentation. */
-  readonly name: string;
-  readonly description?: string;
-  readonly wrapper: Wrapper;
-  readonly fields: F;
-  readonly example: object;
-};
-
-/** No fields. */
-type NoFields = Readonly<Record<string, never>>;
-
-/** A body that has no fields. */
-export function noFields(wrapper: Wrapper): BodyDefinition<NoFields> {
-  return {
-    name: 'Nothing',
-    description: 'No parameters; the body is optional.',
-    wrapper,
-    fields: {},
-    example: {},
-  };
-}
-
-/** An operation as the documentation shows it. */
-export type Documentation = {
-  readonly tag: Tag;
-  readonly summary: string;
-  readonly description: string;
-  readonly query: Fields;
-  /** Whether it takes `dry_run` and `Idempotency-Key`. */
-  readonly isWrite: boolean;
-  readonly isConditional: boolean;
-  readonly takesLastEventId: boolean;
-  /** Whether failed lookups are limited. */
-  readonly isThrottled: boolean;
-  readonly body: BodyDefinition<Fields> | null;
-  readonly response: {
-    readonly status: 200 | 201 | 202;
-    readonly description: string;
-    readonly headers: readonly HeaderName[];
-    readonly content:
-      | { readonly members: Members; readonly example: object }
-      | { readonly type: string; readonly example: string };
-  };
-  readonly errors: readonly FaultCode[];
-  readonly sample: Sample;
-};
-
 export type Operation<Id extends string = string> = Route & {
   readonly id: Id;
   readonly documentation: Documentation;
 };
-
-const jsonHeaders = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
-
-function answerOf(
-  status: number,
-  result: { readonly body: object; readonly headers?: Readonly<Record<string, string>> },
-): Answer {
-  const { body, headers } = result;
-  return {
-    status,
-    headers: { ...jsonHeaders, ...headers },
-    body: body instanceof StoredJson ? body.text : JSON.stringify(body),
-  };
-}
 
 function isNotFound(status: number): boolean {
   return status === 404;
@@ -272,7 +161,7 @@ export function write<
     readonly body: BodyDefinition<F>;
     readonly response: ResponseOf<M, H> & { readonly status: 200 | 201 | 202 };
     /** What it changes at most, so that it can share a transaction; absent: anything. */
-    readonly scope?: (request: WriteRequest<P, Partial<Values<F>>>) => Subject | undefined;
+    readonly writeScope?: (request: WriteRequest<P, Partial<Values<F>>>) => Subject | undefined;
     /** What the fields depend on besides the store and the time. */
     readonly prepare?: (exchange: Exchange) => Promise<Partial<FieldContext>>;
     /** Adds errors that concern several fields. */
@@ -287,7 +176,7 @@ export function write<
     readonly reject?: (request: WriteRequest<P, Partial<Values<F>>>, errors: Refusals) => Script<unknown>;
   },
 ): Operation<Id> {
-  const { path, body, scope, prepare, check, guesses, run, reject } = definition;
+  const { path, body, writeScope, prepare, check, guesses, run, reject } = definition;
   const { status } = definition.response;
   const readIds = idReader(path);
   const readBody = fieldReader(body.fields, body.wrapper);
@@ -322,7 +211,7 @@ export function write<
       };
       let answer;
       try {
-        answer = await exchange.write(sent, script, given ? scope?.(given) : undefined);
+        answer = await exchange.write(sent, script, given ? writeScope?.(given) : undefined);
         if (isReplayed(answer)) effect = undefined;
         return answer;
       } finally {

@@ -11,11 +11,12 @@ import { attemptRecordOf, deliveryRecordOf, webhookRecordOf, type Webhook } from
 import { etagOf } from '../http/etag.ts';
 import type { Exchange } from '../http/exchange.ts';
 import * as service from '../service/webhook.ts';
+import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
 import { optional, type FieldContext } from './field.ts';
 import * as fields from './fields.ts';
 import { list, recordsOf } from './list.ts';
-import { noFields, read, write, type WriteRequest } from './operation.ts';
+import { read, write, type WriteRequest } from './operation.ts';
 
 const oneWebhook = {
   description: 'The webhook.',

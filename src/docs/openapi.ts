@@ -1,9 +1,10 @@
 /** The API's description, OpenAPI 3.1, generated from the operations, their schemas, and the table of errors. */
 
 import Type, { type TSchema } from 'typebox';
+import type { Documentation } from '../api/documentation.ts';
 import type { Field, Fields } from '../api/field.ts';
 import { operations } from '../api/index.ts';
-import type { Documentation, Operation } from '../api/operation.ts';
+import type { Operation } from '../api/operation.ts';
 import { idNamesIn, pathIds } from '../api/path.ts';
 import * as schemas from '../api/schemas.ts';
 import type { FaultCode } from '../domain/fault.ts';

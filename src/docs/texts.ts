@@ -1,7 +1,7 @@
 /** The texts of the API documentation that concern more than one operation. */
 
 import { card } from '../api/examples.ts';
-import type { Tag } from '../api/operation.ts';
+import type { Tag } from '../api/documentation.ts';
 import type { FaultCode } from '../domain/fault.ts';
 
 export const requestIdExample = '1f0c5a0e-3d0a-4a0e-9d5c-0a9b6f6e2a11';
