@@ -52,7 +52,7 @@ export const listEvents = read({
     const isLatest = start === 'latest';
     const events = isLatest ? [] : yield* findEvents(store.id, { after: start, limit: size });
     const last = isLatest ? yield* findEnd(store.id) : (events.at(-1)?.id ?? start);
-    // The next page exists after the last event, too: later events are there. Without any event, every later one is new.
+    // There is always a next page: later events are on it. If the store has no event, it has all later ones.
     const link = pageLink(exchange, `limit=${size}${last === null ? '' : `&after=${last}`}`, 'next');
     const records = events.map((event) => eventJson(event, store.domain));
     return { body: new StoredJson(`{"events":[${records.join(',')}]}`), headers: { link } };
@@ -66,7 +66,7 @@ export const streamEvents = stream({
   tag: 'Events',
   summary: 'Stream events',
   description:
-    'Server-sent events: `id` is the event’s id, `event` its type, `data` the event as JSON. A client that reconnects with `Last-Event-ID` continues after that event and misses nothing; without it, the stream starts with the next event. A comment every 15 seconds keeps the connection open. The stream ends when the service stops, and about a second after the token is revoked: it returns no event that was written after that. The server closes it if the client reads nothing for half a minute. A store can have 16 streams at once per process, and a token 8 of them; at the limit, a stream whose client reads nothing is closed for a new one.',
+    'Server-sent events: `id` is the event’s id, `event` its type, `data` the event as JSON. A client that reconnects with `Last-Event-ID` continues after that event and receives every later one; without it, the stream starts with the next event. A comment every 15 seconds keeps the connection open. The stream ends when the service stops, and about a second after the token is revoked: it returns no event that was written after that. The server closes it if the client reads nothing for half a minute. A store can have 16 streams at once per process, and a token 8 of them; at the limit, a stream whose client reads nothing is closed for a new one.',
   query: { after },
   response: {
     description: 'The stream.',

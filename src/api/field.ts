@@ -67,7 +67,7 @@ const present = {
   description: 'Optional; must equal the current value. A client can send back the record that it read.',
 };
 
-/** Amounts that are echoed as numbers, too. */
+/** Amounts that can be echoed as numbers. */
 const echoedAmounts: ReadonlySet<string> = new Set(['initial_value']);
 
 function isIdField(name: string): boolean {

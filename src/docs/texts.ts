@@ -35,7 +35,7 @@ Searches, lookups by code and ids that find nothing are limited per caller: 1,00
 const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
   'Gift cards': 'Issue, find, update and disable gift cards, and re-enable them.',
   Money:
-    'Spend and top up gift cards, safely from several tills at once. These operations return `held` and `available` in addition to the balance. A caller without `read_gift_cards` receives only what a till needs: `id`, `balance`, `held`, `available`, `currency`, `expires_on`, `last_characters` and `state`.',
+    'Spend and top up gift cards, safely from several tills concurrently. These operations return `held` and `available` in addition to the balance. A caller without `read_gift_cards` receives only what a till needs: `id`, `balance`, `held`, `available`, `currency`, `expires_on`, `last_characters` and `state`.',
   Holds: 'Amounts that are reserved for a checkout.',
   History: 'The ledger of a gift card.',
   Customers: 'The customers of a store and their ids on the storefront.',
@@ -171,7 +171,7 @@ export const parameters = {
   requestId: {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'An id for the request. The response and the log have it, too.',
+    description: 'An id for the request, returned in the response and logged.',
     schema: { type: 'string', pattern: '^[A-Za-z0-9._:/+=@-]{1,128}$' },
   },
 };
