@@ -1,5 +1,6 @@
 /** The cards in a database before anything is measured. */
 
+import { noDetails } from '../src/domain/card.ts';
 import { readDatabaseConfig } from '../src/config.ts';
 import { openDatabase } from '../src/database.ts';
 import { parseEmail, type EmailAddress } from '../src/domain/email.ts';
@@ -70,8 +71,8 @@ export async function populate(
   const { store } = await storage.read(() => requireStore(domain));
   const population = new Population(cards);
   const command = {
-    store, value: { minor: cardValue, currency: store.currency }, recipient: null, expiresOn: null,
-    note: 'Sold at the counter', message: null, code: null, apiClientId: null, actor: 'bench',
+    store, value: { minor: cardValue, currency: store.currency }, recipient: null,
+    details: { ...noDetails, note: 'Sold at the counter' }, code: null, apiClientId: null, actor: 'bench',
   }; // prettier-ignore
   const add = async (index: number): Promise<void> => {
     const customer = index % customerEvery === 0 ? addressOf(emailOf(index)) : null;

@@ -1,5 +1,6 @@
 /** The scripts of the service's operations, to be run on a connection without HTTP. */
 
+import { noDetails } from '../src/domain/card.ts';
 import type { Context } from '../src/context.ts';
 import type { Store } from '../src/domain/store.ts';
 import { issue, retrieve, search } from '../src/service/card.ts';
@@ -23,8 +24,8 @@ export function writeScripts(
   const { currency } = store;
   const create = () =>
     issue(ctx, {
-      store, value: { minor: cardValue, currency }, apiClientId, actor, expiresOn: null, customer: null,
-      recipient: null, note: null, message: null, code: null,
+      store, value: { minor: cardValue, currency }, apiClientId, actor, customer: null, recipient: null,
+      details: noDetails, code: null,
     }); // prettier-ignore
   const debitOne = () =>
     debit(ctx, {

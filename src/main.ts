@@ -2,6 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import { operations } from './api/index.ts';
 import { startBackground } from './background.ts';
 import { assertInRange, systemClock, type TimeSource } from './clock-and-chance.ts';
 import { guardClock, type ClockGuard, type ClockObserver } from './clock-guard.ts';
@@ -14,8 +15,7 @@ import { migrationsOf, openDatabase, type Database } from './database.ts';
 import { endpointsOf, loopbackRule, startDeliveries } from './delivery/deliveries.ts';
 import { openOutboundThread } from './delivery/outbound/thread.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
-import { createServer } from './http/server.ts';
-import type { MailServices } from './http/mails.ts';
+import { createServer, type MailServices } from './http/server.ts';
 import { retiredCodeUses } from './http/retired-codes.ts';
 import { tokenUses } from './http/token-uses.ts';
 import { isExposed } from './key-file.ts';
@@ -82,6 +82,11 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     const mayUseLoopback = loopbackRule(developmentMode, database.storage);
     const way = wayOfMails(config, logger);
     const app = createServer({
+      operations,
+      async describe() {
+        const { openApiDocument } = await import('./docs/openapi.ts');
+        return openApiDocument(config.basePath);
+      },
       config,
       ctx: database.ctx,
       storage: database.storage,

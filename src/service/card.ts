@@ -2,7 +2,7 @@
 
 import type { Context } from '../context.ts';
 import { choose, effectiveChanges, isDisabled, isExpired, refuseChanges } from '../domain/card.ts';
-import type { Card, CardChanges } from '../domain/card.ts';
+import type { Card, CardChanges, CardDetails } from '../domain/card.ts';
 import { lastCharactersOf, randomCode } from '../domain/code.ts';
 import type { EmailAddress } from '../domain/email.ts';
 import { cardCreated, cardEnabled, cardUpdated, customerCreated } from '../domain/event.ts';
@@ -39,13 +39,11 @@ export type IssueCommand = {
   readonly apiClientId: number | null;
   readonly actor: string;
   readonly value: Money;
-  readonly expiresOn: string | null;
+  readonly details: CardDetails;
   readonly customer: EmailAddress | null;
   /** The storefront's id of that customer; absent or null: their link stays as it is. */
   readonly storefrontCustomerId?: number | null;
   readonly recipient: EmailAddress | null;
-  readonly note: string | null;
-  readonly message: string | null;
   /** The code that the store chose; null: a random one. */
   readonly code: Secret | null;
   /** The mails that go with it; absent: none. */
@@ -60,13 +58,13 @@ export function* issue(
   ctx: Context,
   command: IssueCommand,
 ): Script<{ readonly card: Card; readonly code: Secret }> {
-  const { store, value } = command;
+  const { store, value, mails } = command;
   const code = command.code ?? randomCode((length) => ctx.chance.bytes(length));
   const now = ctx.clock.now();
   const [forCustomer, forRecipient] = yield* together(
     findOrInsert(ctx, store, command.customer),
     findOrInsert(ctx, store, command.recipient),
-    command.mails ? refuseTime(store.id, command.mails) : constant(undefined),
+    mails ? refuseTime(store.id, mails) : constant(undefined),
   );
   const customer = yield* linkAndAnnounce(ctx, command, forCustomer);
   const recipient = yield* announced(ctx, store, forRecipient);
@@ -80,9 +78,7 @@ export function* issue(
     lastCharacters: lastCharactersOf(code),
     customer,
     recipient,
-    note: command.note,
-    message: command.message,
-    expiresOn: command.expiresOn,
+    ...command.details,
     disabledAt: null,
     createdAt: now,
     lineItemId: null,
@@ -97,7 +93,7 @@ export function* issue(
     throw new Fault('invalid-parameter', { errors: { code: [codeTaken] } });
   yield* record(ctx, { card, end: noChain }, issueOf(value), unexplained(command, now));
   yield* announce(ctx, cardCreated(ctx.keys.publicIds, card));
-  if (command.mails) yield* bookCardMails(ctx, { card, code, mails: command.mails });
+  if (mails) yield* bookCardMails(ctx, { card, code, mails });
   return { card, code };
 }
 

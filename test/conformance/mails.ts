@@ -26,7 +26,8 @@ import {
 } from '../harness/fixtures.ts';
 import { listEvents, openStore, type OpenStore } from '../harness/open-store.ts';
 import { Fault, type FaultCode } from '../../src/domain/fault.ts';
-import type { MailDelivery, MailDeliveryRecord, MailSettings } from '../../src/domain/mail.ts';
+import type { MailDelivery, MailSettings } from '../../src/domain/mail.ts';
+import type { MailDeliveryRecord } from '../../src/domain/schemas.ts';
 import { issue, lookUp, update } from '../../src/service/card.ts';
 import { changeMailSettings, listCardMails, notify, rotateCode } from '../../src/service/mail.ts';
 import { requireCard } from '../../src/service/money.ts';

@@ -2,7 +2,7 @@
 
 import { plainClock, systemChance, type Chance, type Clock } from '../../src/clock-and-chance.ts';
 import type { Context } from '../../src/context.ts';
-import type { CardChanges } from '../../src/domain/card.ts';
+import { noDetails, type CardChanges, type CardDetails } from '../../src/domain/card.ts';
 import { parseCode } from '../../src/domain/code.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
 import { parseEmail, type EmailAddress } from '../../src/domain/email.ts';
@@ -101,20 +101,22 @@ export function code(text: string): Secret {
   return parsed.value;
 }
 
+export type IssueOptions = Partial<Omit<IssueCommand, 'store' | 'details'> & CardDetails>;
+
 /** The issue of a card of 15.00 to nobody, but for what is given. */
-export function issueCommand(store: Store, given: Partial<Omit<IssueCommand, 'store'>> = {}): IssueCommand {
+export function issueCommand(store: Store, given: IssueOptions = {}): IssueCommand {
+  const entries = Object.entries(given);
+  const isDetail = ([name]: readonly [string, unknown]): boolean => Object.hasOwn(noDetails, name);
   return {
     store,
     apiClientId: null,
     actor: 'test',
     value: money('15', store.currency.code),
-    expiresOn: null,
+    details: { ...noDetails, ...(Object.fromEntries(entries.filter(isDetail)) as Partial<CardDetails>) },
     customer: null,
     recipient: null,
-    note: null,
-    message: null,
     code: null,
-    ...given,
+    ...Object.fromEntries(entries.filter((entry) => !isDetail(entry))),
   };
 }
 
