@@ -26,7 +26,6 @@ const broken = -1;
 
 export class CardTrails {
   readonly #currency: Currency;
-  readonly #amount: RegExp;
   // One array for each number, because an object for each card takes several times as much memory.
   readonly #ids: number[] = [];
   readonly #versions: number[] = [];
@@ -46,8 +45,6 @@ export class CardTrails {
 
   constructor(currency: Currency) {
     this.#currency = currency;
-    this.#amount =
-      currency.decimals === 0 ? /^\d{1,15}$/ : new RegExp(`^\\d{1,15}\\.\\d{${currency.decimals}}$`);
   }
 
   get size(): number {
@@ -144,9 +141,10 @@ export class CardTrails {
   }
 
   #minorOf(amount: unknown): number | undefined {
-    return typeof amount === 'string' && this.#amount.test(amount)
-      ? Number(amount.replace('.', ''))
-      : undefined;
+    if (typeof amount !== 'string') return undefined;
+    const [, whole, decimals = ''] = /^(\d{1,15})(?:\.(\d{1,4}))?$/.exec(amount) ?? [];
+    if (whole === undefined || decimals.length !== this.#currency.decimals) return undefined;
+    return Number(whole + decimals);
   }
 
   #keepEarly(place: number, version: number, balance: number): void {
