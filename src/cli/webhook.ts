@@ -5,7 +5,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { isDevelopment, readDatabaseConfig } from '../config.ts';
 import { openDatabase, type Database } from '../database.ts';
 import { endpointsOf, loopbackRule } from '../delivery/deliveries.ts';
-import { drawSigningSecret } from '../delivery/webhook/signature.ts';
+import { drawSigningSecret } from '../delivery/webhooks/signature.ts';
 import { eventTypes } from '../domain/event.ts';
 import {
   deliveryRecordOf,

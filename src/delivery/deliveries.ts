@@ -6,10 +6,10 @@ import type { Parsed } from '../domain/parsed.ts';
 import type { Secret } from '../domain/secret.ts';
 import { hasRealStores } from '../storage/store.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Outbound } from './outbound/post.ts';
-import { parseTarget } from './outbound/target.ts';
-import { webhookQueue, type DeliveryObserver } from './webhook/queue.ts';
-import { drawSigningSecret } from './webhook/signature.ts';
+import type { Outbound } from './webhooks/post.ts';
+import { parseTarget } from './webhooks/url.ts';
+import { webhookQueue, type DeliveryObserver } from './webhooks/queue.ts';
+import { drawSigningSecret } from './webhooks/signature.ts';
 import { startWorker } from './worker.ts';
 
 export type Deliveries = {

@@ -1,10 +1,10 @@
 /** A worker that mails what waits in a test's database, to a mail server that is a function. */
 
 import { pino } from 'pino';
-import type { Mail } from '../../src/delivery/mail/message.ts';
-import type { Outcome } from '../../src/delivery/mail/outcome.ts';
-import { mailQueue, mailWorkerLimits } from '../../src/delivery/mail/queue.ts';
-import type { MailTransport } from '../../src/delivery/mail/transport.ts';
+import type { Mail } from '../../src/delivery/email/message.ts';
+import type { Outcome } from '../../src/delivery/email/outcome.ts';
+import { mailQueue, mailWorkerLimits } from '../../src/delivery/email/queue.ts';
+import type { MailTransport } from '../../src/delivery/email/transport.ts';
 import { startWorker } from '../../src/delivery/worker.ts';
 import type { Context } from '../../src/context.ts';
 import type { Storage } from '../../src/storage/storage.ts';

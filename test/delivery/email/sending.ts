@@ -1,7 +1,7 @@
 /** Sends mails of the tests. */
 
-import { createMailer, type MailerOptions } from '../../../src/delivery/mail/mailer.ts';
-import type { Outcome } from '../../../src/delivery/mail/outcome.ts';
+import { createMailer, type MailerOptions } from '../../../src/delivery/email/smtp.ts';
+import type { Outcome } from '../../../src/delivery/email/outcome.ts';
 import type { MailServer } from './mail-server.ts';
 import { mailWith } from './samples.ts';
 

@@ -7,7 +7,7 @@ import {
   drawSigningSecret,
   parseSigningSecret,
   signatureHeaders,
-} from '../../../src/delivery/webhook/signature.ts';
+} from '../../../src/delivery/webhooks/signature.ts';
 
 const chance = systemChance(systemClock);
 const body = JSON.stringify({ type: 'gift_card.created', data: { note: 'Grüße, 花子 🎁' } });

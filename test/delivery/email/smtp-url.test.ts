@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { createMailer } from '../../../src/delivery/mail/mailer.ts';
+import { createMailer } from '../../../src/delivery/email/smtp.ts';
 import { parseSmtpUrl } from '../../../src/smtp-url.ts';
 import { Secret } from '../../../src/domain/secret.ts';
 

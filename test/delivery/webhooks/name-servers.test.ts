@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import test from 'node:test';
-import { systemResolve } from '../../../src/delivery/outbound/lookup.ts';
-import type { PostResult } from '../../../src/delivery/outbound/post.ts';
+import { systemResolve } from '../../../src/delivery/webhooks/lookup.ts';
+import type { PostResult } from '../../../src/delivery/webhooks/post.ts';
 import { answering, outboundHere, publicAddress, receive } from './receiver.ts';
 
 const request = { headers: {}, body: '{}' };

@@ -4,10 +4,10 @@ import { currencyOf } from '../../../src/domain/currency.ts';
 import { mailKinds, type MailKind } from '../../../src/domain/mail.ts';
 import type { Money } from '../../../src/domain/money.ts';
 import { Secret } from '../../../src/domain/secret.ts';
-import type { MailRequest } from '../../../src/delivery/mail/kinds.ts';
-import { messageIdOf, type Mail } from '../../../src/delivery/mail/message.ts';
-import { renderMail } from '../../../src/delivery/mail/render.ts';
-import type { Sender } from '../../../src/delivery/mail/sender.ts';
+import type { MailRequest } from '../../../src/delivery/email/kinds.ts';
+import { messageIdOf, type Mail } from '../../../src/delivery/email/message.ts';
+import { renderMail } from '../../../src/delivery/email/render.ts';
+import type { Sender } from '../../../src/delivery/email/sender.ts';
 
 export const code = new Secret('qyw7j8tjrj3pvkhh');
 export const groupedCode = 'QYW7 J8TJ RJ3P VKHH';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import test from 'node:test';
-import type { PostResult } from '../../../src/delivery/outbound/post.ts';
+import type { PostResult } from '../../../src/delivery/webhooks/post.ts';
 import { cases, endlessly, head, quiet } from './bad-receivers.ts';
 import { answer, outboundHere, receive, type Received } from './receiver.ts';
 

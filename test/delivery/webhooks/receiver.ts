@@ -2,7 +2,7 @@
 
 import { createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer, type TlsOptions } from 'node:tls';
-import { openOutbound, type Outbound, type OutboundOptions } from '../../../src/delivery/outbound/post.ts';
+import { openOutbound, type Outbound, type OutboundOptions } from '../../../src/delivery/webhooks/post.ts';
 import { authority, certificate, certificateKey } from './certificates.ts';
 
 /** An address of the internet. Nothing is ever sent there: it stands for 127.0.0.1. */

@@ -1,8 +1,8 @@
 /** How receivers misbehave, and what is to be told of each. */
 
 import type { Socket } from 'node:net';
-import type { FailureReason } from '../../../src/delivery/outbound/exchange.ts';
-import type { OutboundOptions } from '../../../src/delivery/outbound/post.ts';
+import type { FailureReason } from '../../../src/delivery/webhooks/http-client.ts';
+import type { OutboundOptions } from '../../../src/delivery/webhooks/post.ts';
 import { expiredCertificate } from './certificates.ts';
 import { answer, type Received, type ReceiverOptions } from './receiver.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { inflateSync } from 'node:zlib';
 import jsQr from 'jsqr';
-import { qrImage, qrModules } from '../../../src/delivery/mail/qr.ts';
+import { qrImage, qrModules } from '../../../src/delivery/email/qr.ts';
 import { Secret } from '../../../src/domain/secret.ts';
 import { code } from './samples.ts';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import test from 'node:test';
-import { openOutboundThread } from '../../../src/delivery/outbound/thread.ts';
+import { openOutboundThread } from '../../../src/delivery/webhooks/thread.ts';
 import { answering, receive } from './receiver.ts';
 
 const request = {
@@ -98,7 +98,7 @@ test('what is under way when it is closed rejects', async () => {
 
 test('the thread keeps a process alive while it posts, and not beyond', () => {
   const script = `
-    const { openOutboundThread } = await import('./src/delivery/outbound/thread.ts');
+    const { openOutboundThread } = await import('./src/delivery/webhooks/thread.ts');
     const outbound = openOutboundThread();
     outbound.post({ url: 'http://127.0.0.1:65535/', headers: {}, body: '{}', allowLoopback: true }).then(({ reason }) => console.log(reason));`;
   const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {

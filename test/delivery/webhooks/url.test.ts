@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { parseTarget } from '../../../src/delivery/outbound/target.ts';
-import { refusals } from './refused-targets.ts';
+import { parseTarget } from '../../../src/delivery/webhooks/url.ts';
+import { refusals } from './rejected-urls.ts';
 
 const production = { allowLoopback: false };
 const development = { allowLoopback: true };

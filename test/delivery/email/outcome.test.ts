@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Outcome } from '../../../src/delivery/mail/outcome.ts';
+import type { Outcome } from '../../../src/delivery/email/outcome.ts';
 import { mailServer, reply, scriptedServer } from './mail-server.ts';
 import { sendTo } from './sending.ts';
 

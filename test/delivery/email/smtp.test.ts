@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import PostalMime from 'postal-mime';
-import { createMailer } from '../../../src/delivery/mail/mailer.ts';
-import { toEml } from '../../../src/delivery/mail/message.ts';
-import { renderMail } from '../../../src/delivery/mail/render.ts';
+import { createMailer } from '../../../src/delivery/email/smtp.ts';
+import { toEml } from '../../../src/delivery/email/message.ts';
+import { renderMail } from '../../../src/delivery/email/render.ts';
 import { certificateForThisMachine } from './certificate.ts';
 import { mailServer, reply, scriptedServer } from './mail-server.ts';
 import { mailWith, requestOf, senderWith } from './samples.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { languageOf, languages } from '../../../src/delivery/mail/language.ts';
-import { renderMail } from '../../../src/delivery/mail/render.ts';
-import { en } from '../../../src/delivery/mail/texts/en.ts';
+import { languageOf, languages } from '../../../src/delivery/email/language.ts';
+import { renderMail } from '../../../src/delivery/email/render.ts';
+import { en } from '../../../src/delivery/email/texts/en.ts';
 import { everyRequest, groupedCode, money, requestOf, senderWith } from './samples.ts';
 
 /** The text of markup, as a client shows it: without tags, its characters unescaped. */

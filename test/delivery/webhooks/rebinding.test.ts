@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { openOutbound, type PostResult } from '../../../src/delivery/outbound/post.ts';
+import { openOutbound, type PostResult } from '../../../src/delivery/webhooks/post.ts';
 import { authority } from './certificates.ts';
 import { answering, outboundHere, publicAddress, receive } from './receiver.ts';
 

@@ -10,8 +10,8 @@ test('proxies and settings of the environment are not heeded', async () => {
   await using plain = await receive(answering(201), { isSecure: false });
   await using proxy = await receive(answering(299), { isSecure: false });
   const script = `
-    const { outboundHere } = await import('./test/delivery/outbound/receiver.ts');
-    const { expiredCertificate } = await import('./test/delivery/outbound/certificates.ts');
+    const { outboundHere } = await import('./test/delivery/webhooks/receiver.ts');
+    const { expiredCertificate } = await import('./test/delivery/webhooks/certificates.ts');
     using outbound = outboundHere();
     using untrusting = outboundHere({ ca: expiredCertificate });
     const post = async (url, by) => {

@@ -2,7 +2,7 @@
 
 import type { MailConfig } from '../../config.ts';
 import type { MailFolder } from './folder.ts';
-import { createMailer } from './mailer.ts';
+import { createMailer } from './smtp.ts';
 import type { Mail } from './message.ts';
 import type { Outcome } from './outcome.ts';
 

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { mailKinds } from '../../../src/domain/mail.ts';
-import { languages } from '../../../src/delivery/mail/language.ts';
-import { renderMail } from '../../../src/delivery/mail/render.ts';
+import { languages } from '../../../src/delivery/email/language.ts';
+import { renderMail } from '../../../src/delivery/email/render.ts';
 import { requestOf, senderWith } from './samples.ts';
 
 const trickery = fc.oneof(

@@ -21,7 +21,7 @@ import { together, type Script } from '../../storage/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { openWebhookSecret, type WebhookPlace } from '../../storage/webhook.ts';
 import { nextAttempt, parseRetryAfter, webhookBackoff } from '../backoff.ts';
-import type { Outbound } from '../outbound/post.ts';
+import type { Outbound } from './post.ts';
 import type { Claimed, Queue } from '../worker.ts';
 import { signatureHeaders } from './signature.ts';
 

@@ -1,6 +1,6 @@
 /** Addresses that nothing may be sent to, in every disguise. */
 
-import type { ForbiddenReason } from '../../../src/delivery/outbound/address.ts';
+import type { ForbiddenReason } from '../../../src/delivery/webhooks/address.ts';
 
 /** First and last address of each forbidden range, and disguises. */
 export const forbidden: Readonly<Record<ForbiddenReason, readonly string[]>> = {

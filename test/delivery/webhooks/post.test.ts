@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Answered, Failed } from '../../../src/delivery/outbound/exchange.ts';
-import type { PostResult } from '../../../src/delivery/outbound/post.ts';
+import type { Answered, Failed } from '../../../src/delivery/webhooks/http-client.ts';
+import type { PostResult } from '../../../src/delivery/webhooks/post.ts';
 import { version } from '../../../src/version.ts';
 import { answer, answering, outboundHere, publicAddress, receive } from './receiver.ts';
 

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { codeOf, toldCode } from './error-code.ts';
 import { excerptBytesMax, excerptOf, keptHeadersOf, type AnswerHeaders } from './excerpt.ts';
 import { ForbiddenAddress, Unresolved } from './lookup.ts';
-import type { Target } from './target.ts';
+import type { Target } from './url.ts';
 
 export type FailureReason =
   /** The address is no target, or no longer one. */

@@ -15,9 +15,9 @@ import {
   type ExchangeLimits,
   type Failed,
   type Outcome,
-} from './exchange.ts';
+} from './http-client.ts';
 import { checkedLookup, loopbackLookup, systemResolve, type Resolve } from './lookup.ts';
-import { parseTarget } from './target.ts';
+import { parseTarget } from './url.ts';
 
 export type PostRequest = {
   /** The stored address. It is judged again: the rules may have become stricter since. */
