@@ -10,7 +10,7 @@ import { mailQueue, mailWorkerLimits } from './delivery/email/queue.ts';
 import { folderTransport, smtpTransport, type MailTransport } from './delivery/email/transport.ts';
 import { startWorker, type Worker } from './delivery/worker.ts';
 import { migrationsOf, openDatabase, type Database } from './database.ts';
-import { endpointsOf, loopbackRule, startDeliveries } from './delivery/deliveries.ts';
+import { loopbackRule, startDeliveries, webhookUrlsOf } from './delivery/deliveries.ts';
 import { openOutboundThread } from './delivery/webhooks/thread.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
@@ -82,7 +82,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       retiredCodeUses: retiredUses,
       log,
       developmentMode,
-      endpoints: endpointsOf(database.ctx, mayUseLoopback),
+      endpoints: webhookUrlsOf(database.ctx, mayUseLoopback),
       onCommit(listener) {
         commitListeners.add(listener);
         return () => void commitListeners.delete(listener);

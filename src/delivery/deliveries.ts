@@ -1,4 +1,4 @@
-/** Everything that is sent, started and stopped together. */
+/** The delivery of webhooks: started and stopped together with its HTTP client. */
 
 import type { FastifyBaseLogger } from 'fastify';
 import type { Context } from '../context.ts';
@@ -7,29 +7,29 @@ import type { Secret } from '../domain/secret.ts';
 import { hasRealStores } from '../storage/store.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Outbound } from './webhooks/post.ts';
-import { parseTarget } from './webhooks/url.ts';
+import { parseWebhookUrl } from './webhooks/url.ts';
 import { webhookQueue, type DeliveryObserver } from './webhooks/queue.ts';
 import { drawSigningSecret } from './webhooks/signature.ts';
 import { startWorker } from './worker.ts';
 
 export type Deliveries = {
-  /** Something was committed, so that there may be something to send. */
+  /** Polls now, because a transaction may have added deliveries. */
   wake(): void;
-  /** Claims nothing more, waits a bounded time for what is under way, and gives back the rest. */
+  /** Stops claiming, waits a bounded time for deliveries in progress, and releases the others. */
   stop(): Promise<void>;
 };
 
-export function startDeliveries(given: {
+export function startDeliveries(options: {
   readonly ctx: Context;
   readonly storage: Storage;
-  /** Is closed at the end. */
+  /** Closed by `stop`. */
   readonly outbound: Outbound;
   readonly mayUseLoopback: () => Promise<boolean>;
   readonly observer: DeliveryObserver;
   readonly logger: FastifyBaseLogger;
 }): Deliveries {
-  const { outbound, logger } = given;
-  const webhooks = startWorker(webhookQueue(given), logger);
+  const { outbound, logger } = options;
+  const webhooks = startWorker(webhookQueue(options), logger);
   return {
     wake: () => webhooks.wake(),
     async stop() {
@@ -40,8 +40,8 @@ export function startDeliveries(given: {
 }
 
 /**
- * Whether webhooks may lead to this machine: in development, until the database holds a real store. Stores are never
- * removed, so it is not asked again after that.
+ * Whether webhook URLs may lead to this machine: in development, until the database has a real store. Stores are never
+ * removed, so the query is not repeated after that.
  */
 export function loopbackRule(isDevelopment: boolean, storage: Storage): () => Promise<boolean> {
   let isClosed = !isDevelopment;
@@ -51,8 +51,8 @@ export function loopbackRule(isDevelopment: boolean, storage: Storage): () => Pr
   };
 }
 
-/** What those who make webhooks have to know of where they lead. */
-export function endpointsOf(
+/** What the service layer needs to create a webhook: a parser of its URL and a new secret. */
+export function webhookUrlsOf(
   { chance }: Pick<Context, 'chance'>,
   mayUseLoopback: () => Promise<boolean>,
 ): { urlParser(): Promise<(value: unknown) => Parsed<string>>; drawSecret(): Secret } {
@@ -60,7 +60,7 @@ export function endpointsOf(
     async urlParser() {
       const rules = { allowLoopback: await mayUseLoopback() };
       return (value) => {
-        const parsed = parseTarget(value, rules);
+        const parsed = parseWebhookUrl(value, rules);
         return parsed.ok ? { ok: true, value: parsed.value.url } : parsed;
       };
     },

@@ -551,7 +551,7 @@ function testSharing(factory: StorageFactory): void {
     assert.equal(left.length, 30 - begun);
     assert.ok(
       left.every(({ nextAt }) => nextAt === opened.ctx.clock.now()),
-      'claims were not given back',
+      'every unsent job is due at once',
     );
   });
 }

@@ -58,7 +58,7 @@ export type MailJob = {
 /** A job's result: what is to be recorded; null if somebody else has the mail by now, or it was cancelled. */
 export type MailResult = MailSettlement | null;
 
-const lane = 'mail';
+const destination = 'mail server';
 /** What a job may wait in this process before it is begun. */
 const startsWithinMs = 60_000;
 /** Time to record what came of an attempt, beyond the longest one. */
@@ -80,9 +80,9 @@ export function mailWorkerLimits({ connectionsMax }: MailTransport): WorkerLimit
   const claimedMax = connectionsMax * 4;
   return {
     ...workerLimits,
-    underWayMax: connectionsMax,
-    underWayPerLaneMax: connectionsMax,
-    windowMax: claimedMax,
+    inProgressMax: connectionsMax,
+    inProgressPerDestinationMax: connectionsMax,
+    prefetchMax: claimedMax,
     waitingMax: claimedMax,
   };
 }
@@ -123,7 +123,7 @@ export function mailQueue({
     name: 'mails',
 
     async claim({ limit, roomOf }) {
-      const room = Math.min(limit, roomOf(lane));
+      const room = Math.min(limit, roomOf(destination));
       const now = ctx.clock.now();
       if (room <= 0 || !(await storage.read(() => hasDueMails(now)))) return { claimed: [], hasMore: false };
       const startsUntil = performance.now() + startsWithinMs;
@@ -131,7 +131,7 @@ export function mailQueue({
       const mails = await storage.write(() => claimMails(claim));
       for (const { isTakenOver } of mails) if (isTakenOver) observer.takenOver();
       return {
-        claimed: mails.map((mail) => ({ job: { mail, startsUntil }, lane, isCareful: false })),
+        claimed: mails.map((mail) => ({ job: { mail, startsUntil }, destination, startsThrottled: false })),
         hasMore: mails.length === room,
       };
     },

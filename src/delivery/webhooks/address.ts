@@ -1,11 +1,10 @@
 /**
- * Addresses that may be posted to, and those that may not.
+ * Classifies IP addresses as public or forbidden.
  *
- * Terms: an address is *public* if it belongs to somebody on the internet; every other one is *forbidden*, for a
- * *reason*. The ranges are those of IANA's special-purpose registries
+ * Forbidden are all ranges of IANA's special-purpose registries
  * (https://www.iana.org/assignments/iana-ipv4-special-registry, https://www.iana.org/assignments/iana-ipv6-special-registry),
- * the few that are globally reachable included (AS112, AMT, anycast addresses of protocols): nobody receives
- * webhooks there. Of IPv6, only 2000::/3 is given to anybody.
+ * including the globally reachable ones (AS112, AMT, anycast addresses of protocols), which have no webhooks; and the
+ * metadata services of clouds. Of IPv6, only 2000::/3 is allocated.
  */
 
 import { BlockList, isIP, SocketAddress } from 'node:net';
@@ -40,10 +39,10 @@ type Family = 'ipv4' | 'ipv6';
 type Range = { readonly reason: ForbiddenReason; readonly list: BlockList };
 type Row = readonly [reason: ForbiddenReason, ...networks: readonly string[]];
 
-/** The first row that holds an address gives the reason, so the narrower stand first. */
+/** The first row that contains an address is its reason, so narrow ranges precede wide ones. */
 const ipv4Rows: readonly Row[] = [
-  // What a cloud tells its machines: the common one, container credentials, Alibaba, Oracle, and Azure's, which
-  // lies in a range that is otherwise public.
+  // Metadata of clouds: the common address, container credentials, Alibaba, Oracle, and Azure, whose address is in a
+  // range that is otherwise public.
   ['metadata', '169.254.169.254/32', '169.254.170.2/32', '169.254.170.23/32', '169.254.42.42/32'],
   ['metadata', '100.100.100.200/32', '192.0.0.192/32', '168.63.129.16/32'],
   ['unspecified', '0.0.0.0/32'],
@@ -66,9 +65,9 @@ const ipv6Rows: readonly Row[] = [
   ['metadata', 'fd00:ec2::/32', 'fd20:ce::254/128', 'fd00:c1::a9fe:a9fe/128', 'fd00:42::42/128'],
   ['unspecified', '::/128'],
   ['loopback', '::1/128'],
-  // Mapped, compatible, translated, and NAT64 for local use: the IPv4 address inside may be any.
+  // Mapped, compatible, translated, and NAT64 for local use: they contain any IPv4 address.
   ['embedded IPv4', '::ffff:0:0/96', '::/96', '::ffff:0:0:0/96', '64:ff9b:1::/48'],
-  // Teredo and 6to4 hold an IPv4 address too.
+  // Teredo and 6to4 contain an IPv4 address too.
   ['tunnel', '2001::/32', '2002::/16'],
   ['benchmarking', '2001:2::/48'],
   ['documentation', '2001:db8::/32', '3fff::/20'],
@@ -80,13 +79,13 @@ const ipv6Rows: readonly Row[] = [
   ['private', 'fc00::/7', 'fec0::/10'],
   ['link-local', 'fe80::/10'],
   ['multicast', 'ff00::/8'],
-  // The experimental 6bone, given back in 2006.
+  // The experimental 6bone, returned in 2006.
   ['reserved', '3ffe::/16'],
 ];
 
 /**
- * Behind DNS64 every name that has no IPv6 address gets one of these, so they must not be refused outright: the
- * IPv4 address in the last 32 bits is what counts (RFC 6052).
+ * DNS64 gives every name without an IPv6 address one of these, so they are classified by the IPv4 address in their
+ * last 32 bits (RFC 6052).
  */
 const nat64 = '64:ff9b::';
 const nat64Prefix = 96;
@@ -112,11 +111,11 @@ function throughNat64([reason, ...networks]: Row): Row {
 
 const ipv4Ranges = rangesOf(ipv4Rows, 'ipv4');
 const ipv6Ranges = rangesOf([...ipv6Rows, ...ipv4Rows.map(throughNat64)], 'ipv6');
-const ipv6Given = new BlockList();
-ipv6Given.addSubnet('2000::', 3, 'ipv6');
-ipv6Given.addSubnet(nat64, nat64Prefix, 'ipv6');
+const ipv6Allocated = new BlockList();
+ipv6Allocated.addSubnet('2000::', 3, 'ipv6');
+ipv6Allocated.addSubnet(nat64, nat64Prefix, 'ipv6');
 
-/** What an IP address in text is; a text that is none, or one with a zone (`fe80::1%eth0`), is forbidden. */
+/** Classifies a text. A text that is no IP address or has a zone (`fe80::1%eth0`) is forbidden. */
 export function classify(text: string): Classified {
   const version = isIP(text);
   if (version === 0) return { kind: 'forbidden', reason: 'not an address' };
@@ -126,11 +125,11 @@ export function classify(text: string): Classified {
   const ranges = version === 4 ? ipv4Ranges : ipv6Ranges;
   const range = ranges.find(({ list }) => list.check(address));
   if (range) return { kind: 'forbidden', reason: range.reason };
-  const isGiven = version === 4 || ipv6Given.check(address);
-  return isGiven ? { kind: 'public' } : { kind: 'forbidden', reason: 'reserved' };
+  const isAllocated = version === 4 || ipv6Allocated.check(address);
+  return isAllocated ? { kind: 'public' } : { kind: 'forbidden', reason: 'reserved' };
 }
 
-/** Whether an address can be reached from outside this machine's own network, and belongs to nobody special. */
+/** Whether a text is a public IP address. */
 export function isPublic(address: string): boolean {
   return classify(address).kind === 'public';
 }

@@ -1,9 +1,8 @@
 /**
- * The connections that are kept open between posts.
+ * The keep-alive connections of webhooks.
  *
- * An idle connection stays bound to the address that was checked when it was opened, and to one origin. It is given
- * up after a while all the same, so that a receiver that moves is found and a host that has become forbidden is
- * found out.
+ * A connection belongs to one origin and to the address that was checked when it opened. Its age is limited, so that
+ * the host is resolved and checked again. The number of idle connections is limited too.
  */
 
 import { Agent as HttpAgent } from 'node:http';
@@ -11,13 +10,13 @@ import { Agent as HttpsAgent, type AgentOptions } from 'node:https';
 import type { Duplex } from 'node:stream';
 
 export type ConnectionLimits = {
-  /** Connections to one origin; more posts than these wait for one. */
+  /** Connections to one origin; further requests wait for one of them. */
   readonly perOriginMax: number;
-  /** Idle connections to all origins; past it, the one that is idle for longest is closed. */
+  /** Idle connections to all origins; the one that is idle for longest is closed first. */
   readonly idleMax: number;
-  /** How long a connection stays open without a post. */
+  /** How long a connection stays open without a request. */
   readonly idleTimeoutMs: number;
-  /** How long a connection is used before its host is resolved and checked anew. */
+  /** How long a connection is used before its host is resolved and checked again. */
   readonly ageMaxMs: number;
 };
 
@@ -31,7 +30,7 @@ export const connectionLimits: ConnectionLimits = Object.freeze({
 class CheckedAgent extends HttpsAgent {
   readonly #limits: ConnectionLimits;
   readonly #openedAt = new WeakMap<Duplex, number>();
-  /** In the order in which they became idle. Those that closed while idle go when they are the oldest. */
+  /** In the order in which they became idle. Connections that closed while idle are removed as the oldest. */
   readonly #idle = new Set<Duplex>();
 
   constructor(options: AgentOptions, limits: ConnectionLimits) {
@@ -52,7 +51,7 @@ class CheckedAgent extends HttpsAgent {
     return socket;
   }
 
-  /** Node.js keeps the socket if this answers true, which its types do not say. */
+  /** Node.js keeps the socket if this returns true; its types say void. */
   override keepSocketAlive(socket: Duplex): boolean {
     const age = performance.now() - (this.#openedAt.get(socket) ?? -Infinity);
     if (age > this.#limits.ageMaxMs) return false;
@@ -76,15 +75,15 @@ class CheckedAgent extends HttpsAgent {
 }
 
 export type Connections = {
-  /** Connections that are kept. Those without TLS are for development's receivers on this machine only. */
+  /** Keep-alive connections. Those without TLS are only for receivers on this machine in development. */
   of(isSecure: boolean): HttpAgent;
-  /** A new connection each time. */
+  /** A new connection for each request. */
   onceOf(isSecure: boolean): HttpAgent;
-  /** Closes all kept connections, those in use included. */
+  /** Closes all connections, including those in use. */
   close(): void;
 };
 
-/** The connections of one process. `ca` adds nothing to the trusted certificates: it replaces them. */
+/** Opens connections. @param ca replaces the trusted certificates. */
 export function openConnections({
   ca,
   limits,
@@ -94,10 +93,10 @@ export function openConnections({
 }): Connections {
   const tls: AgentOptions = {
     ca,
-    // Said here, because otherwise an environment variable can turn it off.
+    // Explicit, because an environment variable can change the default.
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2',
-    // Without it an agent heeds no proxy from the environment, whatever NODE_USE_ENV_PROXY says.
+    // Ignores the proxies of the environment, even with NODE_USE_ENV_PROXY.
     proxyEnv: undefined,
   };
   const secure = new CheckedAgent({ ...tls, keepAlive: true }, limits);

@@ -1,100 +1,100 @@
-/** One request and its answer on one connection, whatever the receiver does with it. */
+/** Sends one HTTP request on one connection and reads a bounded part of the response. */
 
 import { request as requestPlain, type Agent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as requestSecure, type RequestOptions } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { codeOf, toldCode } from './error-code.ts';
-import { excerptBytesMax, excerptOf, keptHeadersOf, type AnswerHeaders } from './excerpt.ts';
+import { codeOf, publicErrorCode } from './error-code.ts';
+import { excerptBytesMax, excerptOf, keptHeadersOf, type ResponseHeaders } from './excerpt.ts';
 import { ForbiddenAddress, Unresolved } from './lookup.ts';
-import type { Target } from './url.ts';
+import type { WebhookUrl } from './url.ts';
 
 export type FailureReason =
-  /** The address is no target, or no longer one. */
+  /** The URL is not a valid webhook URL any more. */
   | 'forbidden-target'
-  /** The host resolves to an address that is not public. */
+  /** The host resolves to a non-public address. */
   | 'forbidden-address'
   /** The host does not resolve. */
   | 'dns'
-  /** No connection: refused, unreachable. */
+  /** No connection, for example refused or unreachable. */
   | 'connect'
-  /** No TLS, or a certificate that is not trusted or is another host's. */
+  /** No TLS, or a certificate that is untrusted or for another host. */
   | 'tls'
-  /** The exchange as a whole took too long. */
+  /** The request took too long. */
   | 'timeout'
-  /** The answer's headers are too large. */
+  /** The headers of the response are too large. */
   | 'too-large'
-  /** What was answered is not HTTP. */
+  /** The response is not HTTP. */
   | 'protocol'
-  /** The receiver closed the connection before its answer was complete. */
+  /** The receiver closed the connection before the end of its response. */
   | 'closed'
-  /** The caller's signal. */
+  /** The caller's signal was aborted. */
   | 'cancelled';
 
 export type Answered = {
   readonly kind: 'answered';
-  /** Any but an informational one; a redirect is not followed, so 3xx is no success. */
+  /** Not an informational one. Redirects are not followed, so 3xx is a failure. */
   readonly status: number;
-  readonly headers: AnswerHeaders;
-  /** The first 4 KiB as text, control characters replaced; empty if the receiver compressed it unasked. */
+  readonly headers: ResponseHeaders;
+  /** The first 4 KiB as text, control characters replaced; empty if the receiver compressed it. */
   readonly body: string;
-  /** Whether the connection was cut off because the body went on past the limit. The status counts all the same. */
+  /** Whether the connection was closed because the body exceeded the limit. The status counts. */
   readonly isCutOff: boolean;
 };
 
 export type Failed = {
   readonly kind: 'failed';
   readonly reason: FailureReason;
-  /** A sentence for the store's people, without a full stop; it names no address and quotes nothing. */
+  /** A sentence for the store without a full stop; it contains no address and no quotation. */
   readonly detail: string;
 };
 
-/** `stale`: a kept connection turned out to be closed; the same request may go out on a new one. */
+/** `stale`: the receiver had closed the keep-alive connection; the request may be repeated on a new one. */
 export type Outcome = Answered | Failed | { readonly kind: 'stale' };
 
-export type ExchangeLimits = {
+export type ResponseLimits = {
   readonly bodyBytesMax: number;
   readonly headerBytesMax: number;
 };
 
-export type Exchange = {
-  readonly target: Target;
+export type HttpRequest = {
+  readonly url: WebhookUrl;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
   readonly agent: Agent;
   readonly lookup: LookupFunction;
-  readonly limits: ExchangeLimits;
+  readonly limits: ResponseLimits;
   /** Aborted with the reason `timeout` or `cancelled`. */
   readonly stop: AbortSignal;
 };
 
-/** How far an exchange has come. */
-type Progress = { stage: 'connecting' | 'securing' | 'asking' | 'answering'; status: number };
+/** The progress of a request. */
+type Progress = { stage: 'connecting' | 'securing' | 'requesting' | 'responding'; status: number };
 
-/** 1xx answers before the one that counts. */
+/** 1xx responses before the final one. */
 const informationalMax = 8;
 
-/** Sends one request. @throws TypeError if a header cannot be sent: that is the caller's mistake. */
-export function exchange(given: Exchange): Promise<Outcome> {
-  const { target, stop, limits } = given;
+/** Sends a request. @throws TypeError if a header is invalid. */
+export function sendRequest(options: HttpRequest): Promise<Outcome> {
+  const { url, stop, limits } = options;
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   const progress: Progress = { stage: 'connecting', status: 0 };
-  const request = open(given);
+  const request = open(options);
   let isSettled = false;
-  const settle = (outcome: Outcome, isAtRest = false): void => {
-    // Once at rest, the connection may already serve another request.
+  const settle = (outcome: Outcome, isComplete = false): void => {
+    // After the end of the response, the connection may already serve another request.
     if (isSettled) return;
     isSettled = true;
     stop.removeEventListener('abort', stopped);
     resolve(outcome);
-    if (!isAtRest || !request.writableFinished) request.destroy();
+    if (!isComplete || !request.writableFinished) request.destroy();
   };
   const stopped = (): void => settle(stopOf(stop.reason === 'cancelled', progress));
   if (stop.aborted) stopped();
   stop.addEventListener('abort', stopped, { once: true });
   let informational = 0;
   request
-    .on('socket', (socket) => track(socket, target.isSecure, progress))
+    .on('socket', (socket) => track(socket, url.isSecure, progress))
     .on('error', (error) => settle(isStale(request, error) ? { kind: 'stale' } : failureOf(error, progress)))
     .on('information', () => {
       informational += 1;
@@ -105,29 +105,29 @@ export function exchange(given: Exchange): Promise<Outcome> {
       settle(failed('protocol', 'answered with a change of protocol'));
     })
     .on('response', (response) => {
-      progress.stage = 'answering';
+      progress.stage = 'responding';
       progress.status = response.statusCode ?? 0;
       receive(response, limits, progress, settle);
     });
-  request.end(given.body);
+  request.end(options.body);
   return promise;
 }
 
-function open({ target, headers, body, agent, lookup, limits }: Exchange): ClientRequest {
+function open({ url, headers, body, agent, lookup, limits }: HttpRequest): ClientRequest {
   const options: RequestOptions = {
     agent,
     lookup,
     method: 'POST',
-    host: target.host,
-    port: target.port,
-    path: target.path,
-    // The name that is asked for and that the certificate must have; an address has none, and is compared itself.
-    servername: isIP(target.host) === 0 ? target.host : '',
+    host: url.host,
+    port: url.port,
+    path: url.path,
+    // The name for SNI and the certificate; without a name, the certificate is compared with the address.
+    servername: isIP(url.host) === 0 ? url.host : '',
     headers: { ...headers, 'content-length': Buffer.byteLength(body) },
     maxHeaderSize: limits.headerBytesMax,
     insecureHTTPParser: false,
   };
-  return target.isSecure ? requestSecure(options) : requestPlain(options);
+  return url.isSecure ? requestSecure(options) : requestPlain(options);
 }
 
 function track(
@@ -136,27 +136,27 @@ function track(
   progress: Progress,
 ): void {
   if (socket.connecting !== true) {
-    progress.stage = 'asking';
+    progress.stage = 'requesting';
     return;
   }
   socket.once('connect', () => {
-    progress.stage = isSecure ? 'securing' : 'asking';
+    progress.stage = isSecure ? 'securing' : 'requesting';
   });
   socket.once('secureConnect', () => {
-    progress.stage = 'asking';
+    progress.stage = 'requesting';
   });
 }
 
 /** Reads the body to its end or to the limit. */
 function receive(
   response: IncomingMessage,
-  limits: ExchangeLimits,
+  limits: ResponseLimits,
   progress: Progress,
-  settle: (outcome: Outcome, isAtRest?: boolean) => void,
+  settle: (outcome: Outcome, isComplete?: boolean) => void,
 ): void {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  const answer = (isCutOff: boolean): Answered => ({
+  const responseOf = (isCutOff: boolean): Answered => ({
     kind: 'answered',
     status: progress.status,
     headers: keptHeadersOf(response.headers),
@@ -167,9 +167,9 @@ function receive(
     .on('data', (chunk: Uint8Array) => {
       if (length <= excerptBytesMax) chunks.push(chunk);
       length += chunk.length;
-      if (length > limits.bodyBytesMax) settle(answer(true));
+      if (length > limits.bodyBytesMax) settle(responseOf(true));
     })
-    .on('end', () => settle(answer(false), true))
+    .on('end', () => settle(responseOf(false), true))
     .on('error', (error) => settle(failureOf(error, progress)));
 }
 
@@ -188,15 +188,15 @@ function stopOf(isCancelled: boolean, { stage, status }: Progress): Failed {
       return failed('timeout', 'no connection in time');
     case 'securing':
       return failed('timeout', 'TLS was not agreed on in time');
-    case 'asking':
+    case 'requesting':
       return failed('timeout', 'no answer in time');
-    case 'answering':
-      // The status may have been sent before the work was done; to post again is what cannot lose an event.
+    case 'responding':
+      // The receiver may have failed after it sent the status, so only a retry cannot lose the event.
       return failed('timeout', `answered ${status}, but the answer did not end in time`);
   }
 }
 
-/** A receiver may close a kept connection at the moment when it is used again. */
+/** A receiver may close a keep-alive connection at the moment of its next use. */
 function isStale(request: ClientRequest, error: Error): boolean {
   return request.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
 }
@@ -205,17 +205,17 @@ function failureOf(error: Error, { stage, status }: Progress): Failed {
   if (error instanceof ForbiddenAddress) return failed('forbidden-address', error.message);
   if (error instanceof Unresolved) return failed('dns', error.message);
   const code = codeOf(error);
-  const told = toldCode(error);
+  const codeText = publicErrorCode(error);
   if (/^HPE_(?:HEADER|CHUNK_EXTENSIONS)_OVERFLOW$/.test(code))
     return failed('too-large', 'the headers of the answer are too large');
-  if (code.startsWith('HPE_')) return failed('protocol', `the answer is not HTTP${told}`);
-  if (stage === 'connecting') return failed('connect', `no connection${told}`);
+  if (code.startsWith('HPE_')) return failed('protocol', `the answer is not HTTP${codeText}`);
+  if (stage === 'connecting') return failed('connect', `no connection${codeText}`);
   if (stage === 'securing' || /^ERR_(?:SSL|TLS)_/.test(code))
-    return failed('tls', `no TLS, or a certificate that is not valid for the host${told}`);
-  if (stage === 'answering')
+    return failed('tls', `no TLS, or a certificate that is not valid for the host${codeText}`);
+  if (stage === 'responding')
     return failed(
       'closed',
-      `answered ${status}, but closed the connection before the end of the answer${told}`,
+      `answered ${status}, but closed the connection before the end of the answer${codeText}`,
     );
-  return failed('closed', `closed the connection without an answer${told}`);
+  return failed('closed', `closed the connection without an answer${codeText}`);
 }

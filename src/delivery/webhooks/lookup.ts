@@ -1,17 +1,17 @@
 /**
- * The lookup that a connection is opened with: resolves a host once and hands the socket only addresses that were
- * judged, so that there is no second resolution for a name server to answer otherwise (DNS rebinding).
+ * The DNS lookup of connections: resolves a host once and passes only checked addresses to the socket, so that a name
+ * server cannot return another address for a second lookup (DNS rebinding).
  */
 
 import { Resolver } from 'node:dns/promises';
 import { isIPv6, type LookupFunction } from 'node:net';
 import { isPublic } from './address.ts';
-import { toldCode } from './error-code.ts';
+import { publicErrorCode } from './error-code.ts';
 
-/** Every address of a host. @throws Error if it has none or no name server answers. */
+/** Returns all addresses of a host. @throws Error if it has none or no name server responds. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
-/** The host has an address that nothing may be sent to. The message never tells the address. */
+/** The host has a forbidden address. The message does not contain it. */
 export class ForbiddenAddress extends Error {
   override readonly name = 'ForbiddenAddress';
 
@@ -25,7 +25,7 @@ export class Unresolved extends Error {
   override readonly name = 'Unresolved';
 }
 
-/** Of a host's addresses, this many are tried. */
+/** The number of addresses of a host that are tried. */
 const addressesTriedMax = 8;
 
 export type LookupOptions = {
@@ -35,11 +35,10 @@ export type LookupOptions = {
 };
 
 /**
- * A lookup for sockets. One forbidden address refuses the host with all its addresses: a public host has none, and
- * a receiver that is reached or not by the luck of the draw is worse than a refusal.
- * The socket is destroyed with ForbiddenAddress or Unresolved.
+ * A lookup for sockets. One forbidden address makes the host forbidden: a public host has none, and a receiver that is
+ * reached only sometimes is worse than an error. The socket is destroyed with ForbiddenAddress or Unresolved.
  */
-export function checkedLookup({ resolve, rerouteForTests = itself }: LookupOptions): LookupFunction {
+export function checkedLookup({ resolve, rerouteForTests = unchanged }: LookupOptions): LookupFunction {
   return (host, options, callback) => {
     const done = (addresses: readonly string[]): void => {
       const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
@@ -57,8 +56,8 @@ export function checkedLookup({ resolve, rerouteForTests = itself }: LookupOptio
 const thisMachine = ['127.0.0.1', '::1'].map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
 
 /**
- * The lookup for `localhost` and the names below it (RFC 6761): this machine, whatever a name server says of it.
- * Addresses written as such are not looked up at all.
+ * The lookup for `localhost` and its subdomains (RFC 6761): always this machine, without DNS. URLs with an IP address
+ * need no lookup.
  */
 export const loopbackLookup: LookupFunction = (_host, options, callback) => {
   process.nextTick(() => {
@@ -69,14 +68,14 @@ export const loopbackLookup: LookupFunction = (_host, options, callback) => {
 
 async function resolveChecked(host: string, resolve: Resolve): Promise<readonly string[]> {
   const addresses = await resolve(host).catch((error: unknown) => {
-    throw new Unresolved(`the host cannot be resolved${toldCode(error)}`, { cause: error });
+    throw new Unresolved(`the host cannot be resolved${publicErrorCode(error)}`, { cause: error });
   });
   if (addresses.length === 0) throw new Unresolved('the host has no address');
   if (!addresses.every(isPublic)) throw new ForbiddenAddress();
   return addresses;
 }
 
-function itself(address: string): string {
+function unchanged(address: string): string {
   return address;
 }
 
@@ -84,14 +83,13 @@ const dnsTimeoutMs = 2_000;
 const dnsTries = 2;
 
 /**
- * Asks the name servers of the system for all IPv4 and IPv6 addresses.
+ * Queries the name servers of the system for all IPv4 and IPv6 addresses: 2 s each, twice.
  *
- * Not `dns.lookup`: that holds one of the process's four threads for as long as a dead name server is silent, so
- * that a few dead hosts would delay all others. A resolver is made each time because it reads the system's settings
- * when it is made: the laptop that has changed networks finds its new name servers. The hosts file and search
- * domains do not count; both lead into private networks.
+ * `dns.lookup` would block one of the process's four threads while a name server does not respond, so that a few dead
+ * hosts would delay all others. Each lookup creates a resolver, because a resolver reads the system's name servers only
+ * once. The hosts file and search domains are ignored; both lead into private networks.
  *
- * @param servers other name servers than the system's, `address:port`.
+ * @param servers name servers instead of the system's, `address:port`.
  */
 export function systemResolve(servers?: readonly string[]): Resolve {
   return async (host) => {

@@ -1,76 +1,78 @@
 /**
- * Posting to the internet: every webhook goes out through here.
+ * Sends webhooks to the internet.
  *
- * The receiver is whoever a store names, so neither its address nor its answer is trusted: the host is resolved
- * once for each connection, every address of it must be public, and the connection goes to what was checked; no
- * redirect is followed, no proxy of the environment is used, nothing is decompressed, and time and size are bounded.
+ * Stores choose the receivers, so neither their URLs nor their responses are trusted. The host is resolved once per
+ * connection, all its addresses must be public, and the connection goes to a checked address. Redirects are not
+ * followed, proxies of the environment are ignored, nothing is decompressed, and the following is bounded: the time of
+ * a request, the bytes of headers and body, the connections per origin, and idle connections. The worker bounds the
+ * requests at the same time.
  */
 
 import { version } from '../../version.ts';
 import { connectionLimits, openConnections, type ConnectionLimits } from './connections.ts';
 import {
-  exchange,
   failed,
+  sendRequest,
   type Answered,
-  type ExchangeLimits,
   type Failed,
   type Outcome,
+  type ResponseLimits,
 } from './http-client.ts';
 import { checkedLookup, loopbackLookup, systemResolve, type Resolve } from './lookup.ts';
-import { parseTarget } from './url.ts';
+import { parseWebhookUrl } from './url.ts';
 
 export type PostRequest = {
-  /** The stored address. It is judged again: the rules may have become stricter since. */
+  /** The stored URL. It is validated again, because the rules may be stricter now. */
   readonly url: string;
-  /** By lower-case names. Host, length, connection and user agent are not the caller's to set. */
+  /** With lower-case names; without host, length, connection and user agent. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
-  /** Whether the post may go to this machine. Default: false. */
+  /** Whether the request may go to this machine. Default: false. */
   readonly allowLoopback?: boolean;
-  /** Calls the attempt off. */
+  /** Aborts the attempt. */
   readonly signal?: AbortSignal;
 };
 
-/** `durationMs`: from the call to the result, a wait for a free connection included. */
+/** `durationMs` includes the wait for a connection. */
 export type PostResult = (Answered | Failed) & { readonly durationMs: number };
 
-type OutboundLimits = ExchangeLimits &
+type OutboundLimits = ResponseLimits &
   ConnectionLimits & {
-    /** For the whole exchange: connection, TLS, request, answer. */
+    /** For lookup, connection, TLS, request and response together. */
     readonly timeoutMs: number;
   };
 
 const outboundLimits: OutboundLimits = Object.freeze({
   ...connectionLimits,
   timeoutMs: 10_000,
-  /** Past it the connection is cut off. */
+  /** A longer body is cut off with the connection. */
   bodyBytesMax: 65_536,
   headerBytesMax: 16_384,
 });
 
 export type OutboundOptions = {
-  /** The system's name servers unless given. */
+  /** Default: the system's name servers. */
   readonly resolve?: Resolve;
   readonly limits?: Partial<OutboundLimits>;
-  /** Certificates in PEM to trust instead of the usual ones. */
+  /** Trusted certificates (PEM) instead of the default ones. */
   readonly ca?: string;
   /**
-   * Turns a checked address into the one that is connected to, so that a test can be the internet: it gives hosts
-   * public addresses and receives on 127.0.0.1. The service never sets it, and no setting leads to it.
+   * Replaces a checked address before the connection, so that tests can give hosts public addresses and receive on
+   * 127.0.0.1. The service never sets it, and no setting does.
    */
   readonly rerouteForTests?: (address: string) => string;
 };
 
 export type Outbound = {
-  /** Never rejects for what a receiver does. @throws TypeError if a header cannot be sent. */
+  /** Every failure of a receiver is a result. @throws TypeError if a header is invalid. */
   post(request: PostRequest): Promise<PostResult>;
-  /** Closes all connections. Posts in flight fail; call them off first. */
+  /** Closes all connections. Requests in progress fail; abort them first. */
   [Symbol.dispose](): void;
 };
 
 const userAgent = `Largesse/${version}`;
 
-/** Opens the way out. Keep one for the whole process: it holds the connections that posts share. */
+/** Create one per process: requests share its connections. */
 export function openOutbound(options: OutboundOptions = {}): Outbound {
   const { ca, rerouteForTests, resolve = systemResolve() } = options;
   const limits = { ...outboundLimits, ...options.limits };
@@ -79,20 +81,20 @@ export function openOutbound(options: OutboundOptions = {}): Outbound {
 
   async function attempt(request: PostRequest, stop: AbortSignal): Promise<Outcome> {
     const { url, headers, body, allowLoopback = false } = request;
-    const parsed = parseTarget(url, { allowLoopback });
+    const parsed = parseWebhookUrl(url, { allowLoopback });
     if (!parsed.ok) return failed('forbidden-target', `the address ${parsed.refusal}`);
     const target = parsed.value;
     const common = {
-      target,
+      url: target,
       headers: { ...headers, 'user-agent': userAgent, 'accept-encoding': 'identity' },
       body,
       lookup: target.isLoopback ? loopbackLookup : checked,
       limits,
       stop,
     };
-    const outcome = await exchange({ ...common, agent: connections.of(target.isSecure) });
+    const outcome = await sendRequest({ ...common, agent: connections.of(target.isSecure) });
     if (outcome.kind !== 'stale') return outcome;
-    return exchange({ ...common, agent: connections.onceOf(target.isSecure) });
+    return sendRequest({ ...common, agent: connections.onceOf(target.isSecure) });
   }
 
   return {

@@ -1,4 +1,4 @@
-/** Deliveries to webhooks as a queue: a lane is one webhook. */
+/** The queue of webhook deliveries. Each webhook is a destination. */
 
 import type { Context } from '../../context.ts';
 import { eventJson, webhookEvent } from '../../domain/event.ts';
@@ -25,7 +25,7 @@ import type { Outbound } from './post.ts';
 import type { Claimed, Queue } from '../worker.ts';
 import { signatureHeaders } from './signature.ts';
 
-/** What the operator hears of deliveries. */
+/** Metrics and logs of deliveries. */
 export type DeliveryObserver = {
   attempted(outcome: 'delivered' | 'retrying' | 'dead', seconds: number): void;
   paused(webhook: Webhook): void;
@@ -35,7 +35,7 @@ export type WebhookQueueOptions = {
   readonly ctx: Context;
   readonly storage: Storage;
   readonly outbound: Outbound;
-  /** Whether webhooks may lead to this machine now. */
+  /** Whether webhook URLs may lead to this machine now. */
   readonly mayUseLoopback: () => Promise<boolean>;
   readonly observer: DeliveryObserver;
 };
@@ -44,28 +44,28 @@ export type WebhookJob = {
   readonly delivery: ClaimedDelivery;
   readonly url: string;
   readonly store: string;
-  /** The present secret first. */
+  /** The current secret first. */
   readonly secrets: readonly Secret[];
   /** On the monotonic clock. */
   readonly startsUntil: number;
 };
 
-/** Longer than a post takes, with time to record what came of it. */
+/** Longer than the longest request, with time to record its result. */
 const leaseMs = 30_000;
-/** Of that, what a job may wait in this process before it is begun. */
+/** How long a claimed job may wait in this process for its start. */
 const startsWithinMs = 12_000;
 
 const webhooksAtOnceMax = 64;
 const start: WebhookPlace = { storeId: 0, id: 0 };
 
-/** Nothing was delivered to a webhook for so long when a delivery is given up: it is paused. */
+/** A webhook is paused when a delivery ends as dead and nothing was delivered to it for this time. */
 const pauseAfterMs = webhookBackoff.windowMs;
 
 const gone = 410;
 
 export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, SettledAttempt> {
   const { ctx, storage, outbound, mayUseLoopback, observer } = options;
-  /** Where the last look ended: the next one goes on there, so that every webhook has its turn. */
+  /** The last webhook of the last claim: the next claim continues after it, so that every webhook gets a turn. */
   let place = start;
 
   const due = async (): Promise<readonly DueWebhook[]> => {
@@ -83,7 +83,7 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
       const webhooks = await due();
       let left = limit;
       const wanted = webhooks.flatMap((found) => {
-        const room = Math.min(roomOf(laneOf(found.webhook)), left);
+        const room = Math.min(roomOf(destinationOf(found.webhook)), left);
         left -= Math.max(0, room);
         return room > 0 ? [{ found, room }] : [];
       });
@@ -145,7 +145,7 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
   };
 }
 
-function laneOf({ storeId, id }: Pick<Webhook, 'storeId' | 'id'>): string {
+function destinationOf({ storeId, id }: Pick<Webhook, 'storeId' | 'id'>): string {
   return `${storeId} ${id}`;
 }
 
@@ -173,12 +173,12 @@ function jobsOf(
   const secrets = sealed.map((one) => openWebhookSecret(ctx, webhook, one));
   return deliveries.map((delivery) => ({
     job: { delivery, url: webhook.url, store, secrets, startsUntil },
-    lane: laneOf(webhook),
-    isCareful: webhook.failing !== null,
+    destination: destinationOf(webhook),
+    startsThrottled: webhook.failing !== null,
   }));
 }
 
-/** When a delivery whose attempt has failed is tried again; null: never. */
+/** When a failed delivery is retried; null: never. */
 function nextAfter(
   ctx: Context,
   delivery: ClaimedDelivery,
@@ -208,7 +208,7 @@ function statusOf(isDelivered: boolean, nextAt: number | null): SettledAttempt['
   return nextAt === null ? 'dead' : 'retrying';
 }
 
-/** Records what came of attempts, and of their webhooks. @returns those that were paused. */
+/** Records attempts and the state of their webhooks. @returns the webhooks that it paused. */
 function* settleAll(
   ctx: Context,
   sent: readonly { readonly job: WebhookJob; readonly result: SettledAttempt }[],
@@ -218,7 +218,7 @@ function* settleAll(
     if (isCancelled(result)) yield* releaseDelivery(job.delivery, now);
     else yield* settleDelivery(job.delivery, result);
   }
-  // In one order everywhere, so that no two processes wait for each other.
+  // In one order, so that two processes cannot deadlock.
   const attempted = sent.filter(({ result }) => !isCancelled(result));
   const byWebhook = [...Map.groupBy(attempted, ({ job }) => job.delivery.webhookId)].toSorted(
     ([left], [right]) => left - right,
@@ -246,7 +246,7 @@ function* settleAll(
   return paused;
 }
 
-/** The service is being stopped: that was no attempt, and the next process makes it. */
+/** Aborted because the service stops: not an attempt. The next process makes it. */
 function isCancelled({ result }: SettledAttempt): boolean {
   return result.kind === 'failed' && result.reason === 'cancelled';
 }

@@ -1,10 +1,10 @@
 /**
- * Signatures of webhooks, by the Standard Webhooks scheme
- * (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md), so that a receiver
- * can verify them with a library that exists for its language.
+ * Signatures of webhooks by the Standard Webhooks scheme
+ * (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md), which has libraries for
+ * many languages.
  *
- * Terms: a *signing secret* is `whsec_` and 24 to 64 random bytes in base64; a *message id* is the same in every
- * attempt at one event, so that a receiver can leave out what it has seen.
+ * A *signing secret* is `whsec_` and 24 to 64 random bytes in base64. A *message id* is the same in every attempt of
+ * one event, so that a receiver can ignore duplicates.
  */
 
 import assert from 'node:assert/strict';
@@ -23,14 +23,14 @@ export function drawSigningSecret(chance: Pick<Chance, 'bytes'>): Secret {
   return new Secret(`${prefix}${Buffer.from(chance.bytes(bytesDrawn)).toString('base64')}`);
 }
 
-/** Reads a signing secret that somebody brings along, from another service say. */
+/** Parses a signing secret of a client, for example from another service. */
 export function parseSigningSecret(value: unknown): Parsed<Secret> {
   if (typeof value !== 'string') return refused('must be a string');
   if (!keyOf(value)) return refused(`must be ${prefix} and ${bytesMin} to ${bytesMax} bytes in base64`);
   return accepted(new Secret(value));
 }
 
-/** The bytes of a secret; undefined if it is not in the one form that it can be written in. */
+/** The bytes of a secret; undefined if it is not in canonical form. */
 function keyOf(text: string): Uint8Array | undefined {
   if (!text.startsWith(prefix)) return undefined;
   const base64 = text.slice(prefix.length);
@@ -46,17 +46,17 @@ export type SignatureHeaders = {
 };
 
 export type Message = {
-  /** Letters, digits, hyphens and underscores, 64 at most: a dot would blur what is signed. */
+  /** At most 64 letters, digits, hyphens and underscores; a dot would make the signed text ambiguous. */
   readonly id: string;
-  /** When this attempt is made, ms since 1970 UTC: receivers refuse what is older than some minutes. */
+  /** The time of this attempt, ms since 1970 UTC; receivers reject messages older than some minutes. */
   readonly attemptedAt: number;
-  /** Exactly the bytes that are sent. */
+  /** The sent bytes. */
   readonly body: string | Uint8Array;
 };
 
 /**
- * The headers that sign a message, with one signature for each secret: while one secret is replaced by another, a
- * receiver may verify with either.
+ * The signature headers of a message, with one signature per secret: during a rotation, a receiver can verify with
+ * either secret.
  * @throws AssertionError if there is no secret, or the id or a secret is malformed.
  */
 export function signatureHeaders(

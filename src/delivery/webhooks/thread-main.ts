@@ -1,4 +1,4 @@
-/** What runs on the thread that posts: see `thread.ts`. */
+/** The main module of the thread in `thread.ts`. */
 
 import assert from 'node:assert/strict';
 import { setPriority } from 'node:os';
@@ -6,20 +6,20 @@ import { parentPort } from 'node:worker_threads';
 import { openOutbound } from './post.ts';
 import type { Orders, Report } from './thread.ts';
 
-/** As of nice(1): a tenth of what a thread with 0 gets, when both want more than there is. */
+/** As in nice(1): a tenth of the processor time of a thread with 0, when both need more than there is. */
 const niceness = 10;
 
-assert(parentPort, 'this is started as a thread');
-// Where processor time is short, the callers of the API have it first. Only on Linux is that a thread's own matter.
+assert(parentPort, 'this module runs as a thread');
+// The API has priority. Only Linux has a priority per thread.
 if (process.platform === 'linux') setPriority(niceness);
 const port = parentPort;
 const outbound = openOutbound();
-const underWay = new Map<number, AbortController>();
+const inProgress = new Map<number, AbortController>();
 let reports: Report[] = [];
 
-/** Reports go back together where several posts end in one turn. */
+/** Reports of one turn of the event loop are one message. */
 function report(ended: Report): void {
-  underWay.delete(ended.id);
+  inProgress.delete(ended.id);
   if (reports.push(ended) > 1) return;
   setImmediate(() => {
     port.postMessage(reports);
@@ -27,14 +27,14 @@ function report(ended: Report): void {
   });
 }
 
-port.on('message', ({ posts, calledOff }: Orders) => {
+port.on('message', ({ posts, aborted }: Orders) => {
   for (const { id, ...request } of posts) {
-    const calling = new AbortController();
-    underWay.set(id, calling);
-    outbound.post({ ...request, signal: calling.signal }).then(
+    const aborting = new AbortController();
+    inProgress.set(id, aborting);
+    outbound.post({ ...request, signal: aborting.signal }).then(
       (result) => report({ id, result }),
       (error: unknown) => report({ id, error }),
     );
   }
-  for (const id of calledOff) underWay.get(id)?.abort();
+  for (const id of aborted) inProgress.get(id)?.abort();
 });

@@ -1,8 +1,7 @@
 /**
- * Posting on a thread of its own: handshakes, requests and answers cost the thread that answers the API nothing but
- * the messages about them.
+ * Sends webhooks on a separate thread, so that handshakes, requests and responses do not delay the API.
  *
- * The thread is started by the first post. If it dies, what it was posting rejects, and the next post starts another.
+ * The first request starts the thread. If it dies, its requests reject, and the next request starts another thread.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -10,23 +9,23 @@ import type { Outbound, PostRequest, PostResult } from './post.ts';
 
 type Posting = Readonly<Omit<PostRequest, 'signal'> & { id: number }>;
 
-/** What the thread is told: posts to be made, and those to be called off. */
-export type Orders = { readonly posts: readonly Posting[]; readonly calledOff: readonly number[] };
+/** A message to the thread: requests to send, and ids of requests to abort. */
+export type Orders = { readonly posts: readonly Posting[]; readonly aborted: readonly number[] };
 
-/** What came of a post; an error is what `post` rejects with. */
+/** The result of a request; an error is the rejection of `post`. */
 export type Report = { readonly id: number } & (
   { readonly result: PostResult } | { readonly error: unknown }
 );
 
 const threadMain = new URL('thread-main.ts', import.meta.url);
 
-/** As `openOutbound`, on a thread. @param main what the thread runs. */
+/** As `openOutbound`, on a thread. @param main the main module of the thread. */
 export function openOutboundThread(main: URL = threadMain): Outbound {
   const waiting = new Map<number, PromiseWithResolvers<PostResult>>();
   let thread: Worker | undefined;
   let lastId = 0;
   let posts: Posting[] = [];
-  let calledOff: number[] = [];
+  let aborted: number[] = [];
 
   const died = (error: unknown): void => {
     thread = undefined;
@@ -38,12 +37,12 @@ export function openOutboundThread(main: URL = threadMain): Outbound {
     const started = new Worker(main, { execArgv: [] });
     started.on('message', (reports: readonly Report[]) => {
       for (const report of reports) settle(report);
-      // It keeps the process alive only as long as it has something to do.
+      // It keeps the process alive only while it has requests.
       if (waiting.size === 0) started.unref();
     });
     started.on('error', died);
     started.on('exit', () => {
-      if (thread === started) died(new Error('the thread that posts has ended'));
+      if (thread === started) died(new Error('the webhook thread has ended'));
     });
     return started;
   };
@@ -55,14 +54,14 @@ export function openOutboundThread(main: URL = threadMain): Outbound {
     else post?.reject(report.error);
   };
 
-  /** Sends what was ordered in this turn as one message. */
+  /** Sends the orders of one turn of the event loop as one message. */
   const send = (): void => {
-    if (posts.length + calledOff.length === 0) return;
+    if (posts.length + aborted.length === 0) return;
     thread ??= start();
     thread.ref();
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is no window
-    thread.postMessage({ posts, calledOff } satisfies Orders);
-    [posts, calledOff] = [[], []];
+    thread.postMessage({ posts, aborted } satisfies Orders);
+    [posts, aborted] = [[], []];
   };
 
   return {
@@ -74,18 +73,18 @@ export function openOutboundThread(main: URL = threadMain): Outbound {
       posts.push({ ...request, id });
       queueMicrotask(send);
       if (!signal) return post.promise;
-      const callOff = (): void => {
-        calledOff.push(id);
+      const abort = (): void => {
+        aborted.push(id);
         queueMicrotask(send);
       };
-      if (signal.aborted) callOff();
-      signal.addEventListener('abort', callOff, { once: true });
-      return post.promise.finally(() => signal.removeEventListener('abort', callOff));
+      if (signal.aborted) abort();
+      signal.addEventListener('abort', abort, { once: true });
+      return post.promise.finally(() => signal.removeEventListener('abort', abort));
     },
     [Symbol.dispose]() {
       const ending = thread;
       thread = undefined;
-      died(new Error('the thread that posts was ended'));
+      died(new Error('the webhook thread was stopped'));
       if (ending) void ending.terminate();
     },
   };

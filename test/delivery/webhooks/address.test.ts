@@ -13,7 +13,7 @@ for (const [reason, addresses] of Object.entries(forbidden)) {
   });
 }
 
-test('what lies just outside the ranges, and well-known hosts, are public', () => {
+test('addresses next to the ranges, and well-known hosts, are public', () => {
   const addresses = [
     '1.0.0.0',
     '1.1.1.1',
@@ -60,7 +60,7 @@ test('what lies just outside the ranges, and well-known hosts, are public', () =
   for (const address of addresses) assert.deepEqual(classify(address), { kind: 'public' }, address);
 });
 
-/** The same ranges once more, as numbers: 32-bit `[first, last]`. */
+/** The same ranges as 32-bit numbers: `[first, last]`. */
 const ipv4Forbidden: readonly (readonly [number, number])[] = [
   [0x00000000, 0x00ffffff],
   [0x0a000000, 0x0affffff],
@@ -87,7 +87,7 @@ const edges = ipv4Forbidden
 const ipv4 = fc.oneof(fc.integer({ min: 0, max: 0xffffffff }), fc.constantFrom(...edges));
 const dotted = (value: number): string => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.');
 
-test('any IPv4 address is public exactly if it is in no range', () => {
+test('an IPv4 address is public if and only if it is in no range', () => {
   fc.assert(
     fc.property(ipv4, (value) => {
       const isInRange = ipv4Forbidden.some(([first, last]) => value >= first && value <= last);
@@ -97,7 +97,7 @@ test('any IPv4 address is public exactly if it is in no range', () => {
   );
 });
 
-test('an IPv4 address inside an IPv6 address never makes it more public than it is itself', () => {
+test('an IPv6 address with a forbidden IPv4 address is forbidden', () => {
   fc.assert(
     fc.property(ipv4, (value) => {
       const address = dotted(value);
@@ -118,7 +118,7 @@ test('an IPv4 address inside an IPv6 address never makes it more public than it 
   );
 });
 
-test('of IPv6 addresses, only those of 2000::/3 and NAT64 are ever public', () => {
+test('only IPv6 addresses of 2000::/3 and NAT64 can be public', () => {
   const part = fc.integer({ min: 0, max: 0xffff });
   fc.assert(
     fc.property(fc.array(part, { minLength: 8, maxLength: 8 }), (parts) => {

@@ -16,7 +16,7 @@ const backoffs = { webhooks: webhookBackoff, mail: mailBackoff };
 const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const retryAfter = fc.option(fc.integer({ min: 0, max: 10 ** 12 }));
 
-/** The times of all attempts at a delivery that never succeeds. */
+/** The times of all attempts of a delivery that never succeeds. */
 function attempts(
   backoff: Backoff,
   random: () => number,
@@ -37,7 +37,7 @@ function attempts(
 }
 
 for (const [name, backoff] of Object.entries(backoffs)) {
-  test(`${name}: the last attempt is made after 72 hours and within 78, whatever is drawn`, () => {
+  test(`${name}: the last attempt is made after 72 hours and within 78, for any random numbers`, () => {
     fc.assert(
       fc.property(fc.infiniteStream(fraction), (stream) => {
         const times = attempts(backoff, () => stream[Symbol.iterator]().next().value as number);
@@ -48,7 +48,7 @@ for (const [name, backoff] of Object.entries(backoffs)) {
     );
   });
 
-  test(`${name}: every wait is between half its step and the whole`, () => {
+  test(`${name}: every wait is between half a step and a step`, () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 60 }), fraction, (made, random) => {
         const next = nextAttempt(
@@ -63,7 +63,7 @@ for (const [name, backoff] of Object.entries(backoffs)) {
     );
   });
 
-  test(`${name}: the steps grow, and the last is no longer than six hours`, () => {
+  test(`${name}: the steps grow to at most six hours`, () => {
     assert.deepEqual(
       backoff.stepsMs,
       [...new Set(backoff.stepsMs)].toSorted((left, right) => left - right),
@@ -71,7 +71,7 @@ for (const [name, backoff] of Object.entries(backoffs)) {
     assert.ok((backoff.stepsMs.at(-1) ?? 0) <= 6 * hour);
   });
 
-  test(`${name}: what the receiver asks for is waited for, up to six hours, and never shortens a wait`, () => {
+  test(`${name}: Retry-After extends a wait to at most six hours, and never shortens it`, () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 60 }), fraction, retryAfter, (made, random, retryAfterMs) => {
         const when = { made, firstAt: start };
@@ -82,18 +82,18 @@ for (const [name, backoff] of Object.entries(backoffs)) {
     );
   });
 
-  test(`${name}: a receiver that always asks for more comes to an end too`, () => {
+  test(`${name}: deliveries to a receiver with endless Retry-After end too`, () => {
     const times = attempts(backoff, () => 0, Number.MAX_SAFE_INTEGER);
     assert.equal(times.length, 13);
   });
 }
 
-test('what was never tried is due at once', () => {
+test('a delivery without an attempt is due at once', () => {
   const moment = { now: start, random: 0.5, retryAfterMs: null };
   assert.equal(nextAttempt(webhookBackoff, { made: 0, firstAt: 0 }, moment), start);
 });
 
-test('Retry-After is read as seconds or as a date, and anything else is none', () => {
+test('Retry-After is seconds or a date; other values are ignored', () => {
   const now = Date.UTC(2026, 2, 1, 12, 0, 0);
   const expected: readonly (readonly [string | undefined, number | null])[] = [
     ['0', 0],

@@ -1,4 +1,4 @@
-/** Receivers that misbehave: each ends in a result, in time, with what is to be told. */
+/** Requests to misbehaving receivers end in time, with a reason. */
 
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
@@ -8,7 +8,7 @@ import { cases, endlessly, head, quiet } from './bad-receivers.ts';
 import { answer, outboundHere, receive, type Received } from './receiver.ts';
 
 const request = { headers: {}, body: '{}' };
-/** Long, but where it is to run out: a busy machine takes its time. */
+/** Long, except where it must expire, because the machine may be slow. */
 const timeoutFor = (reason: string): number => (reason === 'timeout' ? 300 : 5_000);
 
 for (const [name, { behave, receiver: how, options, host, reason, detail }] of Object.entries(cases)) {
@@ -26,7 +26,7 @@ for (const [name, { behave, receiver: how, options, host, reason, detail }] of O
   });
 }
 
-/** Waits until the receiver has seen the connection end; a test that waits for ever is ended by the runner. */
+/** Waits until the receiver has seen the connection end; the runner ends a test that waits too long. */
 async function isClosed(received: readonly Received[]): Promise<void> {
   for (const { socket } of received) {
     if (socket.destroyed) continue;
@@ -36,7 +36,7 @@ async function isClosed(received: readonly Received[]): Promise<void> {
   }
 }
 
-test('a receiver that is not there: connect', async () => {
+test('an unreachable receiver: connect', async () => {
   const receiver = await receive(quiet);
   await receiver[Symbol.asyncDispose]();
   using outbound = outboundHere();
@@ -45,7 +45,7 @@ test('a receiver that is not there: connect', async () => {
   assert.match(result.kind === 'failed' ? result.detail : '', /^no connection \(ECONNREFUSED\)$/);
 });
 
-test('a receiver that resets at once: connect or tls, as the system sees it', async () => {
+test('a receiver that resets at once: connect or tls, depending on the system', async () => {
   await using receiver = await receive(quiet, { onConnection: (socket) => socket.resetAndDestroy() });
   using outbound = outboundHere();
   const result = await outbound.post({ ...request, url: receiver.url });
@@ -53,7 +53,7 @@ test('a receiver that resets at once: connect or tls, as the system sees it', as
   assert.match(result.detail, /\(ECONNRESET\)$/);
 });
 
-test('a body without end is cut off, and the status counts', async (t) => {
+test('an endless body is cut off, and the status counts', async (t) => {
   const bodies: Readonly<Record<string, (socket: Socket) => void>> = {
     'announced as huge': (socket) => {
       socket.write(`${head}content-length: 1000000000\r\n\r\n`);
@@ -99,7 +99,7 @@ test('a body of exactly 64 KiB is read to its end, and the connection is kept', 
   assert.equal(receiver.connections(), 1);
 });
 
-test('an answer that comes before the request was read is an answer, and ends the connection', async () => {
+test('a response before the end of the request counts, and closes the connection', async () => {
   const early = Promise.withResolvers<Socket>();
   await using receiver = await receive(quiet, {
     isSecure: false,
@@ -119,7 +119,7 @@ test('an answer that comes before the request was read is an answer, and ends th
   assert.equal(receiver.received.length, 0);
 });
 
-test('a receiver that fails holds up no other', async () => {
+test('a failing receiver does not delay another', async () => {
   await using dead = await receive(quiet);
   await using alive = await receive(({ socket }) => socket.write(answer(200)));
   using outbound = outboundHere({ limits: { timeoutMs: 1_000, perOriginMax: 2 } });

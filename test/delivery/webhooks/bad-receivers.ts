@@ -1,4 +1,4 @@
-/** How receivers misbehave, and what is to be told of each. */
+/** Misbehaviors of receivers, with the reason of each failure. */
 
 import type { Socket } from 'node:net';
 import type { FailureReason } from '../../../src/delivery/webhooks/http-client.ts';
@@ -6,7 +6,7 @@ import type { OutboundOptions } from '../../../src/delivery/webhooks/post.ts';
 import { expiredCertificate } from './certificates.ts';
 import { answer, type Received, type ReceiverOptions } from './receiver.ts';
 
-/** Writes a text again and again for as long as the connection takes it. */
+/** Writes a text repeatedly until the connection ends. */
 export function endlessly(socket: Socket, text: string, periodMs?: number): void {
   const again = (): void => {
     if (socket.destroyed) return;
@@ -33,7 +33,7 @@ type Case = {
 };
 
 export const head = 'HTTP/1.1 200 OK\r\n';
-/** Reads, and answers nothing. */
+/** Reads and does not respond. */
 export const quiet = (): void => undefined;
 export const cases: Readonly<Record<string, Case>> = {
   'stalls before its answer': { behave: quiet, reason: 'timeout', detail: /^no answer in time$/ },
@@ -154,7 +154,7 @@ export const cases: Readonly<Record<string, Case>> = {
     reason: 'tls',
     detail: /ERR_TLS_CERT_ALTNAME_INVALID/,
   },
-  'has a certificate that nobody vouches for': {
+  'has an untrusted certificate': {
     behave: quiet,
     options: { ca: expiredCertificate },
     reason: 'tls',

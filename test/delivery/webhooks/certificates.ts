@@ -1,12 +1,12 @@
 /**
- * Certificates for receivers on this machine, because Node.js cannot make any. They are valid from 2020 to the end
- * of 2099; the authority's key was thrown away, and nobody but these tests trusts it.
+ * Certificates for receivers on this machine, because Node.js cannot create any. They are valid from 2020 to the end
+ * of 2099. The authority's key does not exist any more, and only these tests trust it.
  *
  * Made with `openssl ca` on P-256 keys. The names are receiver.example.com, second.example.com, localhost, and
  * 127.0.0.1.
  */
 
-/** What is to be trusted. */
+/** The trusted authority. */
 export const authority = `-----BEGIN CERTIFICATE-----
 MIIBZTCCAQugAwIBAgIBATAKBggqhkjOPQQDAjAZMRcwFQYDVQQDDA5UZXN0IGF1
 dGhvcml0eTAgFw0yMDAxMDEwMDAwMDBaGA8yMDk5MTIzMTAwMDAwMFowGTEXMBUG
@@ -45,7 +45,7 @@ CgYIKoZIzj0EAwIDSAAwRQIhAO+x7veCu9zhVBzQ2oJfKSdA6w6uxCePOjwo9OR3
 cC8kAiBWiu9J08A4DJvfDB8BoeRwFcHmgZIdCgjH3T6GT8KdHA==
 -----END CERTIFICATE-----`;
 
-/** Of both certificates. It protects nothing. */
+/** The key of both certificates. It is not secret. */
 export const certificateKey = `-----BEGIN EC PRIVATE KEY-----
 MHcCAQEEIAeTHAHVQXLREaYkeQxHOrEoBp7xjJbFuhbbbx7qmL7DoAoGCCqGSM49
 AwEHoUQDQgAE1zAYJIkPve9fsxwoNww3XuvrqzjZClmMHQixaDgXpCQraf/eXY1H

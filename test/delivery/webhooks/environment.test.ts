@@ -1,11 +1,11 @@
-/** What stands in the environment of the process changes nothing about what is posted, and to whom. */
+/** The environment of the process does not change requests and their receivers. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import test from 'node:test';
 import { answering, receive } from './receiver.ts';
 
-test('proxies and settings of the environment are not heeded', async () => {
+test('proxies and TLS settings of the environment are ignored', async () => {
   await using receiver = await receive(answering(200));
   await using plain = await receive(answering(201), { isSecure: false });
   await using proxy = await receive(answering(299), { isSecure: false });
@@ -35,7 +35,7 @@ test('proxies and settings of the environment are not heeded', async () => {
     NODE_TLS_REJECT_UNAUTHORIZED: '0',
     NODE_NO_WARNINGS: '1',
   };
-  // A request that heeds the environment does go to the proxy, so the environment is what it is meant to be.
+  // The control uses the proxy, which shows that the environment is set.
   const control = `await fetch('http://receiver.example.com/', { method: 'POST', body: 'x' }).catch(() => undefined);`;
   const { stdout } = await run(`${script}; ${control}`, environment);
   assert.equal(stdout.trim(), '200 201 tls');

@@ -1,8 +1,8 @@
-/** Addresses that nothing may be sent to, in every disguise. */
+/** Forbidden addresses in all notations. */
 
 import type { ForbiddenReason } from '../../../src/delivery/webhooks/address.ts';
 
-/** First and last address of each forbidden range, and disguises. */
+/** The first and last address of each range, and other notations. */
 export const forbidden: Readonly<Record<ForbiddenReason, readonly string[]>> = {
   'not an address': [
     '',

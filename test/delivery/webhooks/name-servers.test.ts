@@ -1,4 +1,4 @@
-/** Resolving hosts by the name servers of the system. */
+/** Lookups with the name servers of the system. */
 
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
@@ -14,7 +14,7 @@ function reasonOf(result: PostResult): string {
   return result.kind === 'failed' ? result.reason : `answered ${result.status}`;
 }
 
-/** A name server that knows some names: IPv4 addresses by name; everything else has no address. */
+/** A name server with the IPv4 addresses of some names. */
 async function nameServer(
   known: Readonly<Record<string, readonly string[]>>,
 ): Promise<AsyncDisposable & { readonly at: string }> {
@@ -58,7 +58,7 @@ async function nameServer(
   };
 }
 
-test('the name servers are asked for every address of a host', async () => {
+test('a lookup queries all addresses of a host', async () => {
   await using server = await nameServer({
     'receiver.example.com': [publicAddress, '93.184.215.15'],
     'inside.example.com': ['10.0.0.1'],

@@ -1,4 +1,4 @@
-/** Posting to receivers that answer as they should, and what is sent and kept. */
+/** Requests to well-behaved receivers: the sent bytes and the stored part of the response. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -22,7 +22,7 @@ function failure(result: PostResult): Failed {
   return result;
 }
 
-test('a post brings method, path, headers and body, and says who asks', async () => {
+test('a request has method, path, headers, body and user agent', async () => {
   await using receiver = await receive(answering(200, 'thanks'));
   using outbound = outboundHere();
   const result = await outbound.post({ ...request, url: `${receiver.url}?a=1&b=%20` });
@@ -44,7 +44,7 @@ test('a post brings method, path, headers and body, and says who asks', async ()
   assert.equal(Buffer.from(body, 'latin1').toString(), request.body);
 });
 
-test('what fails and what redirects is an answer, and no redirect is followed', async (t) => {
+test('an error status and a redirect are responses, and redirects are not followed', async (t) => {
   await using elsewhere = await receive(answering(200));
   for (const status of [201, 204, 301, 302, 303, 307, 308, 400, 404, 410, 429, 500, 503]) {
     await t.test(String(status), async () => {
@@ -59,7 +59,7 @@ test('what fails and what redirects is an answer, and no redirect is followed', 
   assert.equal(elsewhere.connections(), 0);
 });
 
-test('posts one after another share a connection, and the host is resolved once for it', async () => {
+test('successive requests share a connection, and its host is resolved once', async () => {
   await using receiver = await receive(answering(200));
   let resolved = 0;
   using outbound = outboundHere({
@@ -74,7 +74,7 @@ test('posts one after another share a connection, and the host is resolved once 
   assert.equal(resolved, 1);
 });
 
-test('posts at once use a bounded number of connections to one origin', async () => {
+test('concurrent requests use a limited number of connections to one origin', async () => {
   await using receiver = await receive(({ socket }) => setTimeout(() => socket.write(answer(200)), 5));
   using outbound = outboundHere({ limits: { perOriginMax: 4 } });
   const posts = Array.from({ length: 100 }, () => outbound.post({ ...request, url: receiver.url }));
@@ -82,7 +82,7 @@ test('posts at once use a bounded number of connections to one origin', async ()
   assert.equal(receiver.connections(), 4);
 });
 
-test('past the bound of idle connections, the one that is idle for longest is closed', async () => {
+test('over the limit of idle connections, the one that is idle for longest is closed', async () => {
   const receivers = await Promise.all([1, 2, 3].map(() => receive(answering(200))));
   const [first, second, third] = receivers;
   assert.ok(first && second && third);
@@ -96,14 +96,14 @@ test('past the bound of idle connections, the one that is idle for longest is cl
   for (const receiver of receivers) await receiver[Symbol.asyncDispose]();
 });
 
-test('a connection that is old is not used again, so that its host is checked anew', async () => {
+test('an old connection is not used again, so that its host is checked again', async () => {
   await using receiver = await receive(answering(200));
   using outbound = outboundHere({ limits: { ageMaxMs: -1 } });
   for (let count = 0; count < 3; count += 1) answered(await outbound.post({ ...request, url: receiver.url }));
   assert.equal(receiver.connections(), 3);
 });
 
-test('a kept connection that turns out to be closed costs a new connection, not the attempt', async () => {
+test('a request on a closed keep-alive connection is repeated on a new one', async () => {
   await using receiver = await receive(({ socket, nth }) => {
     if (nth === 1) socket.write(answer(200));
     else socket.destroy();
@@ -112,7 +112,7 @@ test('a kept connection that turns out to be closed costs a new connection, not 
   for (let count = 0; count < 4; count += 1) answered(await outbound.post({ ...request, url: receiver.url }));
 });
 
-test('an answer that comes unasked on an idle connection is nobody’s answer', async () => {
+test('an unsolicited response on an idle connection is ignored', async () => {
   await using receiver = await receive(({ socket, nth }) => {
     socket.write(answer(200, `${nth}`));
     if (nth === 1) setTimeout(() => socket.write(answer(299, 'unasked')), 5);
@@ -125,7 +125,7 @@ test('an answer that comes unasked on an idle connection is nobody’s answer', 
   assert.equal(answered(await outbound.post({ ...request, url: receiver.url })).status, 200);
 });
 
-test('of an answer, 4 KiB of harmless text are kept', async (t) => {
+test('4 KiB of harmless text of a response are stored', async (t) => {
   const cases: Readonly<Record<string, readonly [body: string | Buffer, kept: string]>> = {
     'text of many languages': ['Danke 🎁 谢谢 شكرا\n\tok', 'Danke 🎁 谢谢 شكرا\n\tok'],
     'line ends': ['a\r\nb\rc', 'a\nb\ufffdc'],
@@ -151,7 +151,7 @@ test('of an answer, 4 KiB of harmless text are kept', async (t) => {
   }
 });
 
-test('of the headers, few are kept, cut and harmless', async () => {
+test('a few headers are stored, truncated and harmless', async () => {
   const headers = `content-type: text/plain\r\nserver: ${'s'.repeat(1_000)}\r\nset-cookie: a=b\r\nx-other: y\r\nlocation: \u0085x\r\n`;
   await using receiver = await receive(({ socket }) =>
     socket.end(Buffer.from(answer(302, '', headers), 'latin1')),
@@ -164,14 +164,14 @@ test('of the headers, few are kept, cut and harmless', async () => {
   });
 });
 
-test('a compressed answer is not decompressed, and its body is not kept', async () => {
+test('a compressed body is neither decompressed nor stored', async () => {
   await using receiver = await receive(answering(200, 'H4sI...', 'content-encoding: gzip\r\n'));
   using outbound = outboundHere();
   const result = answered(await outbound.post({ ...request, url: receiver.url }));
   assert.deepEqual([result.status, result.body], [200, '']);
 });
 
-test('an attempt can be called off before it starts and while it waits', async () => {
+test('an attempt can be aborted before its start and in progress', async () => {
   await using receiver = await receive(() => undefined);
   using outbound = outboundHere();
   const early = failure(await outbound.post({ ...request, url: receiver.url, signal: AbortSignal.abort() }));
@@ -183,7 +183,7 @@ test('an attempt can be called off before it starts and while it waits', async (
   assert.equal(failure(await waiting).reason, 'cancelled');
 });
 
-test('a header that cannot be sent is the caller’s mistake', async () => {
+test('a request with an invalid header rejects', async () => {
   await using receiver = await receive(answering(200));
   using outbound = outboundHere();
   await assert.rejects(
@@ -193,7 +193,7 @@ test('a header that cannot be sent is the caller’s mistake', async () => {
   assert.equal(receiver.connections(), 0);
 });
 
-test('development posts to this machine without TLS, by number and by name', async () => {
+test('in development, requests reach this machine without TLS by address and name', async () => {
   await using receiver = await receive(answering(200), { isSecure: false });
   using outbound = outboundHere({
     resolve: () => Promise.reject(new Error('nothing is to be resolved')),

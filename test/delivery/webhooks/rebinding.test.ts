@@ -1,4 +1,4 @@
-/** What the host resolves to decides: forbidden addresses, rebinding, and ways around the check. */
+/** The addresses of a host: forbidden ones, DNS rebinding, and attempts to evade the check. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -12,7 +12,7 @@ function reasonOf(result: PostResult): string {
   return result.kind === 'failed' ? result.reason : `answered ${result.status}`;
 }
 
-test('a host with a forbidden address is not connected to, whatever else it has', async (t) => {
+test('a host with one forbidden address gets no connection', async (t) => {
   await using receiver = await receive(answering(200));
   const answers: readonly (readonly string[])[] = [
     ['127.0.0.1'],
@@ -36,7 +36,7 @@ test('a host with a forbidden address is not connected to, whatever else it has'
   ];
   for (const addresses of answers) {
     await t.test(addresses.slice(-2).join(', '), async () => {
-      // Nothing is rerouted: the forbidden address is really this machine.
+      // Without rerouting: the forbidden address is this machine.
       using outbound = openOutbound({
         ca: authority,
         resolve: () => Promise.resolve(addresses),
@@ -49,7 +49,7 @@ test('a host with a forbidden address is not connected to, whatever else it has'
   assert.equal(receiver.connections(), 0);
 });
 
-test('a name does not lead to this machine in development either', async () => {
+test('a host name cannot lead to this machine, not even in development', async () => {
   await using receiver = await receive(answering(200));
   using outbound = openOutbound({
     ca: authority,
@@ -64,7 +64,7 @@ test('a name does not lead to this machine in development either', async () => {
   assert.equal(receiver.connections(), 1);
 });
 
-test('an address that is no target is not connected to', async () => {
+test('an invalid URL gets no connection', async () => {
   await using receiver = await receive(answering(200), { isSecure: false });
   let resolved = 0;
   using outbound = openOutbound({
@@ -90,7 +90,7 @@ test('an address that is no target is not connected to', async () => {
   assert.equal(receiver.connections() + resolved, 0);
 });
 
-test('a name server that changes its answer leads nowhere: one resolution for one connection', async () => {
+test('a changed DNS response has no effect on a connection, and the next connection checks it', async () => {
   await using good = await receive(answering(200, 'good'));
   let resolved = 0;
   const connectedTo: string[] = [];
@@ -107,14 +107,14 @@ test('a name server that changes its answer leads nowhere: one resolution for on
   });
   assert.equal(reasonOf(await outbound.post({ ...request, url: good.url })), 'answered 200');
   assert.deepEqual([resolved, good.connections(), connectedTo], [1, 1, [publicAddress]]);
-  // The next connection is checked anew, and refused.
+  // The next connection checks the host again, and fails.
   for (let count = 0; count < 3; count += 1) {
     assert.equal(reasonOf(await outbound.post({ ...request, url: good.url })), 'forbidden-address');
   }
   assert.deepEqual([resolved, good.connections(), connectedTo], [4, 1, [publicAddress]]);
 });
 
-test('a kept connection stays with the address that was checked', async () => {
+test('a keep-alive connection stays with its checked address', async () => {
   await using receiver = await receive(answering(200));
   const answers = [[publicAddress]];
   using outbound = outboundHere({ resolve: () => Promise.resolve(answers.shift() ?? ['10.0.0.1']) });
@@ -124,7 +124,7 @@ test('a kept connection stays with the address that was checked', async () => {
   assert.equal(receiver.connections(), 1);
 });
 
-test('a kept connection of one host is not used for another that has the same address', async () => {
+test('a keep-alive connection is not used for another host with the same address', async () => {
   const names: string[] = [];
   await using receiver = await receive(answering(200), {
     tls: {
@@ -145,7 +145,7 @@ test('a kept connection of one host is not used for another that has the same ad
   );
 });
 
-test('of several public addresses, one that does not answer is passed over', async () => {
+test('a request skips a public address without a listener', async () => {
   await using receiver = await receive(answering(200));
   using outbound = outboundHere({
     resolve: () => Promise.resolve(['93.184.215.15', publicAddress]),
@@ -155,7 +155,7 @@ test('of several public addresses, one that does not answer is passed over', asy
   assert.equal(reasonOf(await outbound.post({ ...request, url: receiver.url })), 'answered 200');
 });
 
-test('a host that does not resolve, or not in time, is told apart', async () => {
+test('failed and slow lookups have different reasons', async () => {
   const failing = Object.assign(new Error('query to 10.0.0.53 failed'), { code: 'ENOTFOUND' });
   using none = outboundHere({ resolve: () => Promise.resolve([]) });
   using unknown = outboundHere({ resolve: () => Promise.reject(failing) });

@@ -1,18 +1,18 @@
-/** Receivers on this machine that behave as badly as they are told to, and an outbound that takes this machine for the internet. */
+/** Receivers on this machine with any behavior, and an outbound client that uses this machine as the internet. */
 
 import { createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer, type TlsOptions } from 'node:tls';
 import { openOutbound, type Outbound, type OutboundOptions } from '../../../src/delivery/webhooks/post.ts';
 import { authority, certificate, certificateKey } from './certificates.ts';
 
-/** An address of the internet. Nothing is ever sent there: it stands for 127.0.0.1. */
+/** A public address that the client replaces by 127.0.0.1. Nothing is sent to it. */
 export const publicAddress = '93.184.215.14';
 
 export type Received = {
-  /** What came, as it came: request line, headers, body. */
+  /** The bytes of the request: request line, headers, body. */
   readonly text: string;
   readonly socket: Socket;
-  /** How many requests this connection has brought, this one included. */
+  /** The number of this request on its connection, from 1. */
   readonly nth: number;
 };
 
@@ -33,7 +33,7 @@ export type ReceiverOptions = {
   readonly onConnection?: (socket: Socket) => void;
 };
 
-/** A receiver that calls `behave` with each request, to write to the socket whatever it likes. */
+/** A receiver that calls `behave` with each request, which writes any response to the socket. */
 export async function receive(
   behave: (received: Received) => void,
   { isSecure = true, tls = {}, onConnection }: ReceiverOptions = {},
@@ -85,17 +85,17 @@ export async function receive(
   };
 }
 
-/** A whole answer. */
+/** A complete response. */
 export function answer(status: number, body = '', headers = ''): string {
   return `HTTP/1.1 ${status} Said\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-/** Answers every request with a status and a body. */
+/** Responds to every request with a status and a body. */
 export function answering(status: number, body = '', headers = ''): (received: Received) => void {
   return ({ socket }) => socket.write(answer(status, body, headers));
 }
 
-/** An outbound for which every host has the public address, which is really this machine. */
+/** A client for which every host has the public address, replaced by this machine. */
 export function outboundHere(options: Partial<OutboundOptions> = {}): Outbound {
   return openOutbound({
     ca: authority,

@@ -1,6 +1,6 @@
-/** Webhook addresses that are refused, in every disguise. */
+/** Rejected webhook URLs in all notations. */
 
-/** What is refused in production, by what is said of it. */
+/** URLs that are rejected in production, by their error. */
 export const refusals: Readonly<Record<string, readonly string[]>> = {
   'must be an address that starts with https://': [
     '',

@@ -17,7 +17,7 @@ function verify(secret: Secret, text: string, headers: ReturnType<typeof signatu
   return new Webhook(secret.reveal()).verify(text, { ...headers });
 }
 
-test('the library of Standard Webhooks verifies a signature', () => {
+test('the Standard Webhooks library verifies a signature', () => {
   const secret = drawSigningSecret(chance);
   const headers = signatureHeaders(message, [secret]);
   assert.deepEqual(verify(secret, body, headers), JSON.parse(body));
@@ -27,7 +27,7 @@ test('the library of Standard Webhooks verifies a signature', () => {
   );
 });
 
-test('the signature is that of the known example', () => {
+test('the signature of the example is reproduced', () => {
   const secret = new Secret('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
   const known = {
     id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -53,7 +53,7 @@ test('during a rotation, either secret verifies and no other does', () => {
   assert.throws(() => verify(other, body, headers), /No matching signature/);
 });
 
-test('the library refuses a body, id or time that was changed, and an old message', () => {
+test('the library rejects a changed body, id or time, and an old message', () => {
   const secret = drawSigningSecret(chance);
   const headers = signatureHeaders(message, [secret]);
   const later = { 'webhook-timestamp': String(Number(headers['webhook-timestamp']) + 1) };
@@ -64,14 +64,14 @@ test('the library refuses a body, id or time that was changed, and an old messag
   assert.throws(() => verify(secret, body, old), /too old/);
 });
 
-test('a drawn secret is whsec_ and 32 bytes, and another one each time', () => {
+test('a new secret is whsec_ and 32 random bytes', () => {
   const drawn = Array.from({ length: 20 }, () => drawSigningSecret(chance).reveal());
   for (const text of drawn) assert.match(text, /^whsec_[A-Za-z0-9+/]{43}=$/);
   assert.equal(new Set(drawn).size, drawn.length);
   assert.ok(drawn.every((text) => parseSigningSecret(text).ok));
 });
 
-test('a secret that is brought along has 24 to 64 bytes in canonical base64', async (t) => {
+test('a client’s secret has 24 to 64 bytes in canonical base64', async (t) => {
   const bytes = (length: number): string => `whsec_${Buffer.alloc(length, 7).toString('base64')}`;
   for (const length of [24, 32, 33, 64]) assert.ok(parseSigningSecret(bytes(length)).ok, `${length} bytes`);
   const refused = {
@@ -90,7 +90,7 @@ test('a secret that is brought along has 24 to 64 bytes in canonical base64', as
   }
 });
 
-test('nothing is signed without a secret or with an id that blurs what is signed', () => {
+test('signing needs a secret and an id without a dot', () => {
   const secret = drawSigningSecret(chance);
   assert.throws(() => signatureHeaders(message, []), /at least one secret/);
   for (const id of ['', 'a.1', 'a b', 'a\r\nx', 'a'.repeat(65)]) {

@@ -1,4 +1,4 @@
-/** Posting on a thread: what comes back is what comes back without one. */
+/** Requests on a thread have the results of requests without one. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -12,7 +12,7 @@ const request = {
   allowLoopback: true,
 };
 
-test('posts arrive, and each is answered with its own result', async () => {
+test('every request resolves with its own result', async () => {
   await using well = await receive(answering(200, 'thanks'), { isSecure: false });
   await using badly = await receive(answering(503, 'later'), { isSecure: false });
   using outbound = openOutboundThread();
@@ -27,7 +27,7 @@ test('posts arrive, and each is answered with its own result', async () => {
   assert.match(Buffer.from(well.received[0]?.text ?? '', 'latin1').toString(), /\{"note":"Grüße"\}$/);
 });
 
-test('the thread posts to this machine only where the post allows it, over a kept connection too', async () => {
+test('the thread sends to this machine only if the request allows it, also on a keep-alive connection', async () => {
   await using receiver = await receive(answering(200), { isSecure: false });
   using outbound = openOutboundThread();
   const { allowLoopback, ...unasked } = request;
@@ -43,7 +43,7 @@ test('the thread posts to this machine only where the post allows it, over a kep
   assert.equal(receiver.received.length, 1);
 });
 
-test('a post that is called off ends at once, before it is begun and while it is under way', async () => {
+test('an aborted request ends at once, before its start and in progress', async () => {
   await using silent = await receive(() => undefined, { isSecure: false });
   using outbound = openOutboundThread();
   const early = await outbound.post({ ...request, url: silent.url, signal: AbortSignal.abort() });
@@ -55,7 +55,7 @@ test('a post that is called off ends at once, before it is begun and while it is
     assert.equal(result.kind === 'failed' && result.reason, 'cancelled');
 });
 
-test('a header that cannot be sent is the caller’s mistake', async () => {
+test('a request with an invalid header rejects', async () => {
   await using receiver = await receive(answering(200), { isSecure: false });
   using outbound = openOutboundThread();
   await assert.rejects(
@@ -66,7 +66,7 @@ test('a header that cannot be sent is the caller’s mistake', async () => {
   assert.equal(result.kind, 'answered');
 });
 
-test('when the thread dies, what it was posting rejects, and the next post starts another', async () => {
+test('requests reject when the thread dies, and the next request starts another thread', async () => {
   const dying = new URL(
     `data:text/javascript,${encodeURIComponent(`
       import { parentPort } from 'node:worker_threads';
@@ -87,16 +87,16 @@ test('when the thread dies, what it was posting rejects, and the next post start
   }
 });
 
-test('what is under way when it is closed rejects', async () => {
+test('requests in progress reject when the thread is stopped', async () => {
   await using silent = await receive(() => undefined, { isSecure: false });
   const outbound = openOutboundThread();
   const posting = outbound.post({ ...request, url: silent.url });
   while (silent.received.length === 0) await new Promise(setImmediate);
   outbound[Symbol.dispose]();
-  await assert.rejects(posting, /was ended/);
+  await assert.rejects(posting, /was stopped/);
 });
 
-test('the thread keeps a process alive while it posts, and not beyond', () => {
+test('the thread keeps the process alive only while it has requests', () => {
   const script = `
     const { openOutboundThread } = await import('./src/delivery/webhooks/thread.ts');
     const outbound = openOutboundThread();

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { parseTarget } from '../../../src/delivery/webhooks/url.ts';
+import { parseWebhookUrl } from '../../../src/delivery/webhooks/url.ts';
 import { refusals } from './rejected-urls.ts';
 
 const production = { allowLoopback: false };
 const development = { allowLoopback: true };
 
 for (const [refusal, addresses] of Object.entries(refusals)) {
-  test(`refused: ${refusal}`, () => {
+  test(`rejected: ${refusal}`, () => {
     for (const address of addresses)
-      assert.deepEqual(parseTarget(address, production), { ok: false, refusal }, address);
+      assert.deepEqual(parseWebhookUrl(address, production), { ok: false, refusal }, address);
   });
 }
 
-test('what is no text is refused', () => {
+test('a value that is not a string is rejected', () => {
   for (const value of [undefined, null, 5, {}, ['https://receiver.example.com/']]) {
-    assert.deepEqual(parseTarget(value, production), { ok: false, refusal: 'must be a string' });
+    assert.deepEqual(parseWebhookUrl(value, production), { ok: false, refusal: 'must be a string' });
   }
 });
 
-test('hosts on the internet are taken and normalised', () => {
+test('URLs on the internet are accepted and normalized', () => {
   const expected: Readonly<Record<string, readonly [url: string, host: string, port: number, path: string]>> =
     {
       'https://receiver.example.com': ['https://receiver.example.com/', 'receiver.example.com', 443, '/'],
@@ -63,12 +63,12 @@ test('hosts on the internet are taken and normalised', () => {
   for (const [address, [url, host, port, path]] of Object.entries(expected)) {
     for (const rules of [production, development]) {
       const value = { url, isSecure: true, host, port, path, isLoopback: false };
-      assert.deepEqual(parseTarget(address, rules), { ok: true, value }, address);
+      assert.deepEqual(parseWebhookUrl(address, rules), { ok: true, value }, address);
     }
   }
 });
 
-test('development takes this machine, with and without TLS, and no other private host', () => {
+test('development accepts this machine, with and without TLS, and no other private host', () => {
   const taken = [
     'http://127.0.0.1:4000/hook',
     'http://localhost:4000/',
@@ -81,9 +81,9 @@ test('development takes this machine, with and without TLS, and no other private
     'http://127.0.0.1:80/',
   ];
   for (const address of taken) {
-    const parsed = parseTarget(address, development);
+    const parsed = parseWebhookUrl(address, development);
     assert.ok(parsed.ok && parsed.value.isLoopback, address);
-    assert.equal(parseTarget(address, production).ok, false, address);
+    assert.equal(parseWebhookUrl(address, production).ok, false, address);
   }
   const refused = [
     'http://receiver.example.com/',
@@ -103,16 +103,16 @@ test('development takes this machine, with and without TLS, and no other private
     'http://localhost:6/',
     'https://localhost:80/',
   ];
-  for (const address of refused) assert.equal(parseTarget(address, development).ok, false, address);
+  for (const address of refused) assert.equal(parseWebhookUrl(address, development).ok, false, address);
 });
 
-test('a target that was taken is taken again as it is', () => {
+test('an accepted URL is accepted again unchanged', () => {
   const text = fc.oneof(fc.webUrl({ validSchemes: ['https'], withQueryParameters: true }), fc.string());
   fc.assert(
     fc.property(text, (address) => {
-      const parsed = parseTarget(address, production);
+      const parsed = parseWebhookUrl(address, production);
       if (!parsed.ok) return;
-      assert.deepEqual(parseTarget(parsed.value.url, production), parsed);
+      assert.deepEqual(parseWebhookUrl(parsed.value.url, production), parsed);
       const { hostname, username, hash, protocol } = new URL(parsed.value.url);
       assert.deepEqual(
         { hostname, username, hash, protocol },
