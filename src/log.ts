@@ -1,4 +1,4 @@
-/** The log: one JSON object per line; in color at a terminal in development. */
+/** The log: one JSON object per line; in colour at a terminal in development. */
 
 import type { FastifyBaseLogger } from 'fastify';
 import { pino } from 'pino';

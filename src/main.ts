@@ -5,9 +5,9 @@ import type { FastifyInstance } from 'fastify';
 import { startBackground } from './background.ts';
 import { systemClock, type Clock } from './clock-and-chance.ts';
 import { mailWayOf, mayDevelop, shownLocation, type Config } from './config.ts';
-import { mailFolder } from './delivery/email/folder.ts';
-import { mailQueue, mailWorkerLimits } from './delivery/email/queue.ts';
-import { folderTransport, smtpTransport, type MailTransport } from './delivery/email/transport.ts';
+import { emailFolder } from './delivery/email/folder.ts';
+import { emailQueue, emailWorkerLimits } from './delivery/email/queue.ts';
+import { folderTransport, smtpTransport, type EmailTransport } from './delivery/email/transport.ts';
 import { startWorker, type Worker } from './delivery/worker.ts';
 import { migrationsOf, openDatabase, type Database } from './database.ts';
 import { loopbackRule, startDeliveries, webhookUrlsOf } from './delivery/deliveries.ts';
@@ -168,7 +168,7 @@ async function chooseMode(config: Config, { ctx, storage }: Database): Promise<b
   return true;
 }
 
-type MailSending = MailServices & { readonly transport: MailTransport | null };
+type MailSending = MailServices & { readonly transport: EmailTransport | null };
 
 /**
  * How the emails of every store are sent. In development without a mail server they are kept in a folder, and a page
@@ -179,7 +179,7 @@ function wayOfMails(config: Config, logger: Log['logger']): MailSending {
   const noteUnsent = unsentLog(logger);
   if (config.mail) return { way, kept: null, noteUnsent, transport: smtpTransport(config.mail) };
   if (way === 'none') return { way, kept: null, noteUnsent, transport: null };
-  const folder = mailFolder(config.mailFolder);
+  const folder = emailFolder(config.mailFolder);
   const kept = config.trustedProxies.length === 0 ? folder : null;
   return { way, kept, noteUnsent, transport: folderTransport(folder) };
 }
@@ -201,18 +201,18 @@ type Mails = Pick<Worker, 'wake' | 'stop'>;
 
 /** Sends what waits to be mailed. Without a way to send it, it waits for a process that has one. */
 function startMails(
-  transport: MailTransport | null,
+  transport: EmailTransport | null,
   { database, metrics, logger }: { database: Database; metrics: Metrics; logger: Log['logger'] },
 ): Mails | undefined {
   if (!transport) return undefined;
   const observer = {
     attempted: metrics.mailAttempted,
-    takenOver: metrics.mailTakenOver,
+    reclaimed: metrics.mailTakenOver,
     operatorNeeded: (answer: string) =>
       logger.error({ answer }, 'the mail server refuses this service: see SMTP_URL and MAIL_FROM'),
   };
-  const queue = mailQueue({ ...database, transport, observer });
-  const worker = startWorker(queue, logger, mailWorkerLimits(transport));
+  const queue = emailQueue({ ...database, transport, observer });
+  const worker = startWorker(queue, logger, emailWorkerLimits(transport));
   return {
     wake: () => worker.wake(),
     async stop() {

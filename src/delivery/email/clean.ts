@@ -1,19 +1,18 @@
 /**
- * Cleaning of texts that strangers wrote, before they stand in a mail.
+ * Cleans texts of strangers (messages, names) before they are part of an email.
  *
- * Terms: a *line* is text for a header or a name, a *text* may have several lines. Both are cleaned of
- * what is invisible and does something: control characters, and the bidirectional embeddings, overrides
- * and isolates, which can make one text read as another (and, left open, the whole rest of a mail). The
- * marks U+200E, U+200F and U+061C stay: right-to-left texts need them, and they reorder nothing by force.
+ * Removed are control characters and the bidirectional embeddings, overrides and isolates, which can make one text
+ * read as another and, left open, reorder the rest of an email. The marks U+200E, U+200F and U+061C stay:
+ * right-to-left texts need them, and they force no order.
  */
 
 /** U+202A to U+202E and U+2066 to U+2069 (Unicode Standard Annex 9, 2.1 to 2.5). */
 const bidiControls = /[\u202A-\u202E\u2066-\u2069]/g;
 
-/** Control characters but newline, and the noncharacters U+FFFE and U+FFFF. */
+/** Control characters except newline, and the noncharacters U+FFFE and U+FFFF. */
 const controls = /[^\P{Cc}\n]|[\uFFFE\uFFFF]/gu;
 
-/** What a text may show: its line breaks are single newlines, its tabs are spaces. */
+/** Cleans a text of several lines: line breaks become single newlines, tabs become spaces. */
 export function cleanText(text: string): string {
   return text
     .toWellFormed()
@@ -25,7 +24,7 @@ export function cleanText(text: string): string {
     .trim();
 }
 
-/** A text on one line, for names, subjects and headers: line breaks become spaces. */
+/** Cleans a text for one line, such as a name, a subject or a header: line breaks become spaces. */
 export function cleanLine(text: string): string {
   return cleanText(text).replaceAll(/\s+/g, ' ');
 }

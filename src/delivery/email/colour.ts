@@ -1,8 +1,8 @@
 /**
  * Colours of a store.
  *
- * Terms: *luminance* and *contrast* are those of WCAG 2 (https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio):
- * 1 for equal colours, 21 for black on white, at least 4.5 for text that everybody can read.
+ * *Luminance* and *contrast* are those of WCAG 2 (https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio): 1 for equal
+ * colours, 21 for black on white, at least 4.5 for readable text.
  */
 
 import { accepted, refused, type Parsed } from '../../domain/parsed.ts';
@@ -13,10 +13,10 @@ export type Colour = `#${string}`;
 const white: Colour = '#ffffff';
 const ink: Colour = '#1a1a1a';
 
-/** What a store without a colour of its own has: a deep green. */
+/** The default: a deep green. */
 export const defaultColour: Colour = '#1f4d3f';
 
-/** Reads a colour such as `#1F4D3F` or `#abc`. */
+/** Parses a colour such as `#1F4D3F` or `#abc`. */
 export function parseColour(value: unknown): Parsed<Colour> {
   if (typeof value !== 'string' || !/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(value))
     return refused('must be a colour such as "#1f4d3f"');
@@ -25,12 +25,12 @@ export function parseColour(value: unknown): Parsed<Colour> {
   return accepted(colour);
 }
 
-/** White or near black, whichever is read better on a colour. */
+/** White or near black: the one with the better contrast. */
 export function foregroundOn(background: Colour): Colour {
   return contrast(white, background) >= contrast(ink, background) ? white : ink;
 }
 
-/** A line that shows where a colour ends on white: the colour itself, or a grey if it is nearly white. */
+/** A border that is visible on white: the colour itself, or a grey if it is nearly white. */
 export function edgeOf(colour: Colour): Colour {
   return contrast(colour, white) < 1.3 ? '#cfcbc2' : colour;
 }

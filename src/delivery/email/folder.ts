@@ -1,21 +1,20 @@
 /**
- * The mail folder: where mails are kept in development instead of being sent.
+ * The folder that keeps emails in development instead of sending them.
  *
- * Each mail is two files, `<time>-<id>.eml`, which mail programs open, and `<time>-<id>.json` with what a
- * page shows of it. They hold gift card codes, so they are readable by their owner only, and no more than
- * the newest are kept.
+ * Each email is two files: `<time>-<id>.eml` for mail programs, and `<time>-<id>.json` for the page that lists them.
+ * They contain gift card codes, so only their owner can read them. The folder keeps the newest 500 emails by default.
  */
 
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MailKind } from '../../domain/mail.ts';
-import { toEml, type Mail } from './message.ts';
+import { toEml, type Email } from './message.ts';
 import { browserHtml } from './preview.ts';
 
-/** A kept mail, as a list shows it. */
-type KeptMail = {
-  /** The files' common name: newer ones are greater. */
+/** A kept email in a list. */
+type KeptEmail = {
+  /** The common name of its files; newer emails sort after older ones. */
   readonly name: string;
   readonly kind: MailKind;
   readonly to: string;
@@ -26,36 +25,35 @@ type KeptMail = {
   readonly messageId: string;
 };
 
-/** A kept mail with its content. */
-type KeptMailContent = KeptMail & {
-  /** For a browser: the images are in it as `data:` addresses. It comes from templates and has no scripts. */
+/** A kept email with its content. */
+type KeptEmailContent = KeptEmail & {
+  /** For a browser, with `data:` images. It comes from templates and has no scripts. */
   readonly html: string;
   readonly text: string;
 };
 
-export type MailFolder = {
+export type EmailFolder = {
   /**
-   * Keeps a mail under the id of its delivery. The same id at the same time replaces what was kept.
-   * @throws RangeError if an address of the mail is none.
+   * Keeps an email under the id of its delivery. The same id and time replace an earlier email.
+   * @throws RangeError if an address of the email is invalid.
    */
-  keep(mail: Mail, delivery: { readonly id: number | string; readonly now: number }): Promise<KeptMail>;
-  /** The kept mails, the newest first. */
-  list(): Promise<readonly KeptMail[]>;
-  /** One mail, or undefined if there is none of that name, whatever the name is. */
-  read(name: string): Promise<KeptMailContent | undefined>;
-  /** The whole message as it would have been sent. */
+  keep(email: Email, delivery: { readonly id: number | string; readonly now: number }): Promise<KeptEmail>;
+  /** The kept emails, newest first. */
+  list(): Promise<readonly KeptEmail[]>;
+  /** An email; undefined if the name is unknown or invalid. */
+  read(name: string): Promise<KeptEmailContent | undefined>;
+  /** The bytes of the message; undefined if the name is unknown or invalid. */
   readEml(name: string): Promise<Uint8Array | undefined>;
 };
 
-/** Mails that are kept unless told otherwise. */
-const keptMailsMax = 500;
+const keptEmailsMax = 500;
 
 const nameForm = /^\d{8}T\d{9}Z-[A-Za-z0-9_-]{1,64}$/;
 
-export function mailFolder(path: string, { keptMax = keptMailsMax } = {}): MailFolder {
+export function emailFolder(path: string, { keptMax = keptEmailsMax } = {}): EmailFolder {
   const fileOf = (name: string, extension: 'eml' | 'json'): string => join(path, `${name}.${extension}`);
 
-  /** The names of all mails, complete or not, the oldest first. */
+  /** The names of all emails, oldest first. An email that is being written may lack a file. */
   async function names(): Promise<readonly string[]> {
     const files = await contentOf(() => readdir(path), []);
     const found = new Set(files.map((file) => file.replace(/\.(?:eml|json)(?:\.new)?$/, '')));
@@ -65,31 +63,27 @@ export function mailFolder(path: string, { keptMax = keptMailsMax } = {}): MailF
   async function removeOldest(): Promise<void> {
     const all = await names();
     for (const name of all.slice(0, Math.max(0, all.length - keptMax))) {
-      // The index first: what it does not name is not shown.
+      // The .json file first, because the list shows emails that have one.
       for (const ending of ['json', 'eml', 'json.new', 'eml.new'])
         await rm(join(path, `${name}.${ending}`), { force: true });
     }
   }
 
-  async function read(name: string): Promise<KeptMailContent | undefined> {
+  async function read(name: string): Promise<KeptEmailContent | undefined> {
     if (!nameForm.test(name)) return undefined;
     const text = await contentOf(() => readFile(fileOf(name, 'json'), 'utf8'), undefined);
-    return text === undefined ? undefined : (JSON.parse(text) as KeptMailContent);
+    return text === undefined ? undefined : (JSON.parse(text) as KeptEmailContent);
   }
 
   return {
-    async keep(mail, { id, now }) {
+    async keep(email, { id, now }) {
       const name = `${new Date(now).toISOString().replaceAll(/[-:.]/g, '')}-${id}`;
-      assert.match(
-        name,
-        nameForm,
-        'a kept mail is named by an id of letters, digits, hyphens or underscores',
-      );
-      const { content, messageId, date, to } = mail;
+      assert.match(name, nameForm, 'the id of a kept email has letters, digits, hyphens or underscores');
+      const { content, messageId, date, to } = email;
       const { kind, subject, text } = content;
-      const kept: KeptMail = { name, kind, to, from: mail.from.address, subject, date, messageId };
-      const shown: KeptMailContent = { ...kept, html: browserHtml(content), text };
-      const eml = await toEml(mail);
+      const kept: KeptEmail = { name, kind, to, from: email.from.address, subject, date, messageId };
+      const shown: KeptEmailContent = { ...kept, html: browserHtml(content), text };
+      const eml = await toEml(email);
       await mkdir(path, { recursive: true, mode: 0o700 });
       await write(fileOf(name, 'eml'), eml);
       await write(fileOf(name, 'json'), `${JSON.stringify(shown)}\n`);
@@ -98,10 +92,10 @@ export function mailFolder(path: string, { keptMax = keptMailsMax } = {}): MailF
     },
     async list() {
       const newestFirst = (await names()).toReversed();
-      const mails = await Promise.all(newestFirst.map(read));
-      return mails
-        .filter((mail) => mail !== undefined)
-        .map(({ html: _html, text: _text, ...mail }): KeptMail => mail);
+      const emails = await Promise.all(newestFirst.map(read));
+      return emails
+        .filter((email) => email !== undefined)
+        .map(({ html: _html, text: _text, ...email }): KeptEmail => email);
     },
     read,
     async readEml(name) {
@@ -111,7 +105,7 @@ export function mailFolder(path: string, { keptMax = keptMailsMax } = {}): MailF
   };
 }
 
-/** A file appears whole or not at all, readable by its owner only. */
+/** Writes a file atomically; only its owner can read it. */
 async function write(file: string, content: string | Uint8Array): Promise<void> {
   const temporary = `${file}.new`;
   await rm(temporary, { force: true });
@@ -119,7 +113,7 @@ async function write(file: string, content: string | Uint8Array): Promise<void> 
   await rename(temporary, file);
 }
 
-/** What is read, or something else if it is not there: a mail may be removed while a page lists it. */
+/** Reads a file, or returns `absent` if it does not exist: an email may be removed while a page lists it. */
 async function contentOf<T, U>(reading: () => Promise<T>, absent: U): Promise<T | U> {
   try {
     return await reading();

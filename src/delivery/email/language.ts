@@ -1,34 +1,59 @@
 /**
- * Languages of mails.
+ * The languages of emails.
  *
- * Terms: a *language* here is one for which there are texts; a *locale* is a BCP 47 tag such as `de-AT`,
- * which says how amounts and dates are written. A locale whose language has no texts is answered in
- * English altogether, so that no mail mixes two languages.
+ * A *language* has texts (`locales/`). A *locale* is a BCP 47 tag such as `de-AT`, which decides the format of amounts
+ * and dates. Without texts for a locale's language, the whole email is in English, so that it never mixes two.
+ *
+ * A word in braces in a text is replaced by a value: {store}, {amount}, {date} or {address}. Values do not inflect:
+ * a translation puts a noun before them where its grammar needs one ("the shop {store}"). To add a language, add its
+ * file here; the compiler lists missing texts, and a test compares the placeholders.
  */
 
 import { accepted, refused, type Parsed } from '../../domain/parsed.ts';
-import { ar } from './texts/ar.ts';
-import { de } from './texts/de.ts';
-import { en, type Texts } from './texts/en.ts';
-import { es } from './texts/es.ts';
-import { fr } from './texts/fr.ts';
-import { he } from './texts/he.ts';
-import { it } from './texts/it.ts';
-import { ja } from './texts/ja.ts';
-import { ko } from './texts/ko.ts';
-import { nl } from './texts/nl.ts';
-import { pl } from './texts/pl.ts';
-import { pt } from './texts/pt.ts';
-import { sv } from './texts/sv.ts';
-import { tr } from './texts/tr.ts';
-import { uk } from './texts/uk.ts';
-import { zhHans } from './texts/zh-hans.ts';
+import ar from './locales/ar.json' with { type: 'json' };
+import de from './locales/de.json' with { type: 'json' };
+import en from './locales/en.json' with { type: 'json' };
+import es from './locales/es.json' with { type: 'json' };
+import fr from './locales/fr.json' with { type: 'json' };
+import he from './locales/he.json' with { type: 'json' };
+import it from './locales/it.json' with { type: 'json' };
+import ja from './locales/ja.json' with { type: 'json' };
+import ko from './locales/ko.json' with { type: 'json' };
+import nl from './locales/nl.json' with { type: 'json' };
+import pl from './locales/pl.json' with { type: 'json' };
+import pt from './locales/pt.json' with { type: 'json' };
+import sv from './locales/sv.json' with { type: 'json' };
+import tr from './locales/tr.json' with { type: 'json' };
+import uk from './locales/uk.json' with { type: 'json' };
+import zhHans from './locales/zh-Hans.json' with { type: 'json' };
 
-const textsByLanguage: ReadonlyMap<string, Texts> = new Map(
-  Object.entries({ en, ar, de, es, fr, he, it, ja, ko, nl, pl, pt, sv, tr, uk, 'zh-Hans': zhHans }),
+export type TextName = keyof typeof en;
+
+/** All texts of a language. */
+export type Texts = Readonly<Record<TextName, string>>;
+
+const textsByLanguage: ReadonlyMap<string, Texts> = new Map<string, Texts>(
+  Object.entries({
+    en,
+    ar,
+    de,
+    es,
+    fr,
+    he,
+    it,
+    ja,
+    ko,
+    nl,
+    pl,
+    pt,
+    sv,
+    tr,
+    uk,
+    'zh-Hans': zhHans,
+  } satisfies Record<string, Texts>),
 );
 
-/** Every language that has texts, as BCP 47 tags. */
+/** The tags of all languages with texts. */
 export const languages: readonly string[] = [...textsByLanguage.keys()];
 
 export type Language = {
@@ -38,40 +63,42 @@ export type Language = {
   readonly texts: Texts;
 };
 
-/** Reads a locale: any valid BCP 47 tag, in its canonical spelling. */
+const localeLengthMax = 35;
+
+/** Parses any valid BCP 47 tag into its canonical form. */
 function parseLocale(value: unknown): Parsed<string> {
-  const refusal = 'must be a language tag such as "de" or "pt-BR"';
-  if (typeof value !== 'string' || value.length > 35) return refused(refusal);
+  const error = 'must be a language tag such as "de" or "pt-BR"';
+  if (typeof value !== 'string' || value.length > localeLengthMax) return refused(error);
   try {
     return accepted(new Intl.Locale(value).toString());
   } catch {
-    return refused(refusal);
+    return refused(error);
   }
 }
 
-/** Reads a locale for whose language there are texts. */
+/** Parses a locale whose language has texts. */
 export function parseKnownLocale(value: unknown): Parsed<string> {
   const locale = parseLocale(value);
   if (!locale.ok || textsOf(locale.value)) return locale;
   return refused(`must be a tag of a known language: ${languages.join(', ')}`);
 }
 
-/** The tag of a locale's language, and its texts if there are any. */
+/** The language of a locale with its texts; undefined if it has none. */
 function textsOf(locale: string): { readonly tag: string; readonly texts: Texts } | undefined {
   const { language, script } = new Intl.Locale(locale).maximize();
-  // Chinese is written in two scripts; every other language here in one, which its texts are in.
+  // Chinese has two scripts; the texts of every other language are in its only one.
   const tag = language === 'zh' ? `zh-${script}` : language;
   const texts = textsByLanguage.get(tag);
   return texts && { tag, texts };
 }
 
-/** The language for a locale: English if there are no texts for it, or if it is no locale. */
+/** The language of a locale; English if it has no texts or the locale is invalid. */
 export function languageOf(locale: string): Language {
   const parsed = parseLocale(locale);
   const known = parsed.ok ? textsOf(parsed.value) : undefined;
   if (!parsed.ok || !known) return { locale: 'en', direction: 'ltr', texts: en };
   const { tag, texts } = known;
-  // Extensions of a tag could ask for other calendars and digits; the region is all that counts.
+  // Without the extensions, which could select other calendars and digits.
   const { baseName } = new Intl.Locale(parsed.value);
   return { locale: baseName, direction: tag === 'ar' || tag === 'he' ? 'rtl' : 'ltr', texts };
 }

@@ -1,17 +1,16 @@
 /**
- * HTML that cannot be forgotten to be escaped.
+ * HTML with automatic escaping.
  *
- * Terms: *Html* is text that is markup already. The `html` tag makes it: what stands in the template is
- * markup, and every value that is put in is escaped, unless it is Html itself. The escaping holds between
- * tags and in quoted attributes, and values stand nowhere else.
+ * The `html` tag makes `Html`: the template is markup, and every value is escaped unless it is `Html` itself. The
+ * escaping is right between tags and in quoted attributes, and values are used nowhere else.
  */
 
-/** Markup. Only the `html` tag makes it. */
+/** Markup. Only functions of this file create it. */
 export class Html {
   readonly #markup: string;
 
-  constructor(markup: string) {
-    this.#markup = markup;
+  constructor(text: string) {
+    this.#markup = text;
   }
 
   toString(): string {
@@ -21,9 +20,8 @@ export class Html {
 
 type HtmlValue = string | number | Html | readonly Html[];
 
-/** Makes Html of a template: its text is markup, its values are escaped text unless they are Html. */
-export function html(markup: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
-  return new Html(markup.reduce((done, part, index) => done + escaped(values[index - 1] ?? '') + part));
+export function html(template: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
+  return new Html(template.reduce((done, part, index) => done + escaped(values[index - 1] ?? '') + part));
 }
 
 function escaped(value: HtmlValue): string {
@@ -32,7 +30,14 @@ function escaped(value: HtmlValue): string {
   return String(value).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Text of several lines as Html: line breaks are kept, everything else is text. */
+/** Replaces single characters of escaped text by markup. */
+export function markup(text: Html, tags: Readonly<Record<string, string>>): Html {
+  return new Html(
+    Object.entries(tags).reduce((done, [character, tag]) => done.replaceAll(character, tag), text.toString()),
+  );
+}
+
+/** Text of several lines: line breaks become `<br />`. */
 export function linesOf(text: string): readonly Html[] {
   return text.split('\n').map((line, index) => (index === 0 ? html`${line}` : html`<br />${line}`));
 }

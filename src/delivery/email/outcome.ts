@@ -1,10 +1,10 @@
 /**
- * What came of an attempt to send.
+ * The outcome of an attempt to send an email.
  *
- * Terms: *sent* means that the server took responsibility for the mail (RFC 5321, 4.2.5). *Deferred* means
- * that it certainly did not, and may later. *Refused* means that this recipient or this mail will never be
- * taken. *Unknown* means that the mail went out whole and the answer did not come back: it may have been
- * taken, and has to be sent again under the same Message-ID, because twice is better than never.
+ * *Sent*: the server accepted responsibility for the email (RFC 5321, 4.2.5). *Deferred*: it did not, and may accept
+ * it later. *Refused*: it will never accept this recipient or this email. *Unknown*: the email was sent completely and
+ * no response arrived. The server may have accepted it; it is sent again with the same Message-ID, because a duplicate
+ * is better than a lost email.
  */
 
 import type { NodemailerError } from 'nodemailer';
@@ -14,33 +14,41 @@ export type Outcome =
   | {
       readonly kind: 'deferred';
       readonly answer: string;
-      /** The reply code; null: there was no reply. */
+      /** The reply code; null: no reply. */
       readonly code: number | null;
-      /** Who can do something: nobody but time, or the operator, whose settings the server refuses. */
+      /** `operator`: the server rejects the service's own settings, so only the operator can fix it. */
       readonly cause: 'temporary' | 'operator';
     }
   | { readonly kind: 'refused'; readonly answer: string; readonly code: number | null }
   | { readonly kind: 'unknown'; readonly answer: string };
 
-/** Characters of an answer that are kept. */
+/** Characters of a response that are stored. */
 const answerLengthMax = 500;
 
-/** Errors of the way to the server, before anything could be said about a recipient. */
-const ofTheWay = new Set(['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS', 'EPROTOCOL', 'EABORT', 'EPROXY']);
+/** Errors of the connection to the server, before a reply about a recipient. */
+const ofTheConnection = new Set([
+  'ECONNECTION',
+  'ETIMEDOUT',
+  'ESOCKET',
+  'EDNS',
+  'EPROTOCOL',
+  'EABORT',
+  'EPROXY',
+]);
 
-/** Errors about who may send, or how. */
+/** Errors of authentication and encryption. */
 const ofTheOperator = new Set(['EAUTH', 'ENOAUTH', 'EOAUTH2', 'ETLS', 'EREQUIRETLS']);
 
-/** Codes of OpenSSL and Node for a certificate or a TLS that is not as it should be. */
+/** Codes of OpenSSL and Node for an invalid certificate or TLS. */
 const ofCertificates = /CERT|SELF_SIGNED|UNABLE_TO_|^ERR_(?:TLS|SSL)_/;
 
-/** Replies that ask the client to log in, or to encrypt, first (RFC 4954, 6; RFC 3207, 4). */
+/** Replies that require authentication or encryption first (RFC 4954, 6; RFC 3207, 4). */
 const loginReplies = new Set([530, 534, 535, 538]);
 
-/** Bad sequence of commands: a confused session and nothing about the mail, which the next session may take. */
+/** Bad sequence of commands: an error of the session, not of the email, which the next session may accept. */
 const badSequence = 503;
 
-/** An answer of a server as it is kept: one line, without control characters, cut. */
+/** A server's response for storage: one line, without control characters, truncated. */
 export function answerOf(text: string): string {
   const line = text
     .toWellFormed()
@@ -50,30 +58,30 @@ export function answerOf(text: string): string {
 }
 
 /**
- * The outcome that an error of the library stands for. `wholeMailSent` tells whether the end of the mail
- * had gone out when it came.
- * @throws the error itself if it is none of delivery, but of this program.
+ * The outcome of an error of the library.
+ * @param isCompletelySent whether the whole email had been sent before the error.
+ * @throws the error itself if it is a defect of this program.
  */
 export function outcomeOf(
   error: NodemailerError,
-  { wholeMailSent }: { readonly wholeMailSent: boolean },
+  { isCompletelySent }: { readonly isCompletelySent: boolean },
 ): Outcome {
   const { code: errorCode = '', responseCode, command } = error;
   const answer = answerOf(error.response ?? error.message);
   const code = responseCode ?? null;
   const deferred = (cause: 'temporary' | 'operator'): Outcome => ({ kind: 'deferred', answer, code, cause });
-  if (!wholeMailSent && ofCertificates.test(error.originalCode ?? '')) return deferred('operator');
+  if (!isCompletelySent && ofCertificates.test(error.originalCode ?? '')) return deferred('operator');
   if (ofTheOperator.has(errorCode)) return deferred(code !== null && code < 500 ? 'temporary' : 'operator');
-  const isOfTheMail = errorCode === 'EENVELOPE' || errorCode === 'EMESSAGE';
-  if (!isOfTheMail && !ofTheWay.has(errorCode)) throw error;
+  const isOfTheEmail = errorCode === 'EENVELOPE' || errorCode === 'EMESSAGE';
+  if (!isOfTheEmail && !ofTheConnection.has(errorCode)) throw error;
   if (code === null) {
-    // The library itself would not send: the mail is larger than the server says that it takes.
-    if (isOfTheMail && error.response === undefined) return { kind: 'refused', answer, code };
-    return wholeMailSent ? { kind: 'unknown', answer } : deferred('temporary');
+    // The library does not send an email that exceeds the server's announced limit.
+    if (isOfTheEmail && error.response === undefined) return { kind: 'refused', answer, code };
+    return isCompletelySent ? { kind: 'unknown', answer } : deferred('temporary');
   }
-  if (!isOfTheMail) return deferred(code >= 500 ? 'operator' : 'temporary');
+  if (!isOfTheEmail) return deferred(code >= 500 ? 'operator' : 'temporary');
   if (code < 500 || code === badSequence) return deferred('temporary');
-  // Who the sender is, is no fault of the recipient.
+  // A rejected sender is an error of the settings, not of the recipient.
   if (command === 'MAIL FROM' || loginReplies.has(code)) return deferred('operator');
   return { kind: 'refused', answer, code };
 }

@@ -1,13 +1,13 @@
-/** Mails with sample data, as files to look at. */
+/** Emails with sample data, for previews. */
 
 import { currencyOf, type Currency } from '../../domain/currency.ts';
 import type { MailKind } from '../../domain/mail.ts';
 import type { Money } from '../../domain/money.ts';
 import { Secret } from '../../domain/secret.ts';
-import type { MailRequest } from './kinds.ts';
+import type { EmailContent } from './content.ts';
 import { languageOf } from './language.ts';
-import { toEml, type Mail } from './message.ts';
-import { renderMail, type RenderedMail } from './render.ts';
+import { toEml, type Email } from './message.ts';
+import { renderEmail, type RenderedEmail } from './render.ts';
 import type { Sender } from './sender.ts';
 
 export type PreviewFile = {
@@ -17,58 +17,57 @@ export type PreviewFile = {
 };
 
 export type PreviewOptions = {
-  /** The store's currency; its amounts are samples. */
+  /** The store's currency. */
   readonly currency: Currency;
-  /** The store's domain, for links that lead nowhere. */
+  /** The store's domain, for sample links. */
   readonly domain: string;
 };
 
-/** The instant that previews are dated: nothing in them depends on when they are made. */
+/** The date of every preview, so that equal previews have equal bytes. */
 const sampleDate = Date.UTC(2026, 0, 15, 9, 30);
 
-/** A mail with sample data in the store's own look. */
-export function sampleMail(kind: MailKind, sender: Sender, options: PreviewOptions): Mail {
+/** An email with sample data and the store's appearance. */
+export function sampleEmail(kind: MailKind, sender: Sender, options: PreviewOptions): Email {
   return {
     messageId: `<preview.${kind}@${options.domain}>`,
     date: sampleDate,
     from: { name: sender.name, address: sender.address },
     to: 'grace@example.com',
     replyTo: sender.replyTo,
-    content: renderMail(sampleRequest(kind, { ...options, locale: sender.locale }), sender),
+    content: renderEmail(sampleContent(kind, { ...options, locale: sender.locale }), sender),
   };
 }
 
-/** A mail with sample data, as HTML that a browser shows, as text, and as a whole message. */
-export async function previewMail(
+/** An email with sample data as HTML for a browser, as text, and as a message. */
+export async function previewEmail(
   kind: MailKind,
   sender: Sender,
   options: PreviewOptions,
 ): Promise<readonly PreviewFile[]> {
-  const mail = sampleMail(kind, sender, options);
+  const email = sampleEmail(kind, sender, options);
   return [
-    { name: `${kind}.html`, content: browserHtml(mail.content) },
-    { name: `${kind}.txt`, content: mail.content.text },
-    { name: `${kind}.eml`, content: await toEml(mail) },
+    { name: `${kind}.html`, content: browserHtml(email.content) },
+    { name: `${kind}.txt`, content: email.content.text },
+    { name: `${kind}.eml`, content: await toEml(email) },
   ];
 }
 
-/** The HTML of a mail with its images in it, for a browser, which knows no `cid:` addresses. */
-export function browserHtml({ html, images }: Pick<RenderedMail, 'html' | 'images'>): string {
+/** The HTML of an email for a browser: with `data:` images, because a browser cannot load `cid:` images. */
+export function browserHtml({ html, images }: Pick<RenderedEmail, 'html' | 'images'>): string {
   return images.reduce((shown, { cid, contentType, content }) => {
     const data = `data:${contentType};base64,${Buffer.from(content).toString('base64')}`;
     return shown.replaceAll(`src="cid:${cid}"`, `src="${data}"`);
   }, html);
 }
 
-function sampleRequest(
+function sampleContent(
   kind: MailKind,
   { currency, domain, locale }: PreviewOptions & { readonly locale: string },
-): MailRequest {
-  const card = { lastCharacters: 'vkhh', expiresOn: '2028-12-31' };
-  const links = {
-    pageUrl: `https://${domain}/gift-card`,
-    unsubscribeUrl: `https://${domain}/gift-card/unsubscribe`,
-  };
+): EmailContent {
+  const lastCharacters = 'vkhh';
+  const expiresOn = '2028-12-31';
+  const pageUrl = `https://${domain}/gift-card`;
+  const unsubscribeUrl = `${pageUrl}/unsubscribe`;
   const message = languageOf(locale).texts.sampleMessage;
   const recipient = 'grace@example.com';
   const value = units(currency, 50n);
@@ -76,22 +75,21 @@ function sampleRequest(
   switch (kind) {
     case 'gift_card': {
       const code = new Secret('qyw7j8tjrj3pvkhh');
-      return { kind, details: { ...card, code, value, message, pageUrl: links.pageUrl } };
+      return { kind, code, amount: value, message, expiresOn, pageUrl };
     }
     case 'receipt': {
       const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', orderId: 1017 };
-      return { kind, details: { ...card, ...order, value, recipient, message } };
+      return { kind, lastCharacters, expiresOn, ...order, amount: value, recipient, message };
     }
     case 'expiry_reminder':
-      return { kind, details: { ...card, ...links, balance } };
     case 'balance_reminder':
-      return { kind, details: { ...card, ...links, balance } };
+      return { kind, amount: balance, lastCharacters, expiresOn, pageUrl, unsubscribeUrl };
     case 'delivery_failed':
-      return { kind, details: { lastCharacters: card.lastCharacters, value, recipient } };
+      return { kind, amount: value, lastCharacters, recipient };
   }
 }
 
-/** So many units of a currency; a hundred times as many where it has no decimals, as a yen is worth about a cent. */
+/** An amount in units; a hundred times as many in a currency without decimals, as a yen is worth about a cent. */
 function units(currency: Currency, count: bigint): Money {
   const minorInUnit = currency.decimals === 0 ? 100n : 10n ** BigInt(currency.decimals);
   return { minor: count * minorInUnit, currency: currencyOf(currency.code) };

@@ -1,34 +1,33 @@
 /**
  * The QR code of a gift card's code, as a PNG image.
  *
- * It goes into a mail as an inline image that the HTML names by its Content-ID: Gmail, Outlook and Apple
- * Mail show those without asking, while they drop `data:` images and SVG. A table of coloured cells would
- * need no image, but Outlook puts gaps between cells, Gmail cuts mails at 102 KB, and dark modes invert
- * cell colours, which scanners cannot read; they leave images alone. The white margin is in the image for
- * the same reason.
+ * It is an inline image that the HTML refers to by its Content-ID: Gmail, Outlook and Apple Mail show those without
+ * asking, while they drop `data:` images and SVG. A table of coloured cells needs no image, but Outlook puts gaps
+ * between cells, Gmail truncates emails at 102 KB, and dark modes invert the colours of cells, which scanners cannot
+ * read. They do not invert images, so the white margin is part of the image.
  */
 
 import { crc32, deflateSync } from 'node:zlib';
 import { encode } from 'uqr';
 import type { Secret } from '../../domain/secret.ts';
 
-/** White modules around the code, as ISO/IEC 18004 demands. */
+/** White modules around the code (ISO/IEC 18004). */
 const quietModules = 4;
 
-/** Pixels of a module: sharp on screens of three pixels a point. */
+/** Pixels per module: sharp on screens with three pixels per point. */
 const modulePixels = 12;
 
 export type QrImage = {
-  /** PNG, one bit a pixel. */
+  /** PNG, one bit per pixel. */
   readonly png: Uint8Array;
-  /** Modules of a side, the margin included. */
+  /** Modules per side, with the margin. */
   readonly modules: number;
 };
 
 /**
- * The modules of a code's QR code with their margin, true for dark. In upper case, 20 symbols fit into
- * the smallest version, because QR codes have an alphabet without small letters; case does not count when
- * a code is entered.
+ * The modules of a code's QR code with their margin; true is dark. The code is in upper case, so that 20 symbols fit
+ * into the smallest version: QR codes have a compact alphabet without lower case. Case does not count when a code is
+ * entered.
  */
 export function qrModules(code: Secret): readonly (readonly boolean[])[] {
   return encode(code.reveal().toUpperCase(), { ecc: 'M', boostEcc: true, border: quietModules }).data;
@@ -48,7 +47,7 @@ export function qrImage(code: Secret): QrImage {
   return { png: pngOf(Buffer.concat(rows), size), modules: modules.length };
 }
 
-/** A PNG file of scanlines with one grey bit a pixel (https://www.w3.org/TR/png-3/). */
+/** A PNG file of scanlines with one grey bit per pixel (https://www.w3.org/TR/png-3/). */
 function pngOf(scanlines: Uint8Array, size: number): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(size, 0);

@@ -1,8 +1,8 @@
 /**
- * Mails as a queue. There is one lane: the mail server that takes them all.
+ * The queue of emails. It has one destination: the mail server.
  *
- * What a mail says is read just before it is sent. A mail server's temporary refusal is answered with patience, its
- * permanent one ends the mail, and one that is about the service's own settings waits for the operator.
+ * The content of an email is read just before it is sent. After a temporary rejection it is retried for 72 hours;
+ * a permanent rejection ends it; a rejection because of the service's own settings is retried for 14 days.
  */
 
 import type { Context } from '../../context.ts';
@@ -25,58 +25,55 @@ import { together, type Script } from '../../storage/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { findStore } from '../../storage/store.ts';
 import { mailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
-import type { Queue, WorkerLimits } from '../worker.ts';
-import { workerLimits } from '../worker.ts';
-import { messageIdOf, type Mail } from './message.ts';
+import { workerLimits, type Queue, type WorkerLimits } from '../worker.ts';
+import { cancelReasonOf, contentOf, type EmailContent } from './content.ts';
+import { messageIdOf, type Email } from './message.ts';
 import type { Outcome } from './outcome.ts';
-import { renderMail } from './render.ts';
-import { refusalOf, requestOf, senderOf, type MailMatter } from './request.ts';
-import type { MailTransport } from './transport.ts';
+import { renderEmail } from './render.ts';
+import { senderOf, type Sender } from './sender.ts';
+import type { EmailTransport } from './transport.ts';
 
-/** What the operator hears of mails. */
-type MailObserver = {
+/** Metrics and logs of emails. */
+type EmailObserver = {
   attempted(outcome: MailSettlement['state'] | 'unknown', seconds: number): void;
-  /** A mail waits for the operator, whose settings the mail server refuses with this answer. */
+  /** The mail server rejects the service's settings with this response. */
   operatorNeeded(answer: string): void;
-  /** A mail was claimed whose claim had run out: it may be sent twice. */
-  takenOver(): void;
+  /** An email was claimed again because its claim had expired: it may be sent twice. */
+  reclaimed(): void;
 };
 
-export type MailQueueOptions = {
+export type EmailQueueOptions = {
   readonly ctx: Context;
   readonly storage: Storage;
-  readonly transport: MailTransport;
-  readonly observer: MailObserver;
+  readonly transport: EmailTransport;
+  readonly observer: EmailObserver;
 };
 
-export type MailJob = {
-  readonly mail: ClaimedMail;
+export type EmailJob = {
+  readonly claimed: ClaimedMail;
   /** On the monotonic clock. */
   readonly startsUntil: number;
 };
 
-/** A job's result: what is to be recorded; null if somebody else has the mail by now, or it was cancelled. */
-export type MailResult = MailSettlement | null;
+/** What is recorded of an attempt; null if another process has claimed the email, or it is cancelled. */
+export type EmailResult = MailSettlement | null;
 
 const destination = 'mail server';
-/** What a job may wait in this process before it is begun. */
+/** How long a claimed job may wait in this process for its start. */
 const startsWithinMs = 60_000;
-/** Time to record what came of an attempt, beyond the longest one. */
+/** Time to record the outcome after the longest attempt. */
 const settlesWithinMs = 30_000;
 
 const minute = 60_000;
 
-/**
- * For mails that a server refuses because of the service's own settings: somebody has to see it and mend it, and
- * nothing is lost meanwhile.
- */
+/** For emails that a server rejects because of the service's settings: the operator gets time to correct them. */
 const operatorBackoff: Backoff = Object.freeze({
   stepsMs: [5 * minute, 10 * minute, 20 * minute, 30 * minute],
   windowMs: 14 * 24 * 60 * minute,
 });
 
-/** So few that what is claimed is soon begun. */
-export function mailWorkerLimits({ connectionsMax }: MailTransport): WorkerLimits {
+/** Few emails are claimed ahead, so that each starts soon. */
+export function emailWorkerLimits({ connectionsMax }: EmailTransport): WorkerLimits {
   const claimedMax = connectionsMax * 4;
   return {
     ...workerLimits,
@@ -87,29 +84,24 @@ export function mailWorkerLimits({ connectionsMax }: MailTransport): WorkerLimit
   };
 }
 
-export function mailQueue({
+export function emailQueue({
   ctx,
   storage,
   transport,
   observer,
-}: MailQueueOptions): Queue<MailJob, MailResult> {
-  const leaseMs = startsWithinMs + transport.mailMaxMs + settlesWithinMs;
+}: EmailQueueOptions): Queue<EmailJob, EmailResult> {
+  const leaseMs = startsWithinMs + transport.emailMaxMs + settlesWithinMs;
 
   const attempt = async (
-    job: MailJob,
+    { claimed }: EmailJob,
     signal: AbortSignal,
-  ): Promise<{ readonly result: MailResult; readonly isHealthy: boolean }> => {
-    const { mail: claimed } = job;
-    const loaded = await storage.read(() => load(ctx, claimed));
+  ): Promise<{ readonly result: EmailResult; readonly isHealthy: boolean }> => {
+    const now = ctx.clock.now();
+    const loaded = await storage.read(() => load(ctx, claimed, { from: transport.from, now }));
     if (!loaded) return { result: null, isHealthy: true };
-    const refusal = refusalOf(loaded);
-    if (refusal !== null) return { result: ended('cancelled', refusal), isHealthy: true };
-    const { now } = loaded;
-    // An attempt that was begun and never settled, again and again: it is this mail that ends the process.
-    if (claimed.isTakenOver && now - claimed.firstAt >= mailBackoff.windowMs)
-      return { result: ended('dead', claimed.answer ?? 'it could not be sent'), isHealthy: true };
-    const mail = mailOf(loaded, transport.from);
-    const outcome = await transport.send(mail, { name: fileName(claimed), sendAt: claimed.sendAt }, signal);
+    if ('state' in loaded) return { result: loaded, isHealthy: true };
+    const email = emailOf(claimed, loaded);
+    const outcome = await transport.send(email, { name: fileName(claimed), sendAt: claimed.sendAt }, signal);
     const result = settlementOf(ctx, claimed, outcome);
     if (outcome.kind === 'deferred' && outcome.cause === 'operator') observer.operatorNeeded(outcome.answer);
     observer.attempted(
@@ -120,7 +112,7 @@ export function mailQueue({
   };
 
   return {
-    name: 'mails',
+    name: 'emails',
 
     async claim({ limit, roomOf }) {
       const room = Math.min(limit, roomOf(destination));
@@ -128,11 +120,15 @@ export function mailQueue({
       if (room <= 0 || !(await storage.read(() => hasDueMails(now)))) return { claimed: [], hasMore: false };
       const startsUntil = performance.now() + startsWithinMs;
       const claim = { lease: ctx.chance.id(), now, until: now + leaseMs, limit: room };
-      const mails = await storage.write(() => claimMails(claim));
-      for (const { isTakenOver } of mails) if (isTakenOver) observer.takenOver();
+      const emails = await storage.write(() => claimMails(claim));
+      for (const { isTakenOver } of emails) if (isTakenOver) observer.reclaimed();
       return {
-        claimed: mails.map((mail) => ({ job: { mail, startsUntil }, destination, startsThrottled: false })),
-        hasMore: mails.length === room,
+        claimed: emails.map((claimed) => ({
+          job: { claimed, startsUntil },
+          destination,
+          startsThrottled: false,
+        })),
+        hasMore: emails.length === room,
       };
     },
 
@@ -140,13 +136,13 @@ export function mailQueue({
 
     async settle(sent) {
       await storage.write(function* () {
-        for (const { job, result } of sent) if (result) yield* settle(ctx, job.mail, result);
+        for (const { job, result } of sent) if (result) yield* settle(ctx, job.claimed, result);
       });
     },
 
     async release(jobs) {
       await storage.write(function* () {
-        for (const { mail } of jobs) yield* releaseMail(mail, ctx.clock.now());
+        for (const { claimed } of jobs) yield* releaseMail(claimed, ctx.clock.now());
       });
     },
 
@@ -154,8 +150,14 @@ export function mailQueue({
   };
 }
 
-/** Everything that the mail is made of, as it is now; undefined if it is not to be sent any more. */
-function* load(ctx: Context, claimed: ClaimedMail): Script<MailMatter | undefined> {
+type Loaded = { readonly content: EmailContent; readonly sender: Sender; readonly domain: string };
+
+/** The content of an email now, or its end if it is not sent; undefined if the claim is lost. */
+function* load(
+  ctx: Context,
+  claimed: ClaimedMail,
+  { from, now }: { readonly from: string; readonly now: number },
+): Script<Loaded | MailSettlement | undefined> {
   const { storeId, cardId, sealedCode } = claimed;
   const [isOurs, card, record, settings, firstSendAt] = yield* together(
     hasMail(claimed),
@@ -165,28 +167,30 @@ function* load(ctx: Context, claimed: ClaimedMail): Script<MailMatter | undefine
     findFirstSendAt(storeId, cardId),
   );
   if (!isOurs || !card || !record) return undefined;
-  return {
-    delivery: claimed,
-    card,
-    store: record.store,
-    settings,
+  const { store } = record;
+  const cancelReason = cancelReasonOf(claimed, card, { timeZone: store.timeZone, now });
+  if (cancelReason !== null) return ended('cancelled', cancelReason);
+  // No attempt was settled in all this time: the email itself may end the process.
+  if (claimed.isTakenOver && now - claimed.firstAt >= mailBackoff.windowMs)
+    return ended('dead', claimed.answer ?? 'it could not be sent');
+  const content = contentOf(claimed, card, {
+    timeZone: store.timeZone,
+    pageUrl: settings.pageUrl,
     code: sealedCode && openMailedCode(ctx, claimed, sealedCode),
     cardSentAt: firstSendAt ?? claimed.sendAt,
-    now: ctx.clock.now(),
-  };
+  });
+  return { content, sender: senderOf(store, settings, from), domain: store.domain };
 }
 
-/** The mail, the same on every attempt but for what has changed of the card. */
-function mailOf(matter: MailMatter, from: string): Mail {
-  const { delivery, store, settings } = matter;
-  const sender = senderOf(store, settings, from);
+/** The email, the same in every attempt unless the card has changed. */
+function emailOf(claimed: ClaimedMail, { content, sender, domain }: Loaded): Email {
   return {
-    messageId: messageIdOf(messageName(delivery), store.domain),
-    date: delivery.sendAt,
+    messageId: messageIdOf(messageName(claimed), domain),
+    date: claimed.sendAt,
     from: { name: sender.name, address: sender.address },
-    to: delivery.address,
+    to: claimed.address,
     replyTo: sender.replyTo,
-    content: renderMail(requestOf(matter), sender),
+    content: renderEmail(content, sender),
   };
 }
 
@@ -210,7 +214,7 @@ function settlementOf(ctx: Context, claimed: ClaimedMail, outcome: Outcome): Mai
     case 'deferred': {
       if (outcome.cause === 'temporary')
         return again(ctx, claimed, { answer, backoff: mailBackoff, firstAt: claimed.firstAt });
-      // Nothing is wrong with the mail: its own time for attempts has not begun.
+      // The email is not the cause: its own 72 hours start later.
       const firstAt = claimed.sendAt;
       return { ...again(ctx, claimed, { answer, backoff: operatorBackoff, firstAt }), startsOver: true };
     }
@@ -235,7 +239,7 @@ function again(
   return { state: nextAt === null ? 'dead' : 'deferred', answer, nextAt, startsOver: false };
 }
 
-/** Whether the mail server is well: what it says of one mail says nothing of the next. */
+/** Whether the mail server works. A rejection of one email says nothing about the next one. */
 function isHealthy(outcome: Outcome): boolean {
   switch (outcome.kind) {
     case 'sent':
@@ -248,10 +252,10 @@ function isHealthy(outcome: Outcome): boolean {
   }
 }
 
-/** The server says goodbye (RFC 5321, 3.8). */
+/** The server closes the connection (RFC 5321, 3.8). */
 const serverCloses = 421;
 
-/** Records what came of an attempt; tells of a mail that will not arrive. */
+/** Records an attempt, and reports an email that cannot be delivered. */
 function* settle(ctx: Context, claimed: ClaimedMail, settlement: MailSettlement): Script<void> {
   const now = ctx.clock.now();
   const isRecorded = yield* settleMail(claimed, settlement, now);

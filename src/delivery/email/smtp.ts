@@ -1,7 +1,9 @@
 /**
- * The mailer: hands mails over to a mail server, and says what came of each.
+ * Sends emails to a mail server by SMTP.
  *
- * It neither retries nor keeps anything. Connections are pooled, and every wait has an end.
+ * It neither retries nor stores anything. Connections are pooled; their number, the length of a response and every
+ * wait are limited. Emails that wait for a connection are limited by the worker, which sends as many as there are
+ * connections.
  */
 
 import assert from 'node:assert/strict';
@@ -10,57 +12,57 @@ import { rootCertificates } from 'node:tls';
 import { createTransport, type SMTPPoolOptions } from 'nodemailer';
 import { parseSenderAddress } from '../../domain/email.ts';
 import type { Secret } from '../../domain/secret.ts';
-import { addressesOf, compositionOf, type Mail, type MailAddresses } from './message.ts';
+import { addressesOf, compositionOf, type Email, type EmailAddresses } from './message.ts';
 import { answerOf, outcomeOf, type Outcome } from './outcome.ts';
 import { parseSmtpUrl, type SmtpServer } from '../../smtp-url.ts';
 
 type MailerTimeouts = {
-  /** For the lookup of the name, the connection, the greeting and TLS together. */
+  /** For the name lookup, the connection, the greeting and TLS together. */
   readonly connectMs: number;
   readonly greetingMs: number;
-  /** For every answer. */
-  readonly answerMs: number;
-  /** For a mail as a whole, its wait for a free connection included. */
-  readonly mailMs: number;
+  /** For every response. */
+  readonly responseMs: number;
+  /** For a whole email, including the wait for a free connection. */
+  readonly emailMs: number;
 };
 
 const mailerTimeouts: MailerTimeouts = Object.freeze({
   connectMs: 10_000,
   greetingMs: 10_000,
-  answerMs: 30_000,
-  mailMs: 120_000,
+  responseMs: 30_000,
+  emailMs: 120_000,
 });
 
 export type MailerOptions = {
   /** The SMTP_URL: see smtp-url.ts. */
   readonly url: Secret;
-  /** The sender of the envelope, to which the mail system returns what it cannot deliver. */
+  /** The sender of the envelope: bounces are returned to it. */
   readonly from: string;
   readonly timeouts?: Partial<MailerTimeouts>;
-  /** Mails on their way at once; the others wait. */
+  /** Emails that are sent at the same time; others wait. */
   readonly connectionsMax?: number;
-  /** A certificate authority of the operator's own (PEM), trusted beside the public ones. */
+  /** A certificate authority of the operator (PEM), trusted in addition to the public ones. */
   readonly authority?: string;
 };
 
 export type Mailer = AsyncDisposable & {
   /**
-   * Sends one mail. Aborting the signal ends the attempt at once. What it answers is never an error of
-   * delivery; it rejects only for a defect of this program.
+   * Sends an email. Aborting the signal ends the attempt at once. Every failed delivery is an outcome; the promise
+   * rejects only for a defect of this program.
    */
-  send(mail: Mail, signal?: AbortSignal): Promise<Outcome>;
+  send(email: Email, signal?: AbortSignal): Promise<Outcome>;
 };
 
-/** Mails that one connection carries before it is replaced. */
-const mailsPerConnectionMax = 100;
-/** Servers close idle connections after minutes: ours are closed first. */
+/** Emails on one connection before it is replaced. */
+const emailsPerConnectionMax = 100;
+/** Servers close idle connections after minutes; the client closes them first. */
 const idleTimeoutMs = 15_000;
-/** A mail moves to another connection only while nothing of it has been sent; see the pool of the library. */
+/** The library moves an email to another connection only while nothing of it has been sent. */
 const requeuesMax = 2;
 
 const tls = { rejectUnauthorized: true, minVersion: 'TLSv1.2' } as const;
 
-/** @throws RangeError if the address of the server or the sender is none; it does not tell the password. */
+/** @throws RangeError if the server's URL or the sender's address is invalid; its message has no password. */
 export function createMailer(options: MailerOptions): Mailer {
   const server = parseSmtpUrl(options.url);
   if (!server.ok) throw new RangeError(`SMTP_URL ${server.refusal}`);
@@ -69,33 +71,33 @@ export function createMailer(options: MailerOptions): Mailer {
   const from = parsed.value;
   const timeouts = { ...mailerTimeouts, ...options.timeouts };
   const transport = createTransport(poolOptions(server.value, { ...options, from, timeouts }));
-  const isWholeMailSent = watchProgress(transport);
+  const isCompletelySent = watchProgress(transport);
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
 
-  async function attempt(mail: Mail, { from: author, to, replyTo }: MailAddresses, signal: AbortSignal) {
+  async function attempt(email: Email, { from: author, to, replyTo }: EmailAddresses, signal: AbortSignal) {
     try {
       const { response } = await transport.sendMail({
-        ...compositionOf(mail, { from: author, to, replyTo }),
+        ...compositionOf(email, { from: author, to, replyTo }),
         envelope: { from, to: [to] },
         signal,
       });
       return { kind: 'sent', answer: answerOf(response) } as const;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      // What still waits for a connection when the pool closes is given an error without a code.
+      // The library rejects emails that wait for a connection of a closed pool with an error without a code.
       if (isClosed && !('code' in error)) return closed;
-      return outcomeOf(error, { wholeMailSent: isWholeMailSent(signal) });
+      return outcomeOf(error, { isCompletelySent: isCompletelySent(signal) });
     }
   }
 
   return {
-    async send(mail, signal) {
-      const addresses = addressesOf(mail);
+    async send(email, signal) {
+      const addresses = addressesOf(email);
       if (!addresses.ok) return { kind: 'refused', answer: addresses.refusal, code: null };
-      const deadline = AbortSignal.timeout(timeouts.mailMs);
+      const deadline = AbortSignal.timeout(timeouts.emailMs);
       const until = AbortSignal.any(signal ? [deadline, signal] : [deadline]);
-      const sending = attempt(mail, addresses.value, until);
+      const sending = attempt(email, addresses.value, until);
       underWay.add(sending);
       try {
         return await sending;
@@ -129,7 +131,7 @@ function poolOptions(
     pool: true,
     host,
     port,
-    // The name in EHLO: servers expect a host name with a dot, which containers seldom have.
+    // The name in EHLO: servers expect a host name with a dot, which few containers have.
     name: URL.parse(`smtp://${from.slice(from.lastIndexOf('@') + 1)}`)?.hostname ?? 'localhost',
     secure: server.tls === 'from_start',
     requireTLS: server.tls === 'starttls_required',
@@ -140,14 +142,14 @@ function poolOptions(
     connectionTimeout: timeouts.connectMs,
     greetingTimeout: timeouts.greetingMs,
     dnsTimeout: timeouts.connectMs,
-    socketTimeout: timeouts.answerMs,
+    socketTimeout: timeouts.responseMs,
     socketCloseTimeout: 1_000,
     maxResponseSize: 65_536,
     maxConnections: connectionsMax,
-    maxMessages: mailsPerConnectionMax,
+    maxMessages: emailsPerConnectionMax,
     maxRequeues: requeuesMax,
     idleTimeout: idleTimeoutMs,
-    // A machine that has no network but its own has a mail server, too.
+    // Allows a mail server on a machine without another network.
     allowInternalNetworkInterfaces: true,
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -155,14 +157,14 @@ function poolOptions(
 }
 
 /**
- * Watches how far each mail gets: the library reads its stream only once the server has asked for the
- * data, and the stream ends just before the line that ends the mail. Until then, no server can have taken it.
+ * Returns whether an email was sent completely. The library reads the stream of an email when the server has asked for
+ * the data, and the stream ends before the line that ends the email: until then, no server has accepted it.
  */
 function watchProgress(transport: Transport): (signal: AbortSignal) => boolean {
   const streams = new WeakMap<AbortSignal, Readable>();
   transport.use('stream', ({ data, message }, done) => {
     const { signal } = data;
-    assert.ok(signal, 'every mail is sent under a signal');
+    assert.ok(signal, 'every email is sent with a signal');
     const create = message.createReadStream.bind(message);
     message.createReadStream = (options) => {
       const stream = create(options);

@@ -1,54 +1,51 @@
-/** Where mails go: to a mail server, or in development into a folder. */
+/** The transports of emails: a mail server, or in development a folder. */
 
 import type { MailConfig } from '../../config.ts';
-import type { MailFolder } from './folder.ts';
+import type { EmailFolder } from './folder.ts';
 import { createMailer } from './smtp.ts';
-import type { Mail } from './message.ts';
+import type { Email } from './message.ts';
 import type { Outcome } from './outcome.ts';
 
-export type MailTransport = AsyncDisposable & {
-  /** The sender of stores that have no address of their own. */
+export type EmailTransport = AsyncDisposable & {
+  /** The sender's address of stores that have none. */
   readonly from: string;
-  /** Mails on their way at once. */
+  /** Emails that are sent at the same time at most. */
   readonly connectionsMax: number;
-  /** How long one may take at most. */
-  readonly mailMaxMs: number;
-  /**
-   * Sends a mail under the name of its delivery. What it answers is never an error of delivery; it rejects only for
-   * a defect of this program.
-   */
+  /** How long an email takes at most. */
+  readonly emailMaxMs: number;
+  /** Sends an email. Every failed delivery is an outcome; the promise rejects only for a defect of this program. */
   send(
-    mail: Mail,
+    email: Email,
     delivery: { readonly name: string; readonly sendAt: number },
     signal: AbortSignal,
   ): Promise<Outcome>;
 };
 
 const connectionsMax = 5;
-const mailMaxMs = 120_000;
+const emailMaxMs = 120_000;
 
-export function smtpTransport({ url, from }: MailConfig): MailTransport {
-  const mailer = createMailer({ url, from, connectionsMax, timeouts: { mailMs: mailMaxMs } });
+export function smtpTransport({ url, from }: MailConfig): EmailTransport {
+  const mailer = createMailer({ url, from, connectionsMax, timeouts: { emailMs: emailMaxMs } });
   return {
     from,
     connectionsMax,
-    mailMaxMs,
-    send: (mail, _delivery, signal) => mailer.send(mail, signal),
+    emailMaxMs,
+    send: (email, _delivery, signal) => mailer.send(email, signal),
     [Symbol.asyncDispose]: () => mailer[Symbol.asyncDispose](),
   };
 }
 
-/** An address of nobody (RFC 2606). */
+/** An address that cannot exist (RFC 2606). */
 const developmentSender = 'gift-cards@largesse.example';
 
-export function folderTransport(folder: MailFolder): MailTransport {
+export function folderTransport(folder: EmailFolder): EmailTransport {
   return {
     from: developmentSender,
     connectionsMax: 1,
-    mailMaxMs,
-    async send(mail, { name, sendAt }) {
-      // Under the time that it has on every attempt, so that there is one of it.
-      const kept = await folder.keep(mail, { id: name, now: sendAt });
+    emailMaxMs,
+    async send(email, { name, sendAt }) {
+      // The same time in every attempt, so that a repeated attempt replaces the file.
+      const kept = await folder.keep(email, { id: name, now: sendAt });
       return { kind: 'sent', answer: `kept as ${kept.name}.eml` };
     },
     async [Symbol.asyncDispose]() {

@@ -1,4 +1,4 @@
-/** A certificate for this machine, made anew for a test: self-signed, and so its own authority. */
+/** Creates a self-signed certificate for this machine, which is its own authority. */
 
 import { generateKeyPairSync, sign } from 'node:crypto';
 
@@ -22,7 +22,7 @@ const sequence = (...parts: readonly Uint8Array[]): Buffer => der(0x30, ...parts
 const oid = (...bytes: readonly number[]): Buffer => der(0x06, Buffer.from(bytes));
 const ecdsaWithSha256 = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02));
 
-/** A certificate (RFC 5280) for `localhost` and 127.0.0.1, good from 2020 to 2049. */
+/** A certificate (RFC 5280) for `localhost` and 127.0.0.1, valid from 2020 to 2049. */
 export function certificateForThisMachine(): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = sequence(der(0x31, sequence(oid(0x55, 0x04, 0x03), der(0x0c, Buffer.from('localhost')))));

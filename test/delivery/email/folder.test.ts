@@ -4,17 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import PostalMime from 'postal-mime';
-import { mailFolder } from '../../../src/delivery/email/folder.ts';
-import { groupedCode, mailWith } from './samples.ts';
+import { emailFolder } from '../../../src/delivery/email/folder.ts';
+import { groupedCode, emailWith } from './samples.ts';
 
 const noon = Date.UTC(2026, 0, 15, 12);
 
-test('a kept mail can be listed, read and opened, the newest first', async () => {
+test('the folder lists, reads and opens kept emails, newest first', async () => {
   using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-mail-'));
-  const folder = mailFolder(join(place.path, 'mail'));
+  const folder = emailFolder(join(place.path, 'mail'));
   assert.deepEqual(await folder.list(), []);
-  const first = await folder.keep(mailWith(), { id: 17, now: noon });
-  const second = await folder.keep(mailWith({ to: 'ada@example.com' }), { id: 16, now: noon + 1 });
+  const first = await folder.keep(emailWith(), { id: 17, now: noon });
+  const second = await folder.keep(emailWith({ to: 'ada@example.com' }), { id: 16, now: noon + 1 });
   assert.equal(first.name, '20260115T120000000Z-17');
   assert.deepEqual(await folder.list(), [second, first]);
   assert.deepEqual(first, {
@@ -36,23 +36,23 @@ test('a kept mail can be listed, read and opened, the newest first', async () =>
   assert.equal((await PostalMime.parse(eml)).subject, first.subject);
 });
 
-test('kept mails are readable by their owner only, and nothing half-written stays', async () => {
+test('only the owner can read kept emails, and partial files are removed', async () => {
   using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-mail-'));
   const path = join(place.path, 'mail');
-  await mailFolder(path).keep(mailWith(), { id: 17, now: noon });
+  await emailFolder(path).keep(emailWith(), { id: 17, now: noon });
   assert.equal(statSync(path).mode & 0o777, 0o700);
   const files = readdirSync(path);
   assert.deepEqual(files.toSorted(), ['20260115T120000000Z-17.eml', '20260115T120000000Z-17.json']);
   for (const file of files) assert.equal(statSync(join(path, file)).mode & 0o777, 0o600);
 });
 
-test('the oldest mails go once there are too many, with what a crash left of them', async () => {
+test('the folder removes the oldest emails over its limit, including the remains of a crash', async () => {
   using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-mail-'));
-  const folder = mailFolder(place.path, { keptMax: 3 });
+  const folder = emailFolder(place.path, { keptMax: 3 });
   writeFileSync(join(place.path, '20250101T000000000Z-1.eml'), 'a message without its index');
   writeFileSync(join(place.path, '20250101T000000000Z-2.eml.new'), 'half a mess');
   writeFileSync(join(place.path, 'notes.txt'), 'not ours');
-  for (let id = 1; id <= 5; id += 1) await folder.keep(mailWith(), { id, now: noon + id });
+  for (let id = 1; id <= 5; id += 1) await folder.keep(emailWith(), { id, now: noon + id });
   assert.deepEqual(
     (await folder.list()).map(({ name }) => name.split('-')[1]),
     ['5', '4', '3'],
@@ -61,21 +61,21 @@ test('the oldest mails go once there are too many, with what a crash left of the
   assert.ok(readdirSync(place.path).includes('notes.txt'));
 });
 
-test('the same delivery at the same time is kept once', async () => {
+test('the folder keeps a repeated delivery once', async () => {
   using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-mail-'));
-  const folder = mailFolder(place.path);
-  await folder.keep(mailWith(), { id: 17, now: noon });
-  await folder.keep(mailWith({ to: 'ada@example.com' }), { id: 17, now: noon });
+  const folder = emailFolder(place.path);
+  await folder.keep(emailWith(), { id: 17, now: noon });
+  await folder.keep(emailWith({ to: 'ada@example.com' }), { id: 17, now: noon });
   assert.deepEqual(
     (await folder.list()).map(({ to }) => to),
     ['ada@example.com'],
   );
 });
 
-test('a name leads nowhere but to a mail', async () => {
+test('the folder reads nothing but emails, whatever the name is', async () => {
   using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-mail-'));
-  const folder = mailFolder(join(place.path, 'mail'));
-  await folder.keep(mailWith(), { id: 17, now: noon });
+  const folder = emailFolder(join(place.path, 'mail'));
+  await folder.keep(emailWith(), { id: 17, now: noon });
   writeFileSync(join(place.path, 'secret.json'), '{"html":"secret"}');
   for (const name of [
     '../secret',
@@ -88,9 +88,9 @@ test('a name leads nowhere but to a mail', async () => {
     assert.equal(await folder.read(name), undefined, name);
     assert.equal(await folder.readEml(name), undefined, name);
   }
-  await assert.rejects(folder.keep(mailWith(), { id: '../x', now: noon }), /is named by an id/);
+  await assert.rejects(folder.keep(emailWith(), { id: '../x', now: noon }), /the id of a kept email/);
   await assert.rejects(
-    folder.keep(mailWith({ to: 'a@b.example\r\nBcc: x@y.example' }), { id: 18, now: noon }),
+    folder.keep(emailWith({ to: 'a@b.example\r\nBcc: x@y.example' }), { id: 18, now: noon }),
     RangeError,
   );
   assert.equal((await folder.list()).length, 1);

@@ -1,4 +1,4 @@
-/** Mail servers for the tests: a real one that does what it is told, and one that follows a script to the letter. */
+/** Mail servers for tests: a real one with handlers, and one that follows a script. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -17,16 +17,16 @@ type Received = {
 
 export type MailServer = AsyncDisposable & {
   readonly received: readonly Received[];
-  /** The SMTP_URL that leads there. */
+  /** Its SMTP_URL. */
   url(query?: string, credentials?: string): Secret;
 };
 
-/** A reply of a server that is no acceptance. */
+/** A rejection by a server. */
 export function reply(code: number, text: string): Error {
   return Object.assign(new Error(text), { responseCode: code });
 }
 
-/** A mail server that takes every mail, unless the options say otherwise. */
+/** A mail server that accepts every email by default. */
 export async function mailServer(
   options: SMTPServerOptions & { readonly afterData?: () => Error | null } = {},
 ): Promise<MailServer> {
@@ -59,7 +59,7 @@ export async function mailServer(
       });
     },
   });
-  // A client that gives up is no failure of the server.
+  // A client that disconnects is not an error of the server.
   server.on('error', () => undefined);
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');
@@ -74,9 +74,8 @@ export async function mailServer(
 }
 
 /**
- * A server that answers each line with what the script says: a text, `stall` to say nothing more, or
- * `hang up`. The first entry is the greeting, the others are found by the start of the client's line; `.`
- * is the end of a mail.
+ * A server that responds to each line as the script says: with a text, with `stall` (nothing more), or with `hang up`.
+ * `greeting` is the first response; other keys are the start of the client's line; `.` is the end of an email.
  */
 export async function scriptedServer(
   script: Readonly<Record<string, string>>,

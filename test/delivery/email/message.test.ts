@@ -5,14 +5,14 @@ import PostalMime from 'postal-mime';
 import { mailKinds } from '../../../src/domain/mail.ts';
 import { languages } from '../../../src/delivery/email/language.ts';
 import { addressesOf, messageIdOf, toEml } from '../../../src/delivery/email/message.ts';
-import { previewMail } from '../../../src/delivery/email/preview.ts';
-import { renderMail } from '../../../src/delivery/email/render.ts';
+import { previewEmail } from '../../../src/delivery/email/preview.ts';
+import { renderEmail } from '../../../src/delivery/email/render.ts';
 import { parseLogoUrl } from '../../../src/delivery/email/sender.ts';
 import { parseSenderAddress } from '../../../src/domain/email.ts';
 import { currencyOf } from '../../../src/domain/currency.ts';
-import { mailWith, requestOf, senderWith } from './samples.ts';
+import { emailWith, contentWith, senderWith } from './samples.ts';
 
-/** The header section of a message, unfolded: a line a header. */
+/** The headers of a message, unfolded: one line each. */
 function headersOf(eml: Uint8Array): readonly string[] {
   const text = Buffer.from(eml).toString('latin1');
   return text
@@ -24,16 +24,16 @@ function headersOf(eml: Uint8Array): readonly string[] {
 const namesOf = (eml: Uint8Array): readonly string[] =>
   headersOf(eml).map((line) => line.slice(0, line.indexOf(':')).toLowerCase());
 
-test('a message has its headers, its two parts and its image, and reads as it was written', async (t) => {
+test('a message has its headers, its two parts and its image, and a parser reads the original texts', async (t) => {
   for (const locale of languages) {
     await t.test(locale, async () => {
       for (const kind of mailKinds) {
         const sender = senderWith({ locale, name: 'Blumen "Köln" <& Söhne>, 花屋' });
-        const content = renderMail(
-          requestOf(kind, { message: 'Schöne Grüße 🎁\n. Punkt\nFrom here' }),
+        const content = renderEmail(
+          contentWith(kind, { message: 'Schöne Grüße 🎁\n. Punkt\nFrom here' }),
           sender,
         );
-        const mail = mailWith({ content }, sender);
+        const mail = emailWith({ content }, sender);
         const eml = await toEml(mail);
         const parsed = await PostalMime.parse(eml);
         assert.equal(parsed.subject, content.subject);
@@ -63,7 +63,7 @@ test('a message has its headers, its two parts and its image, and reads as it wa
           header('list-unsubscribe'),
           isReminder ? '<https://flowers.example/unsubscribe?token=abc>' : undefined,
         );
-        // Only 7-bit lines, none longer than SMTP carries.
+        // 7-bit lines within the length limit of SMTP.
         assert.ok(eml.every((byte) => byte < 0x80));
         assert.ok(
           Buffer.from(eml)
@@ -76,11 +76,11 @@ test('a message has its headers, its two parts and its image, and reads as it wa
   }
 });
 
-test('the same mail is the same bytes on every attempt', async () => {
-  assert.deepEqual(await toEml(mailWith()), await toEml(mailWith()));
+test('the same email has the same bytes in every attempt', async () => {
+  assert.deepEqual(await toEml(emailWith()), await toEml(emailWith()));
 });
 
-test('a Message-ID is stable, and of one form', () => {
+test('a Message-ID is stable and has one form', () => {
   assert.equal(messageIdOf(17, 'Flowers.Example'), '<17@flowers.example>');
   assert.equal(messageIdOf('a-b_c.1', 'localhost'), '<a-b_c.1@localhost>');
   for (const [id, domain] of [
@@ -92,7 +92,7 @@ test('a Message-ID is stable, and of one form', () => {
     ['a', 'x.example>\r\nBcc: y'],
   ] as const)
     assert.throws(() => messageIdOf(id, domain), /Message-ID/);
-  return assert.rejects(toEml(mailWith({ messageId: '<1@x.example>\r\nBcc: y@x.example' })), /Message-ID/);
+  return assert.rejects(toEml(emailWith({ messageId: '<1@x.example>\r\nBcc: y@x.example' })), /Message-ID/);
 });
 
 const injections = [
@@ -118,19 +118,19 @@ const injections = [
   '',
 ];
 
-test('no address carries anything but one address', async (t) => {
+test('an address cannot contain anything but one address', async (t) => {
   for (const address of injections) {
     await t.test(JSON.stringify(address), async () => {
-      assert.equal(addressesOf(mailWith({ to: address })).ok, false);
-      assert.equal(addressesOf(mailWith({ replyTo: address })).ok, false);
-      assert.equal(addressesOf(mailWith({ from: { name: 'x', address } })).ok, false);
-      await assert.rejects(toEml(mailWith({ to: address })), RangeError);
+      assert.equal(addressesOf(emailWith({ to: address })).ok, false);
+      assert.equal(addressesOf(emailWith({ replyTo: address })).ok, false);
+      assert.equal(addressesOf(emailWith({ from: { name: 'x', address } })).ok, false);
+      await assert.rejects(toEml(emailWith({ to: address })), RangeError);
     });
   }
 });
 
-test('no text becomes a header of its own', async () => {
-  const expected = namesOf(await toEml(mailWith()));
+test('a text cannot add a header', async () => {
+  const expected = namesOf(await toEml(emailWith()));
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 60 }),
     fc.constantFrom(
@@ -143,7 +143,7 @@ test('no text becomes a header of its own', async () => {
   );
   await fc.assert(
     fc.asyncProperty(text, text, async (name, subject) => {
-      const mail = mailWith({ from: { name, address: 'hello@flowers.example' } });
+      const mail = emailWith({ from: { name, address: 'hello@flowers.example' } });
       const eml = await toEml({ ...mail, content: { ...mail.content, subject: `Gift ${subject}` } });
       assert.deepEqual(namesOf(eml), expected);
       const parsed = await PostalMime.parse(eml);
@@ -158,16 +158,16 @@ test('no text becomes a header of its own', async () => {
   );
 });
 
-test('addresses beyond ASCII: domains are encoded, a recipient may need SMTPUTF8, a sender may not', async () => {
-  const idn = await PostalMime.parse(await toEml(mailWith({ to: 'ada@bücher.example' })));
+test('non-ASCII domains are encoded, a recipient may need SMTPUTF8, and a sender may not', async () => {
+  const idn = await PostalMime.parse(await toEml(emailWith({ to: 'ada@bücher.example' })));
   assert.deepEqual(idn.to, [{ name: '', address: 'ada@xn--bcher-kva.example' }]);
-  const utf8 = await PostalMime.parse(await toEml(mailWith({ to: 'jürgen@bücher.example' })));
+  const utf8 = await PostalMime.parse(await toEml(emailWith({ to: 'jürgen@bücher.example' })));
   assert.deepEqual(utf8.to, [{ name: '', address: 'jürgen@bücher.example' }]);
   assert.equal(parseSenderAddress('hello@bücher.example').ok, true);
   assert.equal(parseSenderAddress('jürgen@example.com').ok, false);
 });
 
-test('a logo’s address is read once, where it is set', () => {
+test('the URL of a logo must be https', () => {
   assert.deepEqual(parseLogoUrl('https://flowers.example/l.png'), {
     ok: true,
     value: 'https://flowers.example/l.png',
@@ -182,9 +182,9 @@ test('a logo’s address is read once, where it is set', () => {
     assert.equal(parseLogoUrl(value).ok, false);
 });
 
-test('a preview of every kind is a page, a text and a message, in the store’s currency and language', async () => {
+test('a preview of every kind has HTML, text and a message in the store’s currency and language', async () => {
   for (const kind of mailKinds) {
-    const files = await previewMail(kind, senderWith({ locale: 'ja' }), {
+    const files = await previewEmail(kind, senderWith({ locale: 'ja' }), {
       currency: currencyOf('JPY'),
       domain: 'flowers.example',
     });

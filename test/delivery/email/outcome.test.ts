@@ -10,42 +10,42 @@ const answers: readonly {
   readonly outcome: Partial<Outcome>;
 }[] = [
   {
-    name: 'a mailbox that is busy',
+    name: 'a busy mailbox',
     script: { 'RCPT TO': '451 4.3.0 try later' },
     outcome: { kind: 'deferred', code: 451, cause: 'temporary', answer: '451 4.3.0 try later' },
   },
   {
-    name: 'no such mailbox',
+    name: 'an unknown mailbox',
     script: { 'RCPT TO': '550 5.1.1 no such user' },
     outcome: { kind: 'refused', code: 550, answer: '550 5.1.1 no such user' },
   },
   {
-    name: 'a mail that is refused whole',
+    name: 'an email rejected after its data',
     script: { '.': '554 5.7.1 looks like spam' },
     outcome: { kind: 'refused', code: 554 },
   },
   {
-    name: 'a mail that is deferred whole',
+    name: 'an email deferred after its data',
     script: { '.': '452 4.3.1 no space' },
     outcome: { kind: 'deferred', code: 452, cause: 'temporary' },
   },
   {
-    name: 'DATA refused',
+    name: 'rejected DATA',
     script: { DATA: '554 5.5.1 no valid recipients' },
     outcome: { kind: 'refused', code: 554 },
   },
   {
-    name: 'a sender that is refused',
+    name: 'a rejected sender',
     script: { 'MAIL FROM': '553 5.7.1 not your address' },
     outcome: { kind: 'deferred', code: 553, cause: 'operator' },
   },
   {
-    name: 'a sender that is deferred',
+    name: 'a deferred sender',
     script: { 'MAIL FROM': '450 4.7.1 slow down' },
     outcome: { kind: 'deferred', code: 450, cause: 'temporary' },
   },
   {
-    name: 'a login that is demanded at RCPT',
+    name: 'authentication required at RCPT',
     script: { 'RCPT TO': '530 5.7.0 authentication required' },
     outcome: { kind: 'deferred', code: 530, cause: 'operator' },
   },
@@ -55,22 +55,22 @@ const answers: readonly {
     outcome: { kind: 'deferred', code: 503, cause: 'temporary' },
   },
   {
-    name: 'a server that takes nobody',
+    name: 'a server that accepts no clients',
     script: { greeting: '554 no service for you' },
     outcome: { kind: 'deferred', code: 554, cause: 'operator' },
   },
   {
-    name: 'a server that is too busy',
+    name: 'a busy server',
     script: { greeting: '421 4.3.2 too busy' },
     outcome: { kind: 'deferred', code: 421, cause: 'temporary' },
   },
   {
-    name: 'a server that closes after the mail, saying so',
+    name: 'a server that announces its shutdown after the data',
     script: { '.': '421 4.3.2 shutting down' },
     outcome: { kind: 'deferred', code: 421, cause: 'temporary' },
   },
   {
-    name: 'a greeting that never comes',
+    name: 'no greeting',
     script: { greeting: 'stall' },
     outcome: { kind: 'deferred', code: null, cause: 'temporary' },
   },
@@ -105,23 +105,23 @@ const answers: readonly {
     outcome: { kind: 'deferred', code: null, cause: 'temporary' },
   },
   {
-    name: 'a hang-up after the mail, before the answer',
+    name: 'a hang-up after the data, before the response',
     script: { '.': 'hang up' },
     outcome: { kind: 'unknown' },
   },
-  { name: 'a stall after the mail', script: { '.': 'stall' }, outcome: { kind: 'unknown' } },
+  { name: 'a stall after the data', script: { '.': 'stall' }, outcome: { kind: 'unknown' } },
   {
-    name: 'an answer of many lines with a control character',
+    name: 'a response of several lines with a control character',
     script: { 'RCPT TO': '550-5.1.1 no\u0007 such\r\n550 5.1.1 user' },
     outcome: { kind: 'refused', answer: '550-5.1.1 no such 550 5.1.1 user' },
   },
   {
-    name: 'an answer that never ends',
+    name: 'a very long response',
     script: { 'RCPT TO': `550 ${'x'.repeat(2_000)}` },
     outcome: { kind: 'refused', answer: `550 ${'x'.repeat(495)}…` },
   },
   {
-    name: 'an answer that floods',
+    name: 'a response over the limit',
     script: { 'RCPT TO': '550-'.padEnd(100_000, 'x') },
     outcome: { kind: 'deferred', code: null },
   },
@@ -130,7 +130,7 @@ const answers: readonly {
     script: { 'RCPT TO': 'what?' },
     outcome: { kind: 'deferred', code: null, cause: 'temporary' },
   },
-  { name: 'nonsense after the mail', script: { '.': 'what?' }, outcome: { kind: 'unknown' } },
+  { name: 'nonsense after the data', script: { '.': 'what?' }, outcome: { kind: 'unknown' } },
   {
     name: 'no SMTP at all',
     script: { greeting: 'HTTP/1.1 400 Bad Request' },
@@ -138,7 +138,7 @@ const answers: readonly {
   },
 ];
 
-test('what a server answers decides what came of the mail', { concurrency: true }, async (t) => {
+test('the response of a server decides the outcome', { concurrency: true }, async (t) => {
   const cases = answers.flatMap((each) => [
     { ...each, EHLO: '250 scripted' },
     { ...each, name: `${each.name}, with pipelining`, EHLO: '250-scripted\r\n250 PIPELINING' },
@@ -147,14 +147,14 @@ test('what a server answers decides what came of the mail', { concurrency: true 
     cases.map(({ name, script, EHLO, outcome }) =>
       t.test(name, async () => {
         await using server = await scriptedServer({ EHLO, ...script });
-        const came = await sendTo(server);
-        assert.deepEqual({ ...came, ...outcome }, came);
+        const actual = await sendTo(server);
+        assert.deepEqual({ ...actual, ...outcome }, actual);
       }),
     ),
   );
 });
 
-test('a real server’s refusals are told apart as well', async () => {
+test('the rejections of a real server have different outcomes', async () => {
   await using deferring = await mailServer({ onRcptTo: (_, __, done) => done(reply(451, 'greylisted')) });
   assert.partialDeepStrictEqual(await sendTo(deferring), { kind: 'deferred', code: 451, cause: 'temporary' });
   await using refusing = await mailServer({ onRcptTo: (_, __, done) => done(reply(550, 'unknown')) });

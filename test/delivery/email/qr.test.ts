@@ -6,7 +6,7 @@ import { qrImage, qrModules } from '../../../src/delivery/email/qr.ts';
 import { Secret } from '../../../src/domain/secret.ts';
 import { code } from './samples.ts';
 
-/** The pixels of a PNG with one grey bit each, as the decoder takes them. */
+/** The pixels of a PNG with one grey bit each, for the decoder. */
 function pixelsOf(png: Uint8Array): { readonly data: Uint8ClampedArray; readonly size: number } {
   const file = Buffer.from(png);
   const size = file.readUInt32BE(16);
@@ -23,7 +23,7 @@ function pixelsOf(png: Uint8Array): { readonly data: Uint8ClampedArray; readonly
   return { data, size };
 }
 
-test('the QR code can be read again, and is the code', () => {
+test('a decoder reads the code from the QR code', () => {
   const codes = [
     code,
     ...['abcd1234', '12345678', 'zzzzzzzzzzzzzzzzzzzz', '0000000000000000'].map((text) => new Secret(text)),

@@ -1,14 +1,14 @@
-/** What a test's mail server got, as a mail program reads it. */
+/** The emails that a test's mail server received, parsed as by a mail program. */
 
 import type { MailServer } from './mail-server.ts';
 
 export type ReceivedMail = {
   readonly to: readonly string[];
   readonly messageId: string;
-  /** As they stand, folded lines joined. */
+  /** Unfolded. */
   readonly headers: readonly string[];
   readonly text: string;
-  /** The code in it, as a till reads it; empty if there is none. */
+  /** The code, normalized; empty if the email has none. */
   readonly code: string;
 };
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { languageOf, languages } from '../../../src/delivery/email/language.ts';
-import { renderMail } from '../../../src/delivery/email/render.ts';
-import { en } from '../../../src/delivery/email/texts/en.ts';
-import { everyRequest, groupedCode, money, requestOf, senderWith } from './samples.ts';
+import { renderEmail } from '../../../src/delivery/email/render.ts';
+import en from '../../../src/delivery/email/locales/en.json' with { type: 'json' };
+import { everyContent, groupedCode, money, contentWith, senderWith } from './samples.ts';
 
-/** The text of markup, as a client shows it: without tags, its characters unescaped. */
+/** The text that a client shows: without tags, unescaped. */
 function shownText(html: string): string {
   const body = html
     .slice(html.indexOf('<body'))
@@ -33,25 +33,25 @@ test('every language has every text, with the placeholders of the English one', 
         const text = texts[name as keyof typeof en];
         assert.deepEqual(placeholders(text), placeholders(english), name);
         assert.equal(text, text.trim().normalize('NFC'), name);
-        // Words that two languages share are few and short; a sentence in common was not translated.
+        // Two languages share short words only; an equal sentence is not translated.
         if (language !== 'en' && english.length > 20) assert.notEqual(text, english, name);
       }
     });
   }
 });
 
-test('every kind in every language says in plain text all that its HTML says', async (t) => {
+test('in every language, the plain text of every kind says everything that the HTML says', async (t) => {
   for (const locale of languages) {
     await t.test(locale, () => {
-      for (const request of everyRequest()) {
-        const { subject, html, text, kind } = renderMail(request, senderWith({ locale }));
+      for (const content of everyContent()) {
+        const { subject, html, text, kind } = renderEmail(content, senderWith({ locale }));
         for (const part of [subject, html, text])
           assert.doesNotMatch(part, /undefined|null|NaN|\[object|\{\w+\}/);
         assert.match(subject, /\S/);
         const plain = squeezed(text);
         const preheader = /mso-hide:all">([\s\S]*?)<\/div>/.exec(html)?.[0] ?? '';
         const shown = shownText(html.replace(preheader, '>'));
-        // What stands between two tags of the HTML stands in the text as well, but for the card's dots.
+        // Every text between two tags of the HTML is in the plain text, except the dots of the card.
         for (const line of shown.split(/ {2,}|\n/).map((part) => squeezed(part).trim())) {
           assert.ok(
             plain.includes(line.replace('•••• ', '')),
@@ -66,13 +66,13 @@ test('every kind in every language says in plain text all that its HTML says', a
   }
 });
 
-test('only the gift card itself has the code, in groups, and as a QR code', () => {
-  for (const request of everyRequest()) {
-    const { html, text, images, subject } = renderMail(request, senderWith());
+test('only the gift card email contains the code, in groups and as a QR code', () => {
+  for (const content of everyContent()) {
+    const { html, text, images, subject } = renderEmail(content, senderWith());
     const everything = `${subject}${html}${text}`;
-    const isCard = request.kind === 'gift_card';
-    assert.equal(text.includes(groupedCode), isCard, request.kind);
-    assert.equal(html.includes(groupedCode), isCard, request.kind);
+    const isCard = content.kind === 'gift_card';
+    assert.equal(text.includes(groupedCode), isCard, content.kind);
+    assert.equal(html.includes(groupedCode), isCard, content.kind);
     assert.equal(images.length, isCard ? 1 : 0);
     for (const image of images) assert.ok(html.includes(`src="cid:${image.cid}"`));
     if (!isCard) assert.doesNotMatch(everything, /qyw7|j8tj|rj3p/i);
@@ -80,7 +80,7 @@ test('only the gift card itself has the code, in groups, and as a QR code', () =
   }
 });
 
-test('amounts are written in the way of the language, with the decimals of the currency and never rounded', async (t) => {
+test('amounts have the format of the locale and the decimals of the currency, and are never rounded', async (t) => {
   const cases: readonly (readonly [string, bigint, string, string])[] = [
     ['en', 123_450n, 'USD', '$1,234.50'],
     ['de', 123_450n, 'EUR', '1.234,50 €'],
@@ -101,15 +101,15 @@ test('amounts are written in the way of the language, with the decimals of the c
   ];
   for (const [locale, minor, currency, written] of cases) {
     await t.test(`${locale} ${currency}: ${written}`, () => {
-      const request = requestOf('gift_card', { amount: money(minor, currency) });
-      const { text, html } = renderMail(request, senderWith({ locale }));
+      const content = contentWith('gift_card', { amount: money(minor, currency) });
+      const { text, html } = renderEmail(content, senderWith({ locale }));
       assert.ok(squeezed(text).includes(` ${written}`), text);
       assert.ok(squeezed(shownText(html)).includes(written));
     });
   }
 });
 
-test('days are written in the way of the language, in the Gregorian calendar', async (t) => {
+test('days have the format of the locale, in the Gregorian calendar', async (t) => {
   const cases = {
     en: 'December 31, 2031',
     'en-GB': '31 December 2031',
@@ -123,52 +123,52 @@ test('days are written in the way of the language, in the Gregorian calendar', a
   };
   for (const [locale, written] of Object.entries(cases)) {
     await t.test(locale, () => {
-      const { text } = renderMail(requestOf('expiry_reminder'), senderWith({ locale }));
+      const { text } = renderEmail(contentWith('expiry_reminder'), senderWith({ locale }));
       assert.ok(squeezed(text).includes(written), text);
     });
   }
 });
 
-test('a language without texts is answered in English altogether', () => {
-  const english = renderMail(requestOf('gift_card'), senderWith());
+test('an email in a language without texts is completely in English', () => {
+  const english = renderEmail(contentWith('gift_card'), senderWith());
   for (const locale of ['fi', 'zh-TW', 'zh-Hant', 'th-TH-u-ca-buddhist-nu-thai', '', 'not a language', 'x']) {
-    assert.deepEqual(renderMail(requestOf('gift_card'), senderWith({ locale })), english, locale);
+    assert.deepEqual(renderEmail(contentWith('gift_card'), senderWith({ locale })), english, locale);
   }
-  assert.match(renderMail(requestOf('gift_card'), senderWith({ locale: 'zh-CN' })).subject, /礼品卡/);
+  assert.match(renderEmail(contentWith('gift_card'), senderWith({ locale: 'zh-CN' })).subject, /礼品卡/);
   assert.match(
-    renderMail(requestOf('gift_card'), senderWith({ locale: 'DE_de'.replace('_', '-') })).html,
+    renderEmail(contentWith('gift_card'), senderWith({ locale: 'DE_de'.replace('_', '-') })).html,
     /lang="de-DE"/,
   );
 });
 
-test('right-to-left mails say so, and keep codes, addresses and values in order', () => {
+test('right-to-left emails declare their direction and keep codes, addresses and values in order', () => {
   for (const locale of ['ar', 'he', 'ar-EG']) {
-    for (const request of everyRequest()) {
-      const { html, text } = renderMail(request, senderWith({ locale }));
+    for (const content of everyContent()) {
+      const { html, text } = renderEmail(content, senderWith({ locale }));
       assert.match(html, new RegExp(`<html lang="${locale}" dir="rtl"`));
       assert.match(html, /text-align:right/);
       assert.match(html, /<bdi dir="ltr">help@flowers\.example<\/bdi>/);
       assert.ok(text.includes('\u2066help@flowers.example\u2069'));
-      if (request.kind === 'gift_card') {
+      if (content.kind === 'gift_card') {
         assert.ok(html.includes(`<bdi dir="ltr">${groupedCode}</bdi>`));
-        // On a line of its own, without an invisible character that would be copied with it.
+        // On its own line, without an invisible character that would be copied with it.
         assert.ok(text.split('\n').includes(groupedCode));
       }
     }
   }
   for (const locale of languages.filter((language) => !['ar', 'he'].includes(language))) {
-    const { html, text } = renderMail(requestOf('gift_card'), senderWith({ locale }));
+    const { html, text } = renderEmail(contentWith('gift_card'), senderWith({ locale }));
     assert.match(html, new RegExp(`<html lang="${locale}" dir="ltr"`));
     assert.doesNotMatch(text, /[\u2066-\u2069]/);
   }
 });
 
-test('a sentence after a name that ends in a full stop has one', () => {
-  const { text } = renderMail(requestOf('gift_card'), senderWith({ name: 'Flowers & Co.' }));
+test('a sentence that ends with a name such as “Flowers & Co.” has one full stop', () => {
+  const { text } = renderEmail(contentWith('gift_card'), senderWith({ name: 'Flowers & Co.' }));
   assert.match(text, /to spend at Flowers & Co\.\n/);
 });
 
-test('the colour of a store has a foreground that can be read on it', async (t) => {
+test('text on a store’s colour is readable', async (t) => {
   const cases = {
     '#ffffff': '#1a1a1a',
     '#f5c518': '#1a1a1a',
@@ -178,21 +178,21 @@ test('the colour of a store has a foreground that can be read on it', async (t) 
   } as const;
   for (const [colour, foreground] of Object.entries(cases)) {
     await t.test(colour, () => {
-      const { html } = renderMail(requestOf('gift_card'), senderWith({ colour: colour as `#${string}` }));
+      const { html } = renderEmail(contentWith('gift_card'), senderWith({ colour: colour as `#${string}` }));
       assert.ok(html.includes(`bgcolor="${colour}"`));
       assert.ok(html.includes(`<td colspan="2" style="color:${foreground};`), html);
     });
   }
-  const { html } = renderMail(
-    requestOf('gift_card'),
+  const { html } = renderEmail(
+    contentWith('gift_card'),
     senderWith({ colour: '#fff;background:url(https://x.example)' }),
   );
   assert.doesNotMatch(html, /x\.example/);
 });
 
-test('a logo is shown if it is https, with the name where images are not', () => {
-  const shown = renderMail(
-    requestOf('receipt'),
+test('an https logo is shown, with the name as its alternative text', () => {
+  const shown = renderEmail(
+    contentWith('receipt'),
     senderWith({ logoUrl: 'https://flowers.example/logo.png?a="b' }),
   ).html;
   assert.match(shown, /<img class="logo" src="https:\/\/flowers\.example\/logo\.png\?a=%22b" alt="Flowers"/);
@@ -203,12 +203,12 @@ test('a logo is shown if it is https, with the name where images are not', () =>
     '//x.example/a',
     'https://u:p@x.example/a',
   ]) {
-    assert.doesNotMatch(renderMail(requestOf('receipt'), senderWith({ logoUrl })).html, /<img/, logoUrl);
+    assert.doesNotMatch(renderEmail(contentWith('receipt'), senderWith({ logoUrl })).html, /<img/, logoUrl);
   }
 });
 
-test('a link that is not https is a defect of the caller; http to this machine serves development', () => {
-  const render = (pageUrl: string) => () => renderMail(requestOf('gift_card', { pageUrl }), senderWith());
+test('rendering throws for a link that is neither https nor http to this machine', () => {
+  const render = (pageUrl: string) => () => renderEmail(contentWith('gift_card', { pageUrl }), senderWith());
   for (const url of [
     'http://flowers.example/',
     'javascript:alert(1)',
@@ -220,10 +220,10 @@ test('a link that is not https is a defect of the caller; http to this machine s
     render(url)();
 });
 
-test('the HTML loads nothing from elsewhere, runs nothing, and is far from what Gmail cuts', () => {
+test('the HTML loads no resource, runs no script, and is far below Gmail’s limit', () => {
   for (const locale of languages) {
-    for (const request of everyRequest({ message: 'm'.repeat(5_000) })) {
-      const { html } = renderMail(request, senderWith({ locale }));
+    for (const content of everyContent({ message: 'm'.repeat(5_000) })) {
+      const { html } = renderEmail(content, senderWith({ locale }));
       assert.doesNotMatch(
         html,
         /<(?:script|link|iframe|form|svg|video|object)|@import|url\(|javascript:|\son\w+=/i,

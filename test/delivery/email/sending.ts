@@ -1,23 +1,23 @@
-/** Sends mails of the tests. */
+/** Sends emails of tests. */
 
 import { createMailer, type MailerOptions } from '../../../src/delivery/email/smtp.ts';
 import type { Outcome } from '../../../src/delivery/email/outcome.ts';
 import type { MailServer } from './mail-server.ts';
-import { mailWith } from './samples.ts';
+import { emailWith } from './samples.ts';
 
 export const from = 'bounces@largesse.example';
 
-/** Sends one mail to a server, with timeouts of a test. */
+/** Sends one email to a server, with short timeouts. */
 export async function sendTo(
   server: MailServer,
   options: Partial<MailerOptions> = {},
-  mail = mailWith(),
+  mail = emailWith(),
 ): Promise<Outcome> {
   await using mailer = createMailer({
     url: server.url(),
     from,
     ...options,
-    timeouts: { connectMs: 300, greetingMs: 300, answerMs: 300, ...options.timeouts },
+    timeouts: { connectMs: 300, greetingMs: 300, responseMs: 300, ...options.timeouts },
   });
   return await mailer.send(mail);
 }

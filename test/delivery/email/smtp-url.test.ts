@@ -4,7 +4,7 @@ import { createMailer } from '../../../src/delivery/email/smtp.ts';
 import { parseSmtpUrl } from '../../../src/smtp-url.ts';
 import { Secret } from '../../../src/domain/secret.ts';
 
-test('the address of a mail server says where it is and how it is reached', async (t) => {
+test('an SMTP URL has a host, a port and a TLS mode', async (t) => {
   const cases = {
     'smtp://mail.example': ['mail.example', 587, 'starttls_required'],
     'smtp://mail.example:2525': ['mail.example', 2525, 'starttls_required'],
@@ -26,7 +26,7 @@ test('the address of a mail server says where it is and how it is reached', asyn
   }
 });
 
-test('user and password are decoded, and kept secret', () => {
+test('the user and password are decoded, and the password is secret', () => {
   const parsed = parseSmtpUrl(new Secret('smtp://ada%40x.example:p%2Fw%3A%40@mail.example'));
   assert.ok(parsed.ok);
   assert.equal(parsed.value.user, 'ada@x.example');
@@ -34,7 +34,7 @@ test('user and password are decoded, and kept secret', () => {
   assert.doesNotMatch(JSON.stringify(parsed), /p\/w/);
 });
 
-test('an address that is none, or that asks for more, is refused without telling the password', async (t) => {
+test('an invalid SMTP URL is rejected without its password', async (t) => {
   const cases = [
     'mail.example:25',
     'http://mail.example',

@@ -3,18 +3,18 @@ import test from 'node:test';
 import PostalMime from 'postal-mime';
 import { createMailer } from '../../../src/delivery/email/smtp.ts';
 import { toEml } from '../../../src/delivery/email/message.ts';
-import { renderMail } from '../../../src/delivery/email/render.ts';
+import { renderEmail } from '../../../src/delivery/email/render.ts';
 import { certificateForThisMachine } from './certificate.ts';
 import { mailServer, reply, scriptedServer } from './mail-server.ts';
-import { mailWith, requestOf, senderWith } from './samples.ts';
+import { emailWith, contentWith, senderWith } from './samples.ts';
 import { from, sendTo } from './sending.ts';
 
-test('a mail arrives as it was made: envelope, headers, both parts and the image', async () => {
+test('an email arrives unchanged: envelope, headers, both parts and the image', async () => {
   await using server = await mailServer();
   const sender = senderWith({ locale: 'ar', name: 'زهور "القاهرة"' });
   const message = '.\r\n..\r\nFrom the start\n<b>&amp; ünïcödé 🎁';
-  const content = renderMail(requestOf('gift_card', { message }), sender);
-  const mail = mailWith({ content }, sender);
+  const content = renderEmail(contentWith('gift_card', { message }), sender);
+  const mail = emailWith({ content }, sender);
   const outcome = await sendTo(server, {}, mail);
   assert.equal(outcome.kind, 'sent');
   assert.match(outcome.answer, /^250 /);
@@ -39,49 +39,49 @@ test('a mail arrives as it was made: envelope, headers, both parts and the image
   assert.deepEqual(Buffer.from(image.content), Buffer.from(content.images[0].content));
 });
 
-test('many mails share a few connections, and each arrives once', async () => {
+test('many emails share a few connections, and each arrives once', async () => {
   await using server = await mailServer();
   await using mailer = createMailer({ url: server.url(), from, connectionsMax: 3 });
   const recipients = Array.from({ length: 40 }, (_, index) => `ada${index}@example.com`);
-  const outcomes = await Promise.all(recipients.map((to) => mailer.send(mailWith({ to }))));
+  const outcomes = await Promise.all(recipients.map((to) => mailer.send(emailWith({ to }))));
   assert.ok(outcomes.every(({ kind }) => kind === 'sent'));
   assert.deepEqual(server.received.flatMap(({ to }) => to).toSorted(), recipients.toSorted());
   assert.equal(new Set(server.received.map(({ session }) => session)).size, 3);
 });
 
-test('a refused mail leaves its connection to the next one', async () => {
+test('the connection of a rejected email is used for the next one', async () => {
   await using server = await scriptedServer({ 'RCPT TO': '550 5.1.1 no such user' });
   await using mailer = createMailer({ url: server.url(), from, connectionsMax: 1 });
-  for (let count = 0; count < 3; count += 1) assert.equal((await mailer.send(mailWith())).kind, 'refused');
+  for (let count = 0; count < 3; count += 1) assert.equal((await mailer.send(emailWith())).kind, 'refused');
   assert.equal(server.connections(), 1);
 });
 
-test('a server that is not there defers', async () => {
+test('an unreachable server defers the email', async () => {
   const gone = await mailServer();
   await gone[Symbol.asyncDispose]();
   assert.partialDeepStrictEqual(await sendTo(gone), { kind: 'deferred', code: null, cause: 'temporary' });
 });
 
-test('a server that trickles its answers is left when the time for the mail is over', async () => {
+test('the time limit of an email ends an attempt with a slow server', async () => {
   await using server = await scriptedServer({ 'RCPT TO': 'stall' });
-  const outcome = await sendTo(server, { timeouts: { answerMs: 5_000, mailMs: 200 } });
+  const outcome = await sendTo(server, { timeouts: { responseMs: 5_000, emailMs: 200 } });
   assert.partialDeepStrictEqual(outcome, { kind: 'deferred', code: null, cause: 'temporary' });
   await using late = await scriptedServer({ '.': 'stall' });
-  const unknown = await sendTo(late, { timeouts: { answerMs: 5_000, mailMs: 200 } });
+  const unknown = await sendTo(late, { timeouts: { responseMs: 5_000, emailMs: 200 } });
   assert.equal(unknown.kind, 'unknown');
 });
 
 test('an aborted attempt ends at once', async () => {
   await using server = await scriptedServer({ 'MAIL FROM': 'stall' });
   await using mailer = createMailer({ url: server.url(), from });
-  const sending = mailer.send(mailWith(), AbortSignal.timeout(50));
+  const sending = mailer.send(emailWith(), AbortSignal.timeout(50));
   assert.partialDeepStrictEqual(await sending, { kind: 'deferred', code: null });
 });
 
-test('a mailer that is closed finishes what is under way and defers the rest', async () => {
+test('a closed mailer finishes the current email and defers the others', async () => {
   await using server = await mailServer({ onMailFrom: (_, __, done) => void setTimeout(done, 100) });
   const mailer = createMailer({ url: server.url(), from, connectionsMax: 1 });
-  const outcomes = [mailer.send(mailWith()), mailer.send(mailWith())];
+  const outcomes = [mailer.send(emailWith()), mailer.send(emailWith())];
   await new Promise((resolve) => {
     setTimeout(resolve, 50);
   });
@@ -90,26 +90,26 @@ test('a mailer that is closed finishes what is under way and defers the rest', a
     (await Promise.all(outcomes)).map(({ kind }) => kind),
     ['sent', 'deferred'],
   );
-  assert.equal((await mailer.send(mailWith())).kind, 'deferred');
+  assert.equal((await mailer.send(emailWith())).kind, 'deferred');
   assert.equal(server.received.length, 1);
 });
 
-test('an address that is none is refused without a word to the server', async () => {
+test('an invalid address is rejected without a connection', async () => {
   await using server = await scriptedServer({});
   await using mailer = createMailer({ url: server.url(), from });
   for (const to of ['a@b.example\r\nBcc: x@y.example', 'a@b.example, x@y.example', '<a@b.example>', '']) {
-    assert.partialDeepStrictEqual(await mailer.send(mailWith({ to })), { kind: 'refused', code: null });
-    const sender = await mailer.send(mailWith({ from: { name: 'x', address: to } }));
+    assert.partialDeepStrictEqual(await mailer.send(emailWith({ to })), { kind: 'refused', code: null });
+    const sender = await mailer.send(emailWith({ from: { name: 'x', address: to } }));
     assert.partialDeepStrictEqual(sender, { kind: 'refused', code: null });
   }
   assert.equal(server.connections(), 0);
 });
 
-test('no command of a session has more in it than one address', async () => {
+test('every command contains at most one address', async () => {
   await using server = await scriptedServer({});
   const name = 'x"\r\nRCPT TO:<evil@y.example>\r\nBcc: evil@y.example';
   assert.equal(
-    (await sendTo(server, {}, mailWith({ from: { name, address: 'hello@flowers.example' } }))).kind,
+    (await sendTo(server, {}, emailWith({ from: { name, address: 'hello@flowers.example' } }))).kind,
     'sent',
   );
   const commands = server.lines.filter((line) => /^(?:MAIL|RCPT)/.test(line));
@@ -117,46 +117,46 @@ test('no command of a session has more in it than one address', async () => {
   assert.ok(!server.lines.some((line) => /^bcc/i.test(line)));
 });
 
-test('international domains are encoded; a mailbox beyond ASCII works where the server has SMTPUTF8', async () => {
+test('international domains are encoded; a non-ASCII mailbox needs a server with SMTPUTF8', async () => {
   await using plain = await scriptedServer({});
-  assert.equal((await sendTo(plain, {}, mailWith({ to: 'ada@bücher.example' }))).kind, 'sent');
+  assert.equal((await sendTo(plain, {}, emailWith({ to: 'ada@bücher.example' }))).kind, 'sent');
   assert.ok(plain.lines.includes('RCPT TO:<ada@xn--bcher-kva.example>'));
   assert.ok(plain.lines.includes('To: ada@xn--bcher-kva.example'));
   await using server = await mailServer();
-  assert.equal((await sendTo(server, {}, mailWith({ to: 'jürgen@example.com' }))).kind, 'sent');
+  assert.equal((await sendTo(server, {}, emailWith({ to: 'jürgen@example.com' }))).kind, 'sent');
   assert.deepEqual(server.received[0]?.to, ['jürgen@example.com']);
-  // A server without the extension says so itself, and the outcome has its words.
+  // A server without the extension rejects it, and the outcome has its response.
   await using old = await scriptedServer({ 'RCPT TO': '553 5.6.7 address is not ASCII' });
-  assert.partialDeepStrictEqual(await sendTo(old, {}, mailWith({ to: 'jürgen@example.com' })), {
+  assert.partialDeepStrictEqual(await sendTo(old, {}, emailWith({ to: 'jürgen@example.com' })), {
     kind: 'refused',
     code: 553,
   });
 });
 
-test('TLS is verified, and required unless the address says otherwise', async (t) => {
+test('TLS is verified, and required by default', async (t) => {
   const { certificate, key } = certificateForThisMachine();
   await using server = await mailServer({ key, cert: certificate });
-  await t.test('a certificate of a known authority is taken', async () => {
+  await t.test('a certificate of a trusted authority is accepted', async () => {
     const outcome = await sendTo(server, { url: server.url('?starttls=required'), authority: certificate });
     assert.equal(outcome.kind, 'sent');
     assert.equal(server.received.at(-1)?.secure, true);
   });
-  await t.test('one of nobody is not, and that is the operator’s matter', async () => {
+  await t.test('an untrusted certificate needs the operator', async () => {
     const outcome = await sendTo(server, { url: server.url('?starttls=required') });
     assert.partialDeepStrictEqual(outcome, { kind: 'deferred', code: null, cause: 'operator' });
   });
-  await t.test('no STARTTLS, no mail', async () => {
+  await t.test('without STARTTLS, no email is sent', async () => {
     await using plain = await mailServer();
     const outcome = await sendTo(plain, { url: plain.url('?starttls=required') });
     assert.partialDeepStrictEqual(outcome, { kind: 'deferred', cause: 'operator' });
     assert.equal(plain.received.length, 0);
     assert.equal((await sendTo(plain, { url: plain.url('?starttls=optional') })).kind, 'sent');
   });
-  await t.test('this machine is trusted without', async () => {
+  await t.test('a server on this machine needs no TLS', async () => {
     assert.equal((await sendTo(server)).kind, 'sent');
     assert.equal(server.received.at(-1)?.secure, false);
   });
-  await t.test('the environment cannot switch verification off', async () => {
+  await t.test('an environment variable cannot disable the verification', async () => {
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     try {
       const outcome = await sendTo(server, { url: server.url('?starttls=required') });
@@ -167,7 +167,7 @@ test('TLS is verified, and required unless the address says otherwise', async (t
   });
 });
 
-test('a login that fails is the operator’s matter; one that succeeds is used', async () => {
+test('failed authentication needs the operator; successful authentication is used', async () => {
   await using server = await mailServer({
     authOptional: false,
     authMethods: ['PLAIN'],
@@ -182,11 +182,11 @@ test('a login that fails is the operator’s matter; one that succeeds is used',
   assert.doesNotMatch(JSON.stringify(outcome), /wrong/);
   assert.equal((await sendTo(server, { url: server.url('', 'ada:p%40ss%3Aw%2Frd@') })).kind, 'sent');
   assert.equal(server.received[0]?.user, 'ada');
-  // Nobody logs in without being told to.
+  // Without credentials there is no authentication.
   assert.partialDeepStrictEqual(await sendTo(server), { kind: 'deferred', code: 530, cause: 'operator' });
 });
 
-test('a proxy in the environment is not heard of', async () => {
+test('proxies of the environment are ignored', async () => {
   await using server = await mailServer();
   await using proxy = await scriptedServer({});
   const address = proxy.url().reveal().replace('smtp:', 'http:');

@@ -1,12 +1,12 @@
-/** What strangers write on a card, in the mails that carry it. */
+/** Texts of strangers in emails. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { mailKinds } from '../../../src/domain/mail.ts';
 import { languages } from '../../../src/delivery/email/language.ts';
-import { renderMail } from '../../../src/delivery/email/render.ts';
-import { requestOf, senderWith } from './samples.ts';
+import { renderEmail } from '../../../src/delivery/email/render.ts';
+import { contentWith, senderWith } from './samples.ts';
 
 const trickery = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 80 }),
@@ -28,7 +28,7 @@ const trickery = fc.oneof(
   ),
 );
 
-test('what strangers write stays text, whatever it looks like', () => {
+test('a text of a stranger remains text in any form', () => {
   fc.assert(
     fc.property(
       trickery,
@@ -37,13 +37,13 @@ test('what strangers write stays text, whatever it looks like', () => {
       fc.constantFrom(...mailKinds),
       (message, name, locale, kind) => {
         const sender = senderWith({ name, locale });
-        const request = requestOf(kind, { message, recipient: message });
-        const { subject, html, text } = renderMail(request, sender);
-        const calm = renderMail(
-          requestOf(kind, { message: 'x', recipient: 'x' }),
+        const content = contentWith(kind, { message, recipient: message });
+        const { subject, html, text } = renderEmail(content, sender);
+        const calm = renderEmail(
+          contentWith(kind, { message: 'x', recipient: 'x' }),
           senderWith({ name: 'x', locale }),
         );
-        // The same tags stand there as for calm texts, but for line breaks and a block that is empty.
+        // The tags are those of harmless texts, except line breaks and an empty block.
         const tags = (markup: string): readonly string[] =>
           (markup.match(/<[^>]*>?/g) ?? []).filter((tag) => tag !== '<br />' && !tag.startsWith('<!'));
         if (/[^\p{Cc}\s\u202A-\u202E\u2066-\u2069\uFFFE\uFFFF]/u.test(message))
@@ -66,23 +66,23 @@ test('what strangers write stays text, whatever it looks like', () => {
   );
 });
 
-test('a message keeps its line breaks, and none of its lines passes for the store’s', () => {
+test('a message keeps its line breaks, and each of its lines is quoted', () => {
   const message = 'Dear Grace,\r\n\r\n\tyours <3\n-- \nYour code: 1234';
-  const { html, text } = renderMail(requestOf('gift_card', { message }), senderWith());
+  const { html, text } = renderEmail(contentWith('gift_card', { message }), senderWith());
   assert.ok(text.includes('> Dear Grace,\n> \n>     yours <3\n> -- \n> Your code: 1234\n'), text);
   assert.ok(html.includes('Dear Grace,<br /><br />    yours &#60;3<br />-- <br />Your code: 1234'), html);
 });
 
-test('a message that is empty when it is cleaned is none', () => {
-  const without = renderMail(requestOf('gift_card', { message: null }), senderWith());
+test('a message that is empty after cleaning is omitted', () => {
+  const without = renderEmail(contentWith('gift_card', { message: null }), senderWith());
   for (const message of ['', ' \n ', '\u202E\u0000']) {
-    assert.deepEqual(renderMail(requestOf('gift_card', { message }), senderWith()), without);
+    assert.deepEqual(renderEmail(contentWith('gift_card', { message }), senderWith()), without);
   }
 });
 
-test('a placeholder in a message or name is not filled', () => {
-  const { html, text } = renderMail(
-    requestOf('gift_card', { message: '{amount} {store}' }),
+test('a placeholder in a message or name is not replaced', () => {
+  const { html, text } = renderEmail(
+    contentWith('gift_card', { message: '{amount} {store}' }),
     senderWith({ name: 'Shop {amount}' }),
   );
   assert.ok(text.includes('> {amount} {store}'));

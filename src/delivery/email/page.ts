@@ -1,39 +1,39 @@
 /**
- * The page around the blocks of a mail.
+ * The HTML page around the blocks of an email.
  *
- * Layout is tables and styles are inline, because Outlook on Windows draws with Word and Gmail drops what
- * it does not know; it stays far below the 102 KB at which Gmail cuts a mail. There is no script, no font
- * and no stylesheet from elsewhere, and no picture but the store's logo.
+ * The layout uses tables and inline styles, because Outlook on Windows renders with Word and Gmail removes what it
+ * does not know. The page is far below the 102 KB at which Gmail truncates an email. It loads no script, font or
+ * stylesheet, and no image except the store's logo.
  */
 
-import type { Colour } from '../colour.ts';
-import { html, type Html } from '../markup.ts';
-import { htmlOf, type Phrase } from '../phrase.ts';
+import type { Colour } from './colour.ts';
+import { html, type Html } from './markup.ts';
 import { fontsFor, light, rules } from './style.ts';
+import { htmlOf } from './translate.ts';
 
-/** What every mail of a store has around its content. */
+/** What every email of a store has around its blocks. */
 export type Frame = {
   readonly storeName: string;
   readonly logoUrl: string | null;
   readonly colour: Colour;
-  /** The line around the colour, which is another one only where the colour is hardly seen on white. */
+  /** The border of the colour: the colour itself, or a grey where it is nearly white. */
   readonly edge: Colour;
-  /** Text on the colour. */
+  /** The colour of text on the colour. */
   readonly foreground: Colour;
   readonly locale: string;
   readonly direction: 'ltr' | 'rtl';
-  readonly contact: Phrase;
-  readonly automatic: Phrase;
-  readonly unsubscribe: { readonly text: Phrase; readonly url: string } | null;
+  readonly contact: string;
+  readonly automatic: string;
+  readonly unsubscribe: { readonly text: string; readonly url: string } | null;
 };
 
 export type Page = {
   readonly title: string;
-  readonly preheader: Phrase;
+  readonly preheader: string;
   readonly body: readonly Html[];
 };
 
-/** Blank characters that keep the content's first words out of the preview line (combining joiners and spaces). */
+/** Invisible characters (combining joiners and spaces) that keep the first words out of the preview line. */
 const previewPadding = '\u034f\u200c\u00a0'.repeat(60);
 
 export function page({ title, preheader, body }: Page, frame: Frame): string {
@@ -71,7 +71,7 @@ export function page({ title, preheader, body }: Page, frame: Frame): string {
   return document.toString();
 }
 
-/** The sides on which lines start and end. Word does not know the values "start" and "end". */
+/** The sides on which lines start and end, because Word does not know the values "start" and "end". */
 export function sidesOf({
   direction,
 }: Pick<Frame, 'direction'>): readonly ['left' | 'right', 'left' | 'right'] {

@@ -1,23 +1,24 @@
-/** The plain-text part: every block as lines. */
+/** An email as plain text. */
 
-import { plainOf, type Phrase } from '../phrase.ts';
-import type { Block, Fact } from './blocks.ts';
 import type { Frame } from './page.ts';
+import type { Block, Fact } from './template.ts';
+import { plainOf } from './translate.ts';
 
-/** A mail as text. Lines end in newlines; whoever sends it encodes it, so that their length does not matter. */
+/** The lines end in newlines and have any length: the encoding of the message wraps them. */
 export function plain(blocks: readonly Block[], frame: Frame): string {
-  const text = (phrase: Phrase): string => plainOf(phrase, { isolating: frame.direction === 'rtl' });
+  // Right-to-left text keeps the isolates, so that its values stay in order.
+  const text = frame.direction === 'rtl' ? (isolated: string) => isolated : plainOf;
   const footer = [
     text(frame.contact),
     text(frame.automatic),
     ...(frame.unsubscribe ? [`${text(frame.unsubscribe.text)}:\n${frame.unsubscribe.url}`] : []),
   ];
-  // The two hyphens and a space that mail clients know as the start of a signature.
+  // Two hyphens and a space: mail clients recognize the start of a signature.
   const parts = [frame.storeName, ...blocks.map((block) => linesOf(block, text)), '-- ', ...footer];
   return `${parts.join('\n\n').replace('-- \n\n', '-- \n')}\n`;
 }
 
-function linesOf(block: Block, text: (phrase: Phrase) => string): string {
+function linesOf(block: Block, text: (isolated: string) => string): string {
   switch (block.block) {
     case 'heading':
     case 'paragraph':
@@ -27,15 +28,15 @@ function linesOf(block: Block, text: (phrase: Phrase) => string): string {
       return [
         text(block.title),
         ...(block.ending ? [factLine(block.ending, text)] : []),
-        factLine({ label: block.label, value: [block.amount] }, text),
+        factLine({ label: block.label, value: block.amount }, text),
         ...(block.caption ? [text(block.caption)] : []),
       ].join('\n');
     case 'message':
-      // A mark before every line says where the buyer speaks: no line of theirs can pass for the store's.
+      // Every line is quoted, so that no line of the buyer can pass for the store's.
       return `${text(block.label)}:\n${block.message.replaceAll(/^/gm, '> ')}`;
     case 'code':
-      // On a line of its own the code keeps its order in right-to-left mails without invisible characters,
-      // which would be copied with it.
+      // On its own line the code keeps its order in right-to-left emails without invisible characters, which
+      // would be copied with it.
       return `${text(block.label)}:\n${block.code}\n\n${text(block.hint)}`;
     case 'facts':
       return block.facts.map((fact) => factLine(fact, text)).join('\n');
@@ -44,6 +45,6 @@ function linesOf(block: Block, text: (phrase: Phrase) => string): string {
   }
 }
 
-function factLine({ label, value }: Fact, text: (phrase: Phrase) => string): string {
+function factLine({ label, value }: Fact, text: (isolated: string) => string): string {
   return `${text(label)}: ${text(value)}`;
 }

@@ -1,8 +1,8 @@
-/** What mails look like: fonts, colours of light and dark, and the few rules that cannot stand inline. */
+/** Fonts, light and dark colours, and the few rules that cannot be inline. */
 
-import { html, type Html } from '../markup.ts';
+import { html, type Html } from './markup.ts';
 
-/** Fonts that devices have: a mail loads none. The scripts that the Latin fonts lack come with the language. */
+/** Fonts of the device: an email loads none. Each language adds fonts for a script that these lack. */
 const latin = `-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,'Helvetica Neue',Arial`;
 
 export function fontsFor(locale: string): string {
@@ -16,7 +16,7 @@ export function fontsFor(locale: string): string {
       return `${latin},'Apple SD Gothic Neo','Malgun Gothic',sans-serif`;
     case 'ar':
     case 'he':
-      // Segoe UI and Arial have these scripts, in a weight that fits the Latin letters beside them.
+      // Segoe UI and Arial have these scripts, in a weight that fits their Latin letters.
       return `-apple-system,BlinkMacSystemFont,'Segoe UI',Arial,'Noto Sans Arabic','Noto Sans Hebrew',sans-serif`;
     default:
       return `${latin},sans-serif`;
@@ -25,7 +25,7 @@ export function fontsFor(locale: string): string {
 
 export const monospace = `ui-monospace,SFMono-Regular,Menlo,Consolas,'Liberation Mono','Courier New',monospace`;
 
-/** The light colours, inline; the dark ones are in `rules`. */
+/** The light colours, for inline styles; the dark ones are in `rules`. */
 export const light = {
   page: '#f4f2ee',
   sheet: '#ffffff',
@@ -36,8 +36,8 @@ export const light = {
 } as const;
 
 /**
- * Dark colours and narrow screens, for the clients that know media queries; others show the inline styles.
- * Outlook's own dark mode marks what it changes with `data-ogsc` and `data-ogsb`, and is told the same.
+ * Dark colours and narrow screens, for clients with media queries; others show the inline styles. Outlook's dark mode
+ * marks elements with `data-ogsc` and `data-ogsb`, which get the same colours.
  */
 export const rules: Html = html`
     :root { color-scheme: light dark; supported-color-schemes: light dark; }
