@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Outcome } from '../../../src/delivery/email/outcome.ts';
+import type { MailerOptions } from '../../../src/delivery/email/smtp.ts';
 import { mailServer, reply, scriptedServer } from './mail-server.ts';
 import { sendTo } from './sending.ts';
 
@@ -138,6 +139,12 @@ const answers: readonly {
   },
 ];
 
+/** Short only where the server stalls, because the machine may be slow. */
+function timeoutsFor(script: readonly string[]): NonNullable<MailerOptions['timeouts']> {
+  const ms = script.includes('stall') ? 1_500 : 30_000;
+  return { connectMs: ms, greetingMs: ms, responseMs: ms };
+}
+
 test('the response of a server decides the outcome', { concurrency: true }, async (t) => {
   const cases = answers.flatMap((each) => [
     { ...each, EHLO: '250 scripted' },
@@ -147,7 +154,7 @@ test('the response of a server decides the outcome', { concurrency: true }, asyn
     cases.map(({ name, script, EHLO, outcome }) =>
       t.test(name, async () => {
         await using server = await scriptedServer({ EHLO, ...script });
-        const actual = await sendTo(server);
+        const actual = await sendTo(server, { timeouts: timeoutsFor(Object.values(script)) });
         assert.deepEqual({ ...actual, ...outcome }, actual);
       }),
     ),
