@@ -374,9 +374,7 @@ const webhookUrlSchema = Type.String({
 function readUrl(value: unknown): Parsed<string> {
   if (typeof value !== 'string') return refused('must be a string');
   if (value.length > 2_048) return refused('must have at most 2,048 characters');
-  return /^https?:\/\//i.test(value)
-    ? accepted(value)
-    : refused('must be an address that starts with https://');
+  return /^https?:\/\//i.test(value) ? accepted(value) : refused('must be a URL that starts with https://');
 }
 
 const knownPatterns = eventPatterns(eventTypes);

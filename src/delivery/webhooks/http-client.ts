@@ -98,11 +98,11 @@ export function sendRequest(options: HttpRequest): Promise<Outcome> {
     .on('error', (error) => settle(isStale(request, error) ? { kind: 'stale' } : failureOf(error, progress)))
     .on('information', () => {
       informational += 1;
-      if (informational > informationalMax) settle(failed('protocol', 'answered with 1xx only'));
+      if (informational > informationalMax) settle(failed('protocol', 'responded with 1xx only'));
     })
     .on('upgrade', (_response, socket) => {
       socket.destroy();
-      settle(failed('protocol', 'answered with a change of protocol'));
+      settle(failed('protocol', 'responded with a change of protocol'));
     })
     .on('response', (response) => {
       progress.stage = 'responding';
@@ -182,17 +182,17 @@ export function failed(reason: FailureReason, detail: string): Failed {
 }
 
 function stopOf(isCancelled: boolean, { stage, status }: Progress): Failed {
-  if (isCancelled) return failed('cancelled', 'the attempt was called off');
+  if (isCancelled) return failed('cancelled', 'the attempt was aborted');
   switch (stage) {
     case 'connecting':
       return failed('timeout', 'no connection in time');
     case 'securing':
-      return failed('timeout', 'TLS was not agreed on in time');
+      return failed('timeout', 'no TLS in time');
     case 'requesting':
-      return failed('timeout', 'no answer in time');
+      return failed('timeout', 'no response in time');
     case 'responding':
       // The receiver may have failed after it sent the status, so only a retry cannot lose the event.
-      return failed('timeout', `answered ${status}, but the answer did not end in time`);
+      return failed('timeout', `responded with ${status}, but the response did not end in time`);
   }
 }
 
@@ -207,15 +207,15 @@ function failureOf(error: Error, { stage, status }: Progress): Failed {
   const code = codeOf(error);
   const codeText = publicErrorCode(error);
   if (/^HPE_(?:HEADER|CHUNK_EXTENSIONS)_OVERFLOW$/.test(code))
-    return failed('too-large', 'the headers of the answer are too large');
-  if (code.startsWith('HPE_')) return failed('protocol', `the answer is not HTTP${codeText}`);
+    return failed('too-large', 'the headers of the response are too large');
+  if (code.startsWith('HPE_')) return failed('protocol', `the response is not HTTP${codeText}`);
   if (stage === 'connecting') return failed('connect', `no connection${codeText}`);
   if (stage === 'securing' || /^ERR_(?:SSL|TLS)_/.test(code))
     return failed('tls', `no TLS, or a certificate that is not valid for the host${codeText}`);
   if (stage === 'responding')
     return failed(
       'closed',
-      `answered ${status}, but closed the connection before the end of the answer${codeText}`,
+      `responded with ${status}, but closed the connection before the end of the response${codeText}`,
     );
-  return failed('closed', `closed the connection without an answer${codeText}`);
+  return failed('closed', `closed the connection without a response${codeText}`);
 }

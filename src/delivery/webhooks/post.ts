@@ -82,7 +82,7 @@ export function openOutbound(options: OutboundOptions = {}): Outbound {
   async function attempt(request: PostRequest, stop: AbortSignal): Promise<Outcome> {
     const { url, headers, body, allowLoopback = false } = request;
     const parsed = parseWebhookUrl(url, { allowLoopback });
-    if (!parsed.ok) return failed('forbidden-target', `the address ${parsed.refusal}`);
+    if (!parsed.ok) return failed('forbidden-target', `the URL ${parsed.refusal}`);
     const target = parsed.value;
     const common = {
       url: target,
@@ -109,7 +109,7 @@ export function openOutbound(options: OutboundOptions = {}): Outbound {
         const outcome = await attempt(request, stop.signal);
         // A new connection is never stale.
         const result =
-          outcome.kind === 'stale' ? failed('closed', 'closed the connection without an answer') : outcome;
+          outcome.kind === 'stale' ? failed('closed', 'closed the connection without a response') : outcome;
         return { ...result, durationMs: Math.round(performance.now() - startedAt) };
       } finally {
         clearTimeout(timer);

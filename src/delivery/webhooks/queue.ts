@@ -252,5 +252,5 @@ function isCancelled({ result }: SettledAttempt): boolean {
 }
 
 function failureOf(result: AttemptResult): string {
-  return result.kind === 'answered' ? `answered ${result.status}` : result.detail;
+  return result.kind === 'answered' ? `responded with ${result.status}` : result.detail;
 }

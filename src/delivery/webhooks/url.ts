@@ -47,11 +47,11 @@ export function parseWebhookUrl(value: unknown, rules: WebhookUrlRules): Parsed<
   if (/[\s\\\p{Cc}]/u.test(value) || !value.isWellFormed())
     return refused('must not contain spaces, control characters or backslashes');
   const [, scheme, authority = ''] = /^(https?):\/\/([^/?#]+)/i.exec(value) ?? [];
-  if (scheme === undefined) return refused('must be an address that starts with https://');
+  if (scheme === undefined) return refused('must be a URL that starts with https://');
   if (authority.includes('@')) return refused('must not contain a user name or password');
   if (value.includes('#')) return refused('must not contain a fragment (#)');
   const url = URL.parse(value);
-  if (!url) return refused('must be a valid address');
+  if (!url) return refused('must be a valid URL');
   if (url.href.length > urlLengthMax) return tooLong;
   return validated(url, rules);
 }

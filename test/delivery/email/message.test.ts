@@ -33,8 +33,8 @@ test('a message has its headers, its two parts and its image, and a parser reads
           contentWith(kind, { message: 'Schöne Grüße 🎁\n. Punkt\nFrom here' }),
           sender,
         );
-        const mail = emailWith({ content }, sender);
-        const eml = await toEml(mail);
+        const email = emailWith({ content }, sender);
+        const eml = await toEml(email);
         const parsed = await PostalMime.parse(eml);
         assert.equal(parsed.subject, content.subject);
         assert.deepEqual(parsed.from, { name: sender.name, address: 'hello@flowers.example' });
@@ -143,8 +143,8 @@ test('a text cannot add a header', async () => {
   );
   await fc.assert(
     fc.asyncProperty(text, text, async (name, subject) => {
-      const mail = emailWith({ from: { name, address: 'hello@flowers.example' } });
-      const eml = await toEml({ ...mail, content: { ...mail.content, subject: `Gift ${subject}` } });
+      const email = emailWith({ from: { name, address: 'hello@flowers.example' } });
+      const eml = await toEml({ ...email, content: { ...email.content, subject: `Gift ${subject}` } });
       assert.deepEqual(namesOf(eml), expected);
       const parsed = await PostalMime.parse(eml);
       assert.equal(parsed.from?.address, 'hello@flowers.example');

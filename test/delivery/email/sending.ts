@@ -11,7 +11,7 @@ export const from = 'bounces@largesse.example';
 export async function sendTo(
   server: MailServer,
   options: Partial<MailerOptions> = {},
-  mail = emailWith(),
+  email = emailWith(),
 ): Promise<Outcome> {
   await using mailer = createMailer({
     url: server.url(),
@@ -19,5 +19,5 @@ export async function sendTo(
     ...options,
     timeouts: { connectMs: 300, greetingMs: 300, responseMs: 300, ...options.timeouts },
   });
-  return await mailer.send(mail);
+  return await mailer.send(email);
 }

@@ -14,8 +14,8 @@ test('an email arrives unchanged: envelope, headers, both parts and the image', 
   const sender = senderWith({ locale: 'ar', name: 'زهور "القاهرة"' });
   const message = '.\r\n..\r\nFrom the start\n<b>&amp; ünïcödé 🎁';
   const content = renderEmail(contentWith('gift_card', { message }), sender);
-  const mail = emailWith({ content }, sender);
-  const outcome = await sendTo(server, {}, mail);
+  const email = emailWith({ content }, sender);
+  const outcome = await sendTo(server, {}, email);
   assert.equal(outcome.kind, 'sent');
   assert.match(outcome.answer, /^250 /);
   const [received] = server.received;
@@ -24,7 +24,7 @@ test('an email arrives unchanged: envelope, headers, both parts and the image', 
   assert.deepEqual(received.to, ['grace@example.com']);
   assert.deepEqual(
     received.message.toString(),
-    `${Buffer.from(await toEml(mail))
+    `${Buffer.from(await toEml(email))
       .toString()
       .trimEnd()}\r\n`,
   );
@@ -33,7 +33,7 @@ test('an email arrives unchanged: envelope, headers, both parts and the image', 
   assert.deepEqual(parsed.from, { name: sender.name, address: 'hello@flowers.example' });
   assert.equal(parsed.text?.trimEnd(), content.text.trimEnd());
   assert.equal(parsed.html?.trimEnd(), content.html.trimEnd());
-  assert.equal(parsed.messageId, mail.messageId);
+  assert.equal(parsed.messageId, email.messageId);
   const [image] = parsed.attachments;
   assert.ok(image?.content instanceof ArrayBuffer && content.images[0]);
   assert.deepEqual(Buffer.from(image.content), Buffer.from(content.images[0].content));

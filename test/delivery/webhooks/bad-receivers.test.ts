@@ -9,7 +9,7 @@ import { answer, outboundHere, receive, type Received } from './receiver.ts';
 
 const request = { headers: {}, body: '{}' };
 /** Long, except where it must expire, because the machine may be slow. */
-const timeoutFor = (reason: string): number => (reason === 'timeout' ? 300 : 5_000);
+const timeoutFor = (reason: string): number => (reason === 'timeout' ? 1_000 : 30_000);
 
 for (const [name, { behave, receiver: how, options, host, reason, detail }] of Object.entries(cases)) {
   test(`a receiver that ${name}: ${reason}`, async () => {

@@ -36,32 +36,32 @@ export const head = 'HTTP/1.1 200 OK\r\n';
 /** Reads and does not respond. */
 export const quiet = (): void => undefined;
 export const cases: Readonly<Record<string, Case>> = {
-  'stalls before its answer': { behave: quiet, reason: 'timeout', detail: /^no answer in time$/ },
+  'stalls before its response': { behave: quiet, reason: 'timeout', detail: /^no response in time$/ },
   'stalls within its headers': {
     behave: ({ socket }) => socket.write(`${head}content-`),
     reason: 'timeout',
-    detail: /^no answer in time$/,
+    detail: /^no response in time$/,
   },
   'stalls after its headers': {
     behave: ({ socket }) => socket.write(`${head}content-length: 5\r\n\r\n`),
     reason: 'timeout',
-    detail: /^answered 200, but the answer did not end in time$/,
+    detail: /^responded with 200, but the response did not end in time$/,
   },
   'drips headers': {
     behave: ({ socket }) => endlessly(begun(socket, head), 'x: y\r\n', 10),
     reason: 'timeout',
-    detail: /no answer in time/,
+    detail: /no response in time/,
   },
   'drips its body': {
     behave: ({ socket }) => endlessly(begun(socket, `${head}content-length: 60000\r\n\r\n`), 'x', 10),
     reason: 'timeout',
     detail: /did not end in time/,
   },
-  'accepts and says nothing to TLS': {
+  'accepts the connection without TLS': {
     behave: quiet,
     receiver: { isSecure: false },
     reason: 'timeout',
-    detail: /^TLS was not agreed on in time$/,
+    detail: /^no TLS in time$/,
   },
   'sends huge headers': {
     behave: ({ socket }) => socket.write(`${head}x: ${'y'.repeat(20_000)}\r\n\r\n`),
@@ -79,28 +79,28 @@ export const cases: Readonly<Record<string, Case>> = {
     reason: 'too-large',
     detail: /headers/,
   },
-  'answers what is not HTTP': {
+  'does not respond with HTTP': {
     behave: ({ socket }) => socket.write('SSH-2.0-OpenSSH_9.6\r\n'),
     reason: 'protocol',
-    detail: /^the answer is not HTTP \(HPE_/,
+    detail: /^the response is not HTTP \(HPE_/,
   },
-  'answers with two lengths': {
+  'responds with two lengths': {
     behave: ({ socket }) => socket.write(`${head}content-length: 1\r\ncontent-length: 2\r\n\r\nab`),
     reason: 'protocol',
     detail: /not HTTP/,
   },
-  'answers with length and chunks': {
+  'responds with a length and chunks': {
     behave: ({ socket }) =>
       socket.write(`${head}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`),
     reason: 'protocol',
     detail: /not HTTP/,
   },
-  'answers 103 for ever': {
+  'responds with 103 endlessly': {
     behave: ({ socket }) => endlessly(socket, 'HTTP/1.1 103 Early\r\nlink: <x>\r\n\r\n'),
     reason: 'protocol',
     detail: /1xx/,
   },
-  'answers 100 for ever': {
+  'responds with 100 endlessly': {
     behave: ({ socket }) => endlessly(socket, 'HTTP/1.1 100 Continue\r\n\r\n'),
     reason: 'protocol',
     detail: /1xx/,
@@ -111,25 +111,25 @@ export const cases: Readonly<Record<string, Case>> = {
     reason: 'protocol',
     detail: /change of protocol/,
   },
-  'closes without an answer': {
+  'closes without a response': {
     behave: ({ socket }) => socket.end(),
     reason: 'closed',
-    detail: /^closed the connection without an answer/,
+    detail: /^closed the connection without a response/,
   },
-  'resets without an answer': {
+  'resets without a response': {
     behave: ({ socket }) => socket.destroy(),
     reason: 'closed',
-    detail: /^closed the connection without an answer/,
+    detail: /^closed the connection without a response/,
   },
   'closes within its headers': {
     behave: ({ socket }) => socket.end(`${head}content-`),
     reason: 'closed',
-    detail: /without an answer/,
+    detail: /without a response/,
   },
   'closes within its body': {
     behave: ({ socket }) => socket.end(`${head}content-length: 50\r\n\r\nabc`),
     reason: 'closed',
-    detail: /^answered 200, but closed the connection before the end/,
+    detail: /^responded with 200, but closed the connection before the end/,
   },
   'closes within a chunk': {
     behave: ({ socket }) => socket.end(`${head}transfer-encoding: chunked\r\n\r\n50\r\nabc`),
@@ -142,7 +142,7 @@ export const cases: Readonly<Record<string, Case>> = {
     reason: 'tls',
     detail: /^no TLS/,
   },
-  'speaks plainly where TLS is expected': {
+  'responds without TLS': {
     behave: quiet,
     receiver: { isSecure: false, onConnection: (socket) => socket.write(answer(200)) },
     reason: 'tls',
@@ -166,7 +166,7 @@ export const cases: Readonly<Record<string, Case>> = {
     reason: 'tls',
     detail: /\(CERT_HAS_EXPIRED\)/,
   },
-  'speaks TLS 1.1 at most': {
+  'supports only TLS 1.1': {
     behave: quiet,
     receiver: { tls: { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } },
     reason: 'tls',

@@ -85,7 +85,7 @@ test('an invalid URL gets no connection', async () => {
   ]) {
     const result = await outbound.post({ ...request, url: `http://${host}:${receiver.port}/` });
     assert.equal(reasonOf(result), 'forbidden-target');
-    assert.equal(result.kind === 'failed' && result.detail, 'the address must use https');
+    assert.equal(result.kind === 'failed' && result.detail, 'the URL must use https');
   }
   assert.equal(receiver.connections() + resolved, 0);
 });

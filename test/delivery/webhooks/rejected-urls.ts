@@ -1,8 +1,8 @@
 /** Rejected webhook URLs in all notations. */
 
 /** URLs that are rejected in production, by their error. */
-export const refusals: Readonly<Record<string, readonly string[]>> = {
-  'must be an address that starts with https://': [
+export const rejectedUrls: Readonly<Record<string, readonly string[]>> = {
+  'must be a URL that starts with https://': [
     '',
     'receiver.example.com',
     '//receiver.example.com/',
@@ -55,7 +55,7 @@ export const refusals: Readonly<Record<string, readonly string[]>> = {
     'https://receiver.example.com/#',
     'https://receiver.example.com#@127.0.0.1/',
   ],
-  'must be a valid address': [
+  'must be a valid URL': [
     'https://receiver.example.com:99999/',
     'https://receiver.example.com:x/',
     'https://%/',

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { parseWebhookUrl } from '../../../src/delivery/webhooks/url.ts';
-import { refusals } from './rejected-urls.ts';
+import { rejectedUrls } from './rejected-urls.ts';
 
 const production = { allowLoopback: false };
 const development = { allowLoopback: true };
 
-for (const [refusal, addresses] of Object.entries(refusals)) {
-  test(`rejected: ${refusal}`, () => {
-    for (const address of addresses)
-      assert.deepEqual(parseWebhookUrl(address, production), { ok: false, refusal }, address);
+for (const [error, urls] of Object.entries(rejectedUrls)) {
+  test(`rejected: ${error}`, () => {
+    for (const url of urls)
+      assert.deepEqual(parseWebhookUrl(url, production), { ok: false, refusal: error }, url);
   });
 }
 
