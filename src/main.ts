@@ -10,7 +10,7 @@ import { emailQueue, emailWorkerLimits } from './delivery/email/queue.ts';
 import { folderTransport, smtpTransport, type EmailTransport } from './delivery/email/transport.ts';
 import { startWorker, type Worker } from './delivery/worker.ts';
 import { migrationsOf, openDatabase, type Database } from './database.ts';
-import { loopbackRule, startDeliveries, webhookUrlsOf } from './delivery/deliveries.ts';
+import { loopbackRule, startWebhooks, webhookUrlsOf } from './delivery/webhooks/webhooks.ts';
 import { openOutboundThread } from './delivery/webhooks/thread.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
@@ -104,7 +104,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     });
     const mails = startMails(way.transport, { database, metrics, logger });
     if (mails) commitListeners.add(() => mails.wake());
-    const deliveries = startDeliveries({
+    const webhooks = startWebhooks({
       ...database,
       outbound: openOutboundThread(),
       mayUseLoopback,
@@ -120,7 +120,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       },
       logger,
     });
-    commitListeners.add(() => deliveries.wake());
+    commitListeners.add(() => webhooks.wake());
     announce(config, { url, developmentMode, way, logger });
 
     return {
@@ -131,7 +131,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         logger.info('stopping: requests in flight finish');
         // A connection that was busy when the server closed is idle once its answer is out.
         const idle = setInterval(() => app.server.closeIdleConnections(), 50);
-        const delivered = Promise.all([deliveries.stop(), mails?.stop()]);
+        const delivered = Promise.all([webhooks.stop(), mails?.stop()]);
         const late = setTimeout(() => app.server.closeAllConnections(), config.limits.stopTimeoutMs);
         await app.close();
         clearTimeout(late);

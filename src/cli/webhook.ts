@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { isDevelopment, readDatabaseConfig } from '../config.ts';
 import { openDatabase, type Database } from '../database.ts';
-import { loopbackRule, webhookUrlsOf } from '../delivery/deliveries.ts';
+import { loopbackRule, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
 import { drawSigningSecret } from '../delivery/webhooks/signature.ts';
 import { eventTypes } from '../domain/event.ts';
 import {

@@ -30,7 +30,7 @@ import zhHans from './locales/zh-Hans.json' with { type: 'json' };
 export type TextName = keyof typeof en;
 
 /** All texts of a language. */
-export type Texts = Readonly<Record<TextName, string>>;
+type Texts = Readonly<Record<TextName, string>>;
 
 const textsByLanguage: ReadonlyMap<string, Texts> = new Map<string, Texts>(
   Object.entries({

@@ -2,6 +2,7 @@
  * Sends webhooks on a separate thread, so that handshakes, requests and responses do not delay the API.
  *
  * The first request starts the thread. If it dies, its requests reject, and the next request starts another thread.
+ * The worker bounds the requests at the same time.
  */
 
 import { Worker } from 'node:worker_threads';

@@ -1,25 +1,25 @@
 /** The delivery of webhooks: started and stopped together with its HTTP client. */
 
 import type { FastifyBaseLogger } from 'fastify';
-import type { Context } from '../context.ts';
-import type { Parsed } from '../domain/parsed.ts';
-import type { Secret } from '../domain/secret.ts';
-import { hasRealStores } from '../storage/store.ts';
-import type { Storage } from '../storage/storage.ts';
-import type { Outbound } from './webhooks/post.ts';
-import { parseWebhookUrl } from './webhooks/url.ts';
-import { webhookQueue, type DeliveryObserver } from './webhooks/queue.ts';
-import { drawSigningSecret } from './webhooks/signature.ts';
-import { startWorker } from './worker.ts';
+import type { Context } from '../../context.ts';
+import type { Parsed } from '../../domain/parsed.ts';
+import type { Secret } from '../../domain/secret.ts';
+import { hasRealStores } from '../../storage/store.ts';
+import type { Storage } from '../../storage/storage.ts';
+import type { Outbound } from './post.ts';
+import { parseWebhookUrl } from './url.ts';
+import { webhookQueue, type DeliveryObserver } from './queue.ts';
+import { drawSigningSecret } from './signature.ts';
+import { startWorker } from '../worker.ts';
 
-export type Deliveries = {
+export type Webhooks = {
   /** Polls now, because a transaction may have added deliveries. */
   wake(): void;
   /** Stops claiming, waits a bounded time for deliveries in progress, and releases the others. */
   stop(): Promise<void>;
 };
 
-export function startDeliveries(options: {
+export function startWebhooks(options: {
   readonly ctx: Context;
   readonly storage: Storage;
   /** Closed by `stop`. */
@@ -27,13 +27,13 @@ export function startDeliveries(options: {
   readonly mayUseLoopback: () => Promise<boolean>;
   readonly observer: DeliveryObserver;
   readonly logger: FastifyBaseLogger;
-}): Deliveries {
+}): Webhooks {
   const { outbound, logger } = options;
-  const webhooks = startWorker(webhookQueue(options), logger);
+  const worker = startWorker(webhookQueue(options), logger);
   return {
-    wake: () => webhooks.wake(),
+    wake: () => worker.wake(),
     async stop() {
-      await webhooks.stop();
+      await worker.stop();
       outbound[Symbol.dispose]();
     },
   };
