@@ -32,26 +32,26 @@ export type TextName = keyof typeof en;
 /** All texts of a language. */
 type Texts = Readonly<Record<TextName, string>>;
 
-const textsByLanguage: ReadonlyMap<string, Texts> = new Map<string, Texts>(
-  Object.entries({
-    en,
-    ar,
-    de,
-    es,
-    fr,
-    he,
-    it,
-    ja,
-    ko,
-    nl,
-    pl,
-    pt,
-    sv,
-    tr,
-    uk,
-    'zh-Hans': zhHans,
-  } satisfies Record<string, Texts>),
-);
+const texts: Readonly<Record<string, Texts>> = {
+  en,
+  ar,
+  de,
+  es,
+  fr,
+  he,
+  it,
+  ja,
+  ko,
+  nl,
+  pl,
+  pt,
+  sv,
+  tr,
+  uk,
+  'zh-Hans': zhHans,
+};
+
+const textsByLanguage: ReadonlyMap<string, Texts> = new Map(Object.entries(texts));
 
 /** The tags of all languages with texts. */
 export const languages: readonly string[] = [...textsByLanguage.keys()];
@@ -88,8 +88,8 @@ function textsOf(locale: string): { readonly tag: string; readonly texts: Texts 
   const { language, script } = new Intl.Locale(locale).maximize();
   // Chinese has two scripts; the texts of every other language are in its only one.
   const tag = language === 'zh' ? `zh-${script}` : language;
-  const texts = textsByLanguage.get(tag);
-  return texts && { tag, texts };
+  const found = textsByLanguage.get(tag);
+  return found && { tag, texts: found };
 }
 
 /** The language of a locale; English if it has no texts or the locale is invalid. */
@@ -97,8 +97,8 @@ export function languageOf(locale: string): Language {
   const parsed = parseLocale(locale);
   const known = parsed.ok ? textsOf(parsed.value) : undefined;
   if (!parsed.ok || !known) return { locale: 'en', direction: 'ltr', texts: en };
-  const { tag, texts } = known;
+  const { tag } = known;
   // Without the extensions, which could select other calendars and digits.
   const { baseName } = new Intl.Locale(parsed.value);
-  return { locale: baseName, direction: tag === 'ar' || tag === 'he' ? 'rtl' : 'ltr', texts };
+  return { locale: baseName, direction: tag === 'ar' || tag === 'he' ? 'rtl' : 'ltr', texts: known.texts };
 }
