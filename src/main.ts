@@ -207,7 +207,7 @@ function startMails(
   if (!transport) return undefined;
   const observer = {
     attempted: metrics.mailAttempted,
-    reclaimed: metrics.mailTakenOver,
+    reclaimed: metrics.mailReclaimed,
     operatorNeeded: (answer: string) =>
       logger.error({ answer }, 'the mail server refuses this service: see SMTP_URL and MAIL_FROM'),
   };

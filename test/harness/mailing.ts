@@ -15,7 +15,7 @@ export type TestMailer = {
   /** What the server was handed, whatever it answered. */
   readonly mails: readonly Email[];
   readonly outcomes: readonly string[];
-  readonly takenOver: () => number;
+  readonly reclaimed: () => number;
   readonly operatorNeeded: () => readonly string[];
   wake(): void;
   stop(): Promise<void>;
@@ -37,7 +37,7 @@ export function startMailer(
   const mails: Email[] = [];
   const outcomes: string[] = [];
   const needs: string[] = [];
-  let takenOver = 0;
+  let reclaimed = 0;
   const transport: EmailTransport = {
     from: 'gift-cards@largesse.example',
     connectionsMax: 4,
@@ -52,7 +52,7 @@ export function startMailer(
   };
   const observer = {
     attempted: (outcome: string) => void outcomes.push(outcome),
-    reclaimed: () => void (takenOver += 1),
+    reclaimed: () => void (reclaimed += 1),
     operatorNeeded: (answer: string) => void needs.push(answer),
   };
   const worker = startWorker(emailQueue({ ctx, storage, transport, observer }), pino({ level: 'silent' }), {
@@ -63,7 +63,7 @@ export function startMailer(
   return {
     mails,
     outcomes,
-    takenOver: () => takenOver,
+    reclaimed: () => reclaimed,
     operatorNeeded: () => needs,
     wake: () => worker.wake(),
     stop: () => worker.stop(),

@@ -20,7 +20,7 @@ import {
   type ClaimedMail,
   type MailSettlement,
 } from '../../storage/mail-queue.ts';
-import { bookMail, findMailSettings, openMailedCode } from '../../storage/mail.ts';
+import { enqueueEmail, findMailSettings, openMailedCode } from '../../storage/mail.ts';
 import { together, type Script } from '../../storage/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { findStore } from '../../storage/store.ts';
@@ -121,7 +121,7 @@ export function emailQueue({
       const startsUntil = performance.now() + startsWithinMs;
       const claim = { lease: ctx.chance.id(), now, until: now + leaseMs, limit: room };
       const emails = await storage.write(() => claimMails(claim));
-      for (const { isTakenOver } of emails) if (isTakenOver) observer.reclaimed();
+      for (const { isReclaimed } of emails) if (isReclaimed) observer.reclaimed();
       return {
         claimed: emails.map((claimed) => ({
           job: { claimed, startsUntil },
@@ -171,7 +171,7 @@ function* load(
   const cancelReason = cancelReasonOf(claimed, card, { timeZone: store.timeZone, now });
   if (cancelReason !== null) return ended('cancelled', cancelReason);
   // No attempt was settled in all this time: the email itself may end the process.
-  if (claimed.isTakenOver && now - claimed.firstAt >= mailBackoff.windowMs)
+  if (claimed.isReclaimed && now - claimed.firstAt >= mailBackoff.windowMs)
     return ended('dead', claimed.answer ?? 'it could not be sent');
   const content = contentOf(claimed, card, {
     timeZone: store.timeZone,
@@ -274,7 +274,7 @@ function* settle(ctx: Context, claimed: ClaimedMail, settlement: MailSettlement)
   if (claimed.kind !== 'gift_card' || !buyer) return;
   const { tellFailures } = yield* findMailSettings(storeId);
   if (!tellFailures) return;
-  yield* bookMail(ctx, {
+  yield* enqueueEmail(ctx, {
     storeId,
     cardId,
     kind: 'delivery_failed',
