@@ -82,7 +82,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       retiredCodeUses: retiredUses,
       log,
       developmentMode,
-      endpoints: webhookUrlsOf(database.ctx, mayUseLoopback),
+      webhookUrls: webhookUrlsOf(database.ctx, mayUseLoopback),
       onCommit(listener) {
         commitListeners.add(listener);
         return () => void commitListeners.delete(listener);

@@ -26,15 +26,15 @@ import { idOf } from './reading.ts';
 
 /** `POST /webhooks` */
 export async function postWebhook(exchange: Exchange): Promise<Answer> {
-  const { ctx, caller, basePath, endpoints } = exchange;
-  const parseUrl = await endpoints.urlParser();
+  const { ctx, caller, basePath, webhookUrls } = exchange;
+  const parseUrl = await webhookUrls.urlParser();
   const { body, values } = readBody(exchange, 'webhook', {
-    url: judged(parseUrl, parameters.webhookUrl),
+    url: validated(parseUrl, parameters.webhookUrl),
     events: parameters.webhookEvents,
   });
   return exchange.write(body, function* () {
     const { url, events: patterns } = values();
-    const secret = endpoints.drawSecret();
+    const secret = webhookUrls.drawSecret();
     const made = yield* createWebhook(ctx, { storeId: caller.store.id, url, patterns, secret });
     const { status, headers, body: text } = shownOnce(201, made);
     return {
@@ -66,10 +66,10 @@ export async function getWebhook(exchange: Exchange): Promise<Answer> {
 
 /** `PUT /webhooks/{webhook_id}` */
 export async function putWebhook(exchange: Exchange): Promise<Answer> {
-  const { ctx, endpoints } = exchange;
-  const parseUrl = await endpoints.urlParser();
+  const { ctx, webhookUrls } = exchange;
+  const parseUrl = await webhookUrls.urlParser();
   const { body, values } = readBody(exchange, 'webhook', {
-    url: judged(parseUrl, parameters.newWebhookUrl),
+    url: validated(parseUrl, parameters.newWebhookUrl),
     events: parameters.newWebhookEvents,
     paused: parameters.paused,
   });
@@ -97,11 +97,11 @@ export async function deleteWebhook(exchange: Exchange): Promise<Answer> {
 
 /** `POST /webhooks/{webhook_id}/rotate_secret` */
 export async function postRotateSecret(exchange: Exchange): Promise<Answer> {
-  const { ctx, endpoints } = exchange;
+  const { ctx, webhookUrls } = exchange;
   const { body, values } = readBody(exchange, 'webhook', {});
   return exchange.write(body, function* () {
     values();
-    const secret = endpoints.drawSecret();
+    const secret = webhookUrls.drawSecret();
     return shownOnce(200, yield* rotateWebhookSecret(ctx, { ...webhookCommand(exchange), secret }));
   });
 }
@@ -146,8 +146,8 @@ export async function getDelivery(exchange: Exchange): Promise<Answer> {
   };
 }
 
-/** The parameter, read as an address that may be posted to. */
-function judged<Required extends boolean>(
+/** The parameter with the validation of a webhook URL. */
+function validated<Required extends boolean>(
   parseUrl: (value: unknown) => Parsed<string>,
   parameter: Parameter<string, Required>,
 ): Parameter<string, Required> {
