@@ -7,7 +7,7 @@ import { emailWith } from './samples.ts';
 
 export const from = 'bounces@largesse.example';
 
-/** Sends one email to a server, with short timeouts. */
+/** Sends one email to a server, with the timeouts of a test. */
 export async function sendTo(
   server: MailServer,
   options: Partial<MailerOptions> = {},
@@ -17,7 +17,7 @@ export async function sendTo(
     url: server.url(),
     from,
     ...options,
-    timeouts: { connectMs: 300, greetingMs: 300, responseMs: 300, ...options.timeouts },
+    timeouts: { connectMs: 10_000, greetingMs: 10_000, responseMs: 10_000, ...options.timeouts },
   });
   return await mailer.send(email);
 }
