@@ -1,95 +1,122 @@
 /**
- * Lines on their way to a file descriptor: gathered, and written many at a time, in the order in which they came
- * and each of them whole.
+ * Writes lines to a file descriptor: in their order, whole, many in one write.
  *
- * The event loop writes none of them itself, so that a pipe whose reader is slow holds up no request. What cannot be
- * written is tried again until it can; meanwhile lines are kept up to a maximum, and counted beyond.
+ * A slow reader or disk does not block the event loop: pipes and sockets are non-blocking, and a thread writes to files
+ * and terminals. A write that fails (no reader, full disk) is repeated until it succeeds. Memory is bounded: at most
+ * twice `waitingLengthMax` characters are kept; further lines are dropped and counted.
+ *
+ * pino's own destination (sonic-boom) is no replacement: when a process ends while its log cannot be written, its
+ * `flushSync` repeats ENOSPC and EPIPE without an end, and the process never exits (test/unit/log.test.ts).
  */
 
-import { write, writeSync } from 'node:fs';
+import { fstatSync, write, writeSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 export type LineWriter = {
-  /** Takes a line, with the line feed that ends it. */
+  /** Appends a line, which ends with a line feed. */
   write(line: string): void;
-  /** Writes out what is in memory. Resolves when that is done, or takes too long. */
+  /** Writes what is in memory. Resolves when that is done, or after `flushMaxMs`. */
   flush(): Promise<void>;
-  /** The same at once, for a process that is ending. */
+  /** Writes what is in memory, for a process that exits. Blocks for `flushMaxMs` at most. */
   flushSync(): void;
 };
 
 export type LineLimits = {
-  /** Written as soon as there are so many characters: each write costs as much as dozens of lines. */
+  /** Lines are written when they have this many characters: a write costs as much as dozens of lines. */
   readonly batchLength: number;
-  /** Kept at most, in characters. */
+  /** Lines that wait behind a write, in characters. */
   readonly waitingLengthMax: number;
-  /** Or written after so long. */
+  /** Fewer lines than a batch are written after this time. */
   readonly periodMs: number;
-  readonly retryAfterMs: number;
+  /** The wait after a failed write starts at 1 ms and doubles up to this. */
+  readonly retryMaxMs: number;
   readonly flushMaxMs: number;
 };
 
-const usualLimits: LineLimits = {
+const defaultLimits: LineLimits = {
   batchLength: 32_768,
   waitingLengthMax: 4_194_304,
   periodMs: 500,
-  retryAfterMs: 100,
+  retryMaxMs: 100,
   flushMaxMs: 1_000,
 };
 
-/** How long a write that another thread has begun is given to end when the process does. */
-const lastWriteMs = 50;
+/** How long `flushSync` waits for the thread's write to end. */
+const writeEndsWithinMs = 50;
+const retrySyncMs = 5;
 
-/** @param tellLost is told how many lines were lost, before the first line that is taken again. */
+/**
+ * @param fd of a file, a terminal, or a non-blocking pipe or socket.
+ * @param onDropped is called with the number of dropped lines before the next line is accepted.
+ */
 export function lineWriter(
   fd: number,
-  tellLost: (lines: number) => void,
-  limits: LineLimits = usualLimits,
+  onDropped: (lines: number) => void,
+  limits: LineLimits = defaultLimits,
 ): LineWriter {
+  const type = fstatSync(fd);
+  const usesThread = !type.isFIFO() && !type.isSocket();
   let waiting = '';
-  let lost = 0;
-  /** Settles when what is being written now is written. */
-  let underWay: Promise<void> | undefined;
+  let dropped = 0;
+  /** The rest of the current write. */
+  let rest: Uint8Array = Buffer.alloc(0);
+  /** Resolves when the current write ends. */
+  let writing: Promise<void> | undefined;
 
-  const begin = (): void => {
-    if (underWay || waiting === '') return;
-    const bytes = Buffer.from(waiting);
+  const writeRest = async (): Promise<void> => {
+    let retryMs = 1;
+    while (rest.length > 0) {
+      try {
+        const count = usesThread ? (await writeBytes(fd, rest)).bytesWritten : writeSync(fd, rest);
+        rest = rest.subarray(count);
+        retryMs = 1;
+      } catch {
+        await wait(retryMs, undefined, { ref: false });
+        retryMs = Math.min(retryMs * 2, limits.retryMaxMs);
+      }
+    }
+  };
+  const writeWaiting = (): void => {
+    if (writing || waiting === '') return;
+    rest = Buffer.from(waiting);
     waiting = '';
-    underWay = writeAll(fd, bytes, limits).then(() => {
-      underWay = undefined;
-      if (waiting.length >= limits.batchLength) begin();
+    writing = writeRest().then(() => {
+      writing = undefined;
+      if (waiting.length >= limits.batchLength) writeWaiting();
     });
   };
   const drain = async (): Promise<void> => {
-    for (begin(); underWay; begin()) await underWay;
+    for (writeWaiting(); writing; writeWaiting()) await writing;
   };
-  setInterval(begin, limits.periodMs).unref();
+  setInterval(writeWaiting, limits.periodMs).unref();
 
   return {
     write(line) {
       if (waiting.length + line.length > limits.waitingLengthMax) {
-        lost += 1;
+        dropped += 1;
         return;
       }
-      if (lost > 0) {
-        const lines = lost;
-        lost = 0;
-        tellLost(lines);
+      if (dropped > 0) {
+        const lines = dropped;
+        dropped = 0;
+        onDropped(lines);
       }
       waiting += line;
-      if (waiting.length >= limits.batchLength) begin();
+      if (waiting.length >= limits.batchLength) writeWaiting();
     },
     async flush() {
-      const { promise: late, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, limits.flushMaxMs);
-      await Promise.race([drain(), late]);
-      clearTimeout(timer);
+      const late = new AbortController();
+      const timeout = wait(limits.flushMaxMs, undefined, { signal: late.signal }).catch(() => undefined);
+      await Promise.race([drain(), timeout]);
+      late.abort();
     },
     flushSync() {
-      // What follows must not overtake it, and nobody can be told any more when it has ended.
-      if (underWay) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lastWriteMs);
-      writeAllSync(fd, Buffer.from(waiting));
+      // A thread writes its lines whole, or not at all, and reports neither to a process that exits.
+      if (writing && usesThread) sleepSync(writeEndsWithinMs);
+      const before = usesThread ? Buffer.alloc(0) : rest;
+      writeAllSync(fd, Buffer.concat([before, Buffer.from(waiting)]), limits);
+      rest = Buffer.alloc(0);
       waiting = '';
     },
   };
@@ -97,24 +124,21 @@ export function lineWriter(
 
 const writeBytes = promisify(write);
 
-/** Writes until all is written: whatever keeps it from being so (a full pipe or disk) may have passed the next time. */
-async function writeAll(fd: number, bytes: Uint8Array, { retryAfterMs }: LineLimits): Promise<void> {
+/** Waits for a slow reader, and gives up on every other error. */
+function writeAllSync(fd: number, bytes: Uint8Array, { flushMaxMs }: LineLimits): void {
+  const deadline = performance.now() + flushMaxMs;
   let rest = bytes;
   while (rest.length > 0) {
     try {
-      const { bytesWritten } = await writeBytes(fd, rest);
-      rest = rest.subarray(bytesWritten);
-    } catch {
-      await wait(retryAfterMs, undefined, { ref: false });
+      rest = rest.subarray(writeSync(fd, rest));
+    } catch (error) {
+      const isFull = error instanceof Error && 'code' in error && error.code === 'EAGAIN';
+      if (!isFull || performance.now() >= deadline) return;
+      sleepSync(retrySyncMs);
     }
   }
 }
 
-function writeAllSync(fd: number, bytes: Uint8Array): void {
-  let rest = bytes;
-  try {
-    while (rest.length > 0) rest = rest.subarray(writeSync(fd, rest));
-  } catch {
-    // The process ends, and has nobody else to tell.
-  }
+function sleepSync(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -1,4 +1,4 @@
-/** Logs: one JSON object a line; for people at a terminal in development, the same in colour. */
+/** The log: one JSON object per line; in colour at a terminal in development. */
 
 import type { FastifyBaseLogger } from 'fastify';
 import { pino } from 'pino';
@@ -9,30 +9,28 @@ import { loggedError } from './logged-error.ts';
 
 export type Log = {
   readonly logger: FastifyBaseLogger;
-  readonly answered: TellAnswered;
-  /** Writes out what is still in memory. */
+  /** Logs a response in one line. */
+  readonly answered: (request: AnsweredRequest) => void;
+  /** Writes the lines that are in memory. Takes a second at most. */
   flush(): Promise<void>;
 };
 
-/** Tells of a request that was answered, in one line. */
-type TellAnswered = (request: AnsweredRequest) => void;
-
-/** A request that was answered: the fields of its line. */
+/** A request with its response: the fields of a log line. */
 export type AnsweredRequest = {
   readonly request_id: string;
   readonly method: string;
-  /** The template. */
+  /** The path's template. */
   readonly route: string;
   readonly status: number;
   readonly duration_ms: number;
   /** The address. */
   readonly client: string;
-  /** Of the caller, if there is one. */
+  /** The caller's store and name; undefined without a credential. */
   readonly store: string | undefined;
   readonly actor: string | undefined;
 };
 
-/** No error is logged with values of the database. */
+/** Errors are logged without values of the database. */
 const serializers = { err: (error: unknown) => loggedError(error) };
 const messageKey = 'message';
 const answeredMessage = 'request';
@@ -50,13 +48,15 @@ export async function createLog({
     timestamp: () => `,"time":"${time()}"`,
     formatters: { level: (level: string) => ({ level }) },
   };
-  if (!isProduction && process.stdout.isTTY) {
-    // Only people at a terminal need it: it stays out of the memory of everybody else.
+  // Node.js makes a pipe non-blocking when `process.stdout` is first used, which the line writer requires.
+  const { isTTY } = process.stdout;
+  if (!isProduction && isTTY) {
+    // Loaded only at a terminal, because it takes memory.
     const { default: pretty } = await import('pino-pretty');
     const stream = pretty({ colorize: true, messageKey, translateTime: 'SYS:HH:MM:ss', sync: true });
     return logThrough(pino(options, stream));
   }
-  const writer = lineWriter(1, (lines) => logger.warn({ lines }, 'lines of the log were lost here'));
+  const writer = lineWriter(1, (lines) => logger.warn({ lines }, 'log lines were dropped before this line'));
   const logger = pino(options, { write: (line) => writer.write(line) });
   process.once('exit', () => writer.flushSync());
   return {
@@ -68,18 +68,15 @@ export async function createLog({
   };
 }
 
-/**
- * The line that the logger would write. Most lines of a service are of this kind, and made like this one costs a
- * third of what it costs there.
- */
+/** The line that the logger would write, at a third of its cost: most lines of a service are of this kind. */
 function answeredLine(request: AnsweredRequest, time: string): string {
   const fields = JSON.stringify(request).slice(1, -1);
   return `{"level":"info","time":"${time}",${fields},"${messageKey}":"${answeredMessage}"}\n`;
 }
 
-/** A log that consists of a logger, which keeps nothing in memory. */
-export function logThrough(given: FastifyBaseLogger): Log {
-  const logger = given.child({}, { serializers });
+/** A log on a logger of the caller, without a buffer. */
+export function logThrough(base: FastifyBaseLogger): Log {
+  const logger = base.child({}, { serializers });
   return {
     logger,
     answered: (request) => logger.info(request, answeredMessage),
@@ -87,7 +84,7 @@ export function logThrough(given: FastifyBaseLogger): Log {
   };
 }
 
-/** The present instant in ISO 8601. The lines of one millisecond share its text, which is slow to make. */
+/** The current time in ISO 8601. It is formatted once per millisecond, because formatting is slow. */
 function isoTime(): () => string {
   let instant = Number.NaN;
   let text = '';

@@ -7,13 +7,13 @@ import { startBackground } from './background.ts';
 import { assertInRange, systemClock, type TimeSource } from './clock-and-chance.ts';
 import { guardClock, type ClockGuard, type ClockObserver } from './clock-guard.ts';
 import { mailWayOf, mayDevelop, shownLocation, type Config } from './config.ts';
-import { mailFolder } from './delivery/mail/folder.ts';
-import { mailQueue, mailWorkerLimits } from './delivery/mail/queue.ts';
-import { folderTransport, smtpTransport, type MailTransport } from './delivery/mail/transport.ts';
+import { emailFolder } from './delivery/email/folder.ts';
+import { emailQueue, emailWorkerLimits } from './delivery/email/queue.ts';
+import { folderTransport, smtpTransport, type EmailTransport } from './delivery/email/transport.ts';
 import { startWorker, type Worker } from './delivery/worker.ts';
 import { migrationsOf, openDatabase, type Database } from './database.ts';
-import { endpointsOf, loopbackRule, startDeliveries } from './delivery/deliveries.ts';
-import { openOutboundThread } from './delivery/outbound/thread.ts';
+import { loopbackRule, startWebhooks, webhookUrlsOf } from './delivery/webhooks/webhooks.ts';
+import { openOutboundThread } from './delivery/webhooks/thread.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer, type MailServices } from './http/server.ts';
 import { retiredCodeUses } from './http/retired-codes.ts';
@@ -95,7 +95,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       retiredCodeUses: retiredUses,
       log,
       developmentMode,
-      endpoints: endpointsOf(database.ctx, mayUseLoopback),
+      webhookUrls: webhookUrlsOf(database.ctx, mayUseLoopback),
       onCommit(listener) {
         commitListeners.add(listener);
         return () => void commitListeners.delete(listener);
@@ -118,7 +118,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     });
     const mails = startMails(way.transport, { database, metrics, logger });
     if (mails) commitListeners.add(() => mails.wake());
-    const deliveries = startDeliveries({
+    const webhooks = startWebhooks({
       ...database,
       outbound: openOutboundThread(),
       mayUseLoopback,
@@ -134,7 +134,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       },
       logger,
     });
-    commitListeners.add(() => deliveries.wake());
+    commitListeners.add(() => webhooks.wake());
     announce(config, { url, developmentMode, way, logger });
 
     return {
@@ -145,7 +145,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         logger.info('stopping: requests in flight finish');
         // A connection that was busy when the server closed is idle once its answer is out.
         const idle = setInterval(() => app.server.closeIdleConnections(), 50);
-        const delivered = Promise.all([deliveries.stop(), mails?.stop()]);
+        const delivered = Promise.all([webhooks.stop(), mails?.stop()]);
         const late = setTimeout(() => app.server.closeAllConnections(), config.limits.stopTimeoutMs);
         await app.close();
         clearTimeout(late);
@@ -182,7 +182,7 @@ async function chooseMode(config: Config, { ctx, storage }: Database): Promise<b
   return true;
 }
 
-type MailSending = MailServices & { readonly transport: MailTransport | null };
+type MailSending = MailServices & { readonly transport: EmailTransport | null };
 
 /**
  * How the emails of every store are sent. In development without a mail server they are kept in a folder, and a page
@@ -193,7 +193,7 @@ function wayOfMails(config: Config, logger: Log['logger']): MailSending {
   const noteUnsent = unsentLog(logger);
   if (config.mail) return { way, kept: null, noteUnsent, transport: smtpTransport(config.mail) };
   if (way === 'none') return { way, kept: null, noteUnsent, transport: null };
-  const folder = mailFolder(config.mailFolder);
+  const folder = emailFolder(config.mailFolder);
   const kept = config.trustedProxies.length === 0 ? folder : null;
   return { way, kept, noteUnsent, transport: folderTransport(folder) };
 }
@@ -215,18 +215,18 @@ type Mails = Pick<Worker, 'wake' | 'stop'>;
 
 /** Sends what waits to be mailed. Without a way to send it, it waits for a process that has one. */
 function startMails(
-  transport: MailTransport | null,
+  transport: EmailTransport | null,
   { database, metrics, logger }: { database: Database; metrics: Metrics; logger: Log['logger'] },
 ): Mails | undefined {
   if (!transport) return undefined;
   const observer = {
     attempted: metrics.mailAttempted,
-    takenOver: metrics.mailTakenOver,
+    reclaimed: metrics.mailReclaimed,
     operatorNeeded: (answer: string) =>
       logger.error({ answer }, 'the mail server refuses this service: see SMTP_URL and MAIL_FROM'),
   };
-  const queue = mailQueue({ ...database, transport, observer });
-  const worker = startWorker(queue, logger, mailWorkerLimits(transport));
+  const queue = emailQueue({ ...database, transport, observer });
+  const worker = startWorker(queue, logger, emailWorkerLimits(transport));
   return {
     wake: () => worker.wake(),
     async stop() {

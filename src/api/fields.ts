@@ -304,7 +304,7 @@ export const webhookUrl = required(
     (value, { parseWebhookUrl = accepted }) => {
       if (typeof value !== 'string') return refused('must be a string');
       if (value.length > urlLengthMax) return refused('must have at most 2,048 characters');
-      if (!/^https?:\/\//i.test(value)) return refused('must be an address that starts with https://');
+      if (!/^https?:\/\//i.test(value)) return refused('must be a URL that starts with https://');
       return parseWebhookUrl(value);
     },
   ),

@@ -47,8 +47,8 @@ function commandOf({
 }
 
 /** Which URLs are allowed depends on the database: development mode ends with the first real store. */
-async function prepare({ endpoints }: Exchange): Promise<Partial<FieldContext>> {
-  return { parseWebhookUrl: await endpoints.urlParser() };
+async function prepare({ webhookUrls }: Exchange): Promise<Partial<FieldContext>> {
+  return { parseWebhookUrl: await webhookUrls.urlParser() };
 }
 
 export const createWebhook = write({
@@ -75,7 +75,7 @@ export const createWebhook = write({
   errors: ['too-many-webhooks'],
   prepare,
   *run({ ctx, store, body: { url, events: patterns }, exchange }) {
-    const secret = exchange.endpoints.drawSecret();
+    const secret = exchange.webhookUrls.drawSecret();
     const created = yield* service.createWebhook(ctx, { storeId: store.id, url, patterns, secret });
     const { body, headers } = secretResult(created);
     return { body, headers: { ...headers, location: `${exchange.basePath}/webhooks/${created.webhook.id}` } };
@@ -185,7 +185,7 @@ export const rotateWebhookSecret = write({
   errors: ['not-found', 'precondition-failed'],
   *run(request) {
     const { ctx, exchange } = request;
-    const secret = exchange.endpoints.drawSecret();
+    const secret = exchange.webhookUrls.drawSecret();
     return secretResult(yield* service.rotateWebhookSecret(ctx, { ...commandOf(request), secret }));
   },
 });

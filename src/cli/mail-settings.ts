@@ -1,9 +1,9 @@
 /** The options of `largesse store create|update` that say how a store's mails look and which it sends. */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { parseColour } from '../delivery/mail/colour.ts';
-import { parseKnownLocale } from '../delivery/mail/language.ts';
-import { parseLogoUrl, parsePageUrl } from '../delivery/mail/sender.ts';
+import { parseColour } from '../delivery/email/colour.ts';
+import { parseKnownLocale } from '../delivery/email/language.ts';
+import { parseLogoUrl, parsePageUrl } from '../delivery/email/sender.ts';
 import { parseSenderAddress } from '../domain/email.ts';
 import { parseReminderDays, type MailSettings } from '../domain/mail.ts';
 import type { Parsed } from '../domain/parsed.ts';

@@ -5,10 +5,10 @@ import { join, resolve } from 'node:path';
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import { readDatabaseConfig, readMailConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
-import { createMailer } from '../delivery/mail/mailer.ts';
-import { messageIdOf } from '../delivery/mail/message.ts';
-import { previewMail, sampleMail } from '../delivery/mail/preview.ts';
-import { senderOf } from '../delivery/mail/request.ts';
+import { createMailer } from '../delivery/email/smtp.ts';
+import { messageIdOf } from '../delivery/email/message.ts';
+import { previewEmail, sampleEmail } from '../delivery/email/preview.ts';
+import { senderOf } from '../delivery/email/sender.ts';
 import { parseEmail } from '../domain/email.ts';
 import { deliveryStates, mailKinds, mailRecordOf, type MailKind } from '../domain/mail.ts';
 import { countStoreMails, findMailSettings, listStoreMails } from '../storage/mail.ts';
@@ -50,7 +50,7 @@ export function addMailCommands(root: Command): void {
       const folder = resolve(out);
       await mkdir(folder, { recursive: true });
       const files: string[] = [];
-      for (const { name, content } of await previewMail(kind, sender, options)) {
+      for (const { name, content } of await previewEmail(kind, sender, options)) {
         files.push(join(folder, name));
         await writeFile(join(folder, name), content);
       }
@@ -71,7 +71,7 @@ export function addMailCommands(root: Command): void {
       const { ctx, storage } = database;
       const { store } = await storage.read(() => chooseStore(domain));
       const settings = await storage.read(() => findMailSettings(store.id));
-      const sample = sampleMail('gift_card', senderOf(store, settings, config.from), {
+      const sample = sampleEmail('gift_card', senderOf(store, settings, config.from), {
         currency: store.currency,
         domain: store.domain,
       });

@@ -4,8 +4,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { isDevelopment, readDatabaseConfig } from '../config.ts';
 import { openDatabase, type Database } from '../database.ts';
-import { endpointsOf, loopbackRule } from '../delivery/deliveries.ts';
-import { drawSigningSecret } from '../delivery/webhook/signature.ts';
+import { loopbackRule, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
+import { drawSigningSecret } from '../delivery/webhooks/signature.ts';
 import { eventTypes } from '../domain/event.ts';
 import {
   deliveryRecordOf,
@@ -66,7 +66,7 @@ function readLimit(text: string): number {
 
 /** The address, if it may be posted to. */
 async function readUrl({ ctx, storage }: Database, text: string): Promise<string> {
-  const parseUrl = await endpointsOf(ctx, loopbackRule(isDevelopment(), storage)).urlParser();
+  const parseUrl = await webhookUrlsOf(ctx, loopbackRule(isDevelopment(), storage)).urlParser();
   const url = parseUrl(text);
   if (!url.ok) throw new CommandError(`--url ${url.refusal}`);
   return url.value;

@@ -1,8 +1,8 @@
 /**
- * When a delivery that failed is tried again.
+ * When a failed delivery is retried.
  *
- * Terms: a *step* is the longest wait after so many attempts; the *window* is how long after its first attempt a
- * delivery is tried at all.
+ * A *step* is the longest wait after a number of attempts. The *window* is the time after the first attempt in which a
+ * delivery is retried.
  */
 
 export type Backoff = {
@@ -15,7 +15,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** At least 72 hours: a receiver that is away for three days still hears of everything. */
+/** A receiver that is down for three days still receives everything. */
 const windowMs = 72 * hour;
 
 /** For webhooks: 20 to 31 attempts. */
@@ -34,19 +34,19 @@ export const webhookBackoff: Backoff = Object.freeze({
   windowMs,
 });
 
-/** For e-mail: slower at first, because servers that greylist want some minutes (RFC 5321, 4.5.4.1). */
+/** For emails: slower at first, because servers that greylist require some minutes (RFC 5321, 4.5.4.1). */
 export const mailBackoff: Backoff = Object.freeze({
   stepsMs: [2 * minute, 10 * minute, 20 * minute, 40 * minute, hour, 2 * hour, 4 * hour],
   windowMs,
 });
 
-/** A receiver that asks for more patience gets this much. */
+/** The maximum of a receiver's `Retry-After`. */
 export const retryAfterMaxMs = 6 * hour;
 
 export type Attempts = {
   /** Attempts made so far. */
   readonly made: number;
-  /** When the first one was made, ms since 1970 UTC; of no meaning if none was. */
+  /** When the first one was made, ms since 1970 UTC; ignored before the first one. */
   readonly firstAt: number;
 };
 
@@ -55,16 +55,16 @@ export type Moment = {
   readonly now: number;
   /** From 0 up to, not including, 1. */
   readonly random: number;
-  /** What the receiver asked for (`parseRetryAfter`), ms; null if nothing. */
+  /** The receiver's `Retry-After` in ms; null: none. */
   readonly retryAfterMs: number | null;
 };
 
 /**
- * When to try again, ms since 1970 UTC; null if the window is over, so that the attempt just made was the last. The
- * last one is therefore made when the window has passed, and not before.
+ * The time of the next attempt, ms since 1970 UTC; null if the window is over. The last attempt is therefore made after
+ * the end of the window.
  *
- * The wait is drawn between half the step and the whole, so that deliveries that failed together are not tried
- * together; it is never nearly nothing, which bounds the number of attempts.
+ * The wait is random between half the step and the whole step, so that deliveries that failed together are not retried
+ * together. It is never close to zero, which bounds the number of attempts.
  */
 export function nextAttempt(
   { stepsMs, windowMs: window }: Backoff,
@@ -80,7 +80,7 @@ export function nextAttempt(
 
 const httpDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** The wait that a `Retry-After` header asks for in ms (RFC 9110, 10.2.3), not negative; null if it asks for none. */
+/** The wait of a `Retry-After` header (RFC 9110, 10.2.3) in ms, not negative; null if it has no valid value. */
 export function parseRetryAfter(header: string | undefined, now: number): number | null {
   const text = header?.trim() ?? '';
   if (/^\d{1,10}$/.test(text)) return Number(text) * second;

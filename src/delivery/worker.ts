@@ -1,76 +1,82 @@
 /**
- * The worker: sends what waits in a queue of the database, whatever it is.
+ * Sends the jobs of a queue in the database.
  *
- * Terms: a *job* is one thing to be sent; a *lane* is whom it goes to, and lanes do not delay each other. A process
- * *claims* jobs for a time, *sends* them outside of any transaction, and *settles* what came of each; both are done
- * for many jobs in one transaction. A process that dies never settles, and its claims run out.
+ * A *job* is one thing to send; its *destination* is the receiver. A process *claims* jobs for a time, *sends* them
+ * outside of any transaction, and *settles* the results; one transaction claims or settles many jobs. The claims of a
+ * process that dies expire.
  *
- * How many jobs of a lane are claimed at once is its *window*. It grows as long as jobs succeed, so that a lane with
- * much to be sent is claimed in large batches, and shrinks to one when a job fails: then single jobs find out
- * whether the receiver is back, and lanes that fail share a part of the slots, so that however many of them wait for
- * dead receivers, the others have theirs.
+ * The *prefetch* of a destination is the number of its jobs that are claimed at the same time. It grows with every
+ * success, so that a busy destination is claimed in large batches, and is one after a failure: single jobs find out
+ * when the receiver works again. A failing destination is *throttled*: one job at a time, and all of them share a part
+ * of the slots, so that any number of dead receivers does not delay the others.
+ *
+ * Everything in memory is bounded by `WorkerLimits`: jobs in progress, waiting jobs, and so results and destinations.
  */
 
 import type { FastifyBaseLogger } from 'fastify';
 
 export type Claimed<Job> = {
   readonly job: Job;
-  readonly lane: string;
-  /** Whether an earlier attempt at anything in this lane is known to have failed last: it starts carefully. */
-  readonly isCareful: boolean;
+  readonly destination: string;
+  /** Whether the last attempt at this destination has failed, as far as the database knows. */
+  readonly startsThrottled: boolean;
 };
 
 type Sent<Result> = {
   readonly result: Result;
-  /** Whether the receiver is in good health, whatever it thought of this job. */
+  /** Whether the receiver works, even if it rejected this job. */
   readonly isHealthy: boolean;
 };
 
-/** What is to be sent, and how. */
+/** A source of jobs, and how they are sent. */
 export type Queue<Job, Result> = {
   /** For logs and metrics. */
   readonly name: string;
   /**
-   * Claims jobs that are due: of each lane no more than `roomOf` says, and of all together no more than `limit`.
-   * @returns also whether there may be more that could be claimed at once.
+   * Claims due jobs: at most `roomOf` of each destination and `limit` in total.
+   * @returns also whether more jobs may be due.
    */
   claim(room: {
     readonly limit: number;
-    readonly roomOf: (lane: string) => number;
+    readonly roomOf: (destination: string) => number;
   }): Promise<{ readonly claimed: readonly Claimed<Job>[]; readonly hasMore: boolean }>;
-  /** Sends one. It answers what came of it, and rejects for a defect of this program only. */
+  /** Sends a job. Every failed delivery is a result; the promise rejects only for a defect of this program. */
   send(job: Job, signal: AbortSignal): Promise<Sent<Result>>;
-  /** Records what came of jobs. */
+  /** Records results. */
   settle(sent: readonly { readonly job: Job; readonly result: Result }[]): Promise<void>;
-  /** Gives back jobs that were claimed and not sent. */
+  /** Ends the claims of jobs that were not sent. */
   release(jobs: readonly Job[]): Promise<void>;
-  /** Until when a claimed job may be begun, on the monotonic clock. */
+  /** When a claimed job must have started, on the monotonic clock. */
   startsUntil(job: Job): number;
 };
 
 export type WorkerLimits = {
-  /** Jobs under way at once, of all lanes, of one lane, and of all lanes that fail. */
-  readonly underWayMax: number;
-  readonly underWayPerLaneMax: number;
-  readonly underWayFailingMax: number;
-  /** Jobs of a lane that are claimed ahead at most. */
-  readonly windowMax: number;
-  /** Jobs that wait in this process for a slot. */
+  /** Jobs in progress: in total, per destination, and of all throttled destinations. */
+  readonly inProgressMax: number;
+  readonly inProgressPerDestinationMax: number;
+  readonly inProgressThrottledMax: number;
+  /** Claimed jobs of a destination. */
+  readonly prefetchMax: number;
+  /** Destinations in memory. Idle ones above it are forgotten; they start again as the database says. */
+  readonly destinationsMax: number;
+  /** Claimed jobs that wait in this process for a slot. */
   readonly waitingMax: number;
+  /** Results in one transaction. */
   readonly settledAtOnceMax: number;
-  /** How often the queue is looked at for what others have put there, or has become due. */
+  /** The time between two polls for jobs of other processes and jobs that become due. */
   readonly pollMs: number;
-  /** How often it is looked at most. */
+  /** The minimum time between two polls. */
   readonly restMs: number;
-  /** How long jobs under way may take when the worker is stopped; then they are called off. */
+  /** How long jobs in progress may take when the worker stops; then they are aborted. */
   readonly stopMs: number;
 };
 
 export const workerLimits: WorkerLimits = Object.freeze({
-  underWayMax: 256,
-  underWayPerLaneMax: 16,
-  underWayFailingMax: 64,
-  windowMax: 64,
+  inProgressMax: 256,
+  inProgressPerDestinationMax: 16,
+  inProgressThrottledMax: 64,
+  prefetchMax: 64,
+  destinationsMax: 1_024,
   waitingMax: 2_048,
   settledAtOnceMax: 64,
   pollMs: 1_000,
@@ -79,23 +85,21 @@ export const workerLimits: WorkerLimits = Object.freeze({
 });
 
 export type Worker = {
-  /** Something was committed: the queue is looked at without waiting for the next time. */
+  /** Polls now, because a transaction may have added jobs. */
   wake(): void;
-  /** How many jobs are under way. */
-  readonly underWay: number;
-  /** Claims nothing more, waits for what is under way, and gives back the rest. */
+  /** Stops claiming, waits for the jobs in progress, and releases the others. */
   stop(): Promise<void>;
 };
 
-type Lane<Job> = {
+type Destination<Job> = {
   readonly waiting: Job[];
-  underWay: number;
-  window: number;
-  isFailing: boolean;
+  inProgress: number;
+  prefetch: number;
+  isThrottled: boolean;
 };
 
-const windowAtFirst = 16;
-/** After a failure of the database. */
+const initialPrefetch = 16;
+/** The wait after an error of the database. */
 const failureRestMs = 1_000;
 
 export function startWorker<Job, Result>(
@@ -103,150 +107,160 @@ export function startWorker<Job, Result>(
   logger: FastifyBaseLogger,
   limits: WorkerLimits = workerLimits,
 ): Worker {
-  const lanes = new Map<string, Lane<Job>>();
-  /** Results that are to be recorded. */
+  const destinations = new Map<string, Destination<Job>>();
+  /** Results that are not recorded yet. */
   let results: { readonly job: Job; readonly result: Result }[] = [];
-  const calledOff = new AbortController();
-  let underWay = 0;
-  let underWayFailing = 0;
+  const aborted = new AbortController();
+  let inProgress = 0;
+  let inProgressThrottled = 0;
   let waiting = 0;
   let isStopping = false;
   let isClaiming = false;
   let isSettling = false;
-  let isWoken = false;
+  let wakeRequested = false;
   let timer: NodeJS.Timeout | undefined;
   let claimedAt = Number.NEGATIVE_INFINITY;
-  /** Set once it is to be told that nothing is under way any more. */
-  let onQuiet: (() => void) | undefined;
+  /** Called when a stopping worker has nothing left to do. */
+  let onIdle: (() => void) | undefined;
 
-  const tellIfQuiet = (): void => {
-    if (underWay === 0 && !isClaiming && !isSettling && results.length === 0) onQuiet?.();
+  const notifyIfIdle = (): void => {
+    if (inProgress === 0 && !isClaiming && !isSettling && results.length === 0) onIdle?.();
   };
 
-  const laneOf = (name: string, isCareful: boolean): Lane<Job> => {
-    let lane = lanes.get(name);
-    if (!lane) {
-      lane = { waiting: [], underWay: 0, window: isCareful ? 1 : windowAtFirst, isFailing: isCareful };
-      lanes.set(name, lane);
+  /** Forgets the oldest destination without jobs: a receiver that was removed while it failed. */
+  const forgetIdle = (): void => {
+    for (const [name, { waiting: jobs, inProgress: count }] of destinations) {
+      if (jobs.length > 0 || count > 0) continue;
+      destinations.delete(name);
+      return;
     }
-    return lane;
+  };
+
+  const destinationOf = (name: string, startsThrottled: boolean): Destination<Job> => {
+    let destination = destinations.get(name);
+    if (!destination) {
+      const prefetch = startsThrottled ? 1 : initialPrefetch;
+      destination = { waiting: [], inProgress: 0, prefetch, isThrottled: startsThrottled };
+      if (destinations.size >= limits.destinationsMax) forgetIdle();
+      destinations.set(name, destination);
+    }
+    return destination;
   };
 
   const roomOf = (name: string): number => {
-    const lane = lanes.get(name);
-    return lane ? lane.window - lane.waiting.length - lane.underWay : windowAtFirst;
+    const destination = destinations.get(name);
+    if (!destination) return initialPrefetch;
+    return destination.prefetch - destination.waiting.length - destination.inProgress;
   };
 
-  const look = (): void => {
+  const poll = (): void => {
     if (isStopping) return;
     if (isClaiming) {
-      isWoken = true;
+      wakeRequested = true;
       return;
     }
     const restMs = claimedAt + limits.restMs - performance.now();
     clearTimeout(timer);
     if (restMs > 0) {
-      timer = setTimeout(look, restMs);
+      timer = setTimeout(poll, restMs);
       return;
     }
     isClaiming = true;
-    isWoken = false;
+    wakeRequested = false;
     void claim().then((restNowMs) => {
       isClaiming = false;
       claimedAt = performance.now();
       clearTimeout(timer);
-      if (isStopping) tellIfQuiet();
-      else if (isWoken && restNowMs < failureRestMs) look();
-      else timer = setTimeout(look, restNowMs).unref();
+      if (isStopping) notifyIfIdle();
+      else if (wakeRequested && restNowMs < failureRestMs) poll();
+      else timer = setTimeout(poll, restNowMs).unref();
     });
   };
 
-  /** Claims what there is room for, and answers when to look again. */
+  /** Claims jobs while there is room. @returns the time until the next poll. */
   const claim = async (): Promise<number> => {
     const limit = limits.waitingMax - waiting;
     if (limit <= 0) return limits.pollMs;
     try {
       const { claimed, hasMore } = await queue.claim({ limit, roomOf });
-      for (const { job, lane: name, isCareful } of claimed) {
-        laneOf(name, isCareful).waiting.push(job);
+      for (const { job, destination, startsThrottled } of claimed) {
+        destinationOf(destination, startsThrottled).waiting.push(job);
         waiting += 1;
       }
       if (isStopping) return limits.pollMs;
       dispatch();
       return hasMore ? 0 : limits.pollMs;
     } catch (error) {
-      logger.error({ err: error, queue: queue.name }, 'nothing could be claimed');
+      logger.error({ err: error, queue: queue.name }, 'jobs could not be claimed');
       return failureRestMs;
     }
   };
 
-  /** Begins what there are slots for, one of each lane in turn. */
+  /** Starts jobs while there are slots, one of each destination in turn. */
   const dispatch = (): void => {
-    for (let begun = true; begun;) {
-      begun = false;
-      for (const [name, lane] of lanes) {
-        if (underWay >= limits.underWayMax) return;
-        if (lane.waiting.length === 0 || lane.underWay >= limits.underWayPerLaneMax) continue;
-        if (lane.isFailing && (lane.underWay > 0 || underWayFailing >= limits.underWayFailingMax)) continue;
-        const job = lane.waiting.shift();
+    for (let hasStarted = true; hasStarted;) {
+      hasStarted = false;
+      for (const [name, destination] of destinations) {
+        if (inProgress >= limits.inProgressMax) return;
+        if (destination.waiting.length === 0) continue;
+        const isBusy = destination.inProgress > 0 || inProgressThrottled >= limits.inProgressThrottledMax;
+        if (destination.isThrottled && isBusy) continue;
+        if (destination.inProgress >= limits.inProgressPerDestinationMax) continue;
+        const job = destination.waiting.shift();
         if (job === undefined) continue;
         waiting -= 1;
-        // Too late to begin: the claim might run out meanwhile, and another process has it then.
+        // Too late: the claim could expire before the end, and another process would send the job too.
         if (performance.now() >= queue.startsUntil(job)) continue;
-        begun = true;
-        begin(name, lane, job);
+        hasStarted = true;
+        start(name, destination, job);
       }
     }
   };
 
-  const begin = (name: string, lane: Lane<Job>, job: Job): void => {
-    const wasFailing = lane.isFailing;
-    underWay += 1;
-    lane.underWay += 1;
-    if (wasFailing) underWayFailing += 1;
+  const start = (name: string, destination: Destination<Job>, job: Job): void => {
+    const wasThrottled = destination.isThrottled;
+    inProgress += 1;
+    destination.inProgress += 1;
+    if (wasThrottled) inProgressThrottled += 1;
     queue
-      .send(job, calledOff.signal)
+      .send(job, aborted.signal)
       .then(
         ({ result, isHealthy }) => {
           results.push({ job, result });
-          if (isHealthy) {
-            lane.isFailing = false;
-            lane.window = Math.min(limits.windowMax, lane.window + 1);
-          } else {
-            lane.isFailing = true;
-            lane.window = 1;
-          }
+          destination.isThrottled = !isHealthy;
+          destination.prefetch = isHealthy ? Math.min(limits.prefetchMax, destination.prefetch + 1) : 1;
         },
         (error: unknown) => {
-          // Its claim runs out, and it comes round again.
-          logger.error({ err: error, queue: queue.name, lane: name }, 'a job could not be sent');
+          // Its claim expires, and it is sent again.
+          logger.error({ err: error, queue: queue.name, destination: name }, 'a job could not be sent');
         },
       )
       .finally(() => {
-        underWay -= 1;
-        lane.underWay -= 1;
-        if (wasFailing) underWayFailing -= 1;
+        inProgress -= 1;
+        destination.inProgress -= 1;
+        if (wasThrottled) inProgressThrottled -= 1;
         settle();
-        const isDrained = lane.waiting.length === 0;
-        if (isDrained && lane.underWay === 0 && !lane.isFailing) lanes.delete(name);
+        const { waiting: left } = destination;
+        if (left.length === 0 && destination.inProgress === 0 && !destination.isThrottled)
+          destinations.delete(name);
         if (!isStopping) {
           dispatch();
-          if (lane.waiting.length <= lane.window / 2) look();
+          if (left.length <= destination.prefetch / 2) poll();
         }
       })
       .catch((error: unknown) => logger.error({ err: error, queue: queue.name }, 'the worker failed'));
   };
 
-  /** Records results: all that have come while the ones before were recorded. */
+  /** Records the results that arrived during the last transaction. */
   const settle = (): void => {
-    if (isSettling || results.length === 0) return tellIfQuiet();
+    if (isSettling || results.length === 0) return notifyIfIdle();
     isSettling = true;
     const some = results.slice(0, limits.settledAtOnceMax);
     results = results.slice(limits.settledAtOnceMax);
     queue
       .settle(some)
       .catch((error: unknown) => {
-        // What is not recorded is sent again when the claim has run out: at least once, not at most.
+        // An unrecorded job is sent again when its claim expires: at least once, not at most once.
         logger.error({ err: error, queue: queue.name, jobs: some.length }, 'results could not be recorded');
       })
       .finally(() => {
@@ -256,28 +270,22 @@ export function startWorker<Job, Result>(
       .catch((error: unknown) => logger.error({ err: error, queue: queue.name }, 'the worker failed'));
   };
 
-  look();
+  poll();
   return {
-    wake: look,
-    get underWay() {
-      return underWay;
-    },
+    wake: poll,
     async stop() {
       isStopping = true;
       clearTimeout(timer);
-      const late = setTimeout(() => calledOff.abort(), limits.stopMs);
-      const { promise: quiet, resolve } = Promise.withResolvers<void>();
-      onQuiet = resolve;
-      tellIfQuiet();
-      await quiet;
+      const late = setTimeout(() => aborted.abort(), limits.stopMs);
+      const { promise: idle, resolve } = Promise.withResolvers<void>();
+      onIdle = resolve;
+      notifyIfIdle();
+      await idle;
       clearTimeout(late);
-      const left = [...lanes.values()].flatMap((lane) => lane.waiting.splice(0));
+      const left = [...destinations.values()].flatMap((destination) => destination.waiting.splice(0));
       if (left.length === 0) return;
       await queue.release(left).catch((error: unknown) => {
-        logger.warn(
-          { err: error, queue: queue.name },
-          'claims were not given back; they run out by themselves',
-        );
+        logger.warn({ err: error, queue: queue.name }, 'claims could not be released; they expire');
       });
     },
   };

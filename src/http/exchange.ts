@@ -17,7 +17,7 @@ import {
 } from '../service/idempotency.ts';
 import { constant, type Script } from '../storage/sql.ts';
 import type { Storage, Subject } from '../storage/storage.ts';
-import type { Endpoints } from '../service/webhook.ts';
+import type { WebhookUrls } from '../service/webhook.ts';
 import type { Caller } from './auth.ts';
 import { noBody, parseBody, type Body, type RawBody } from './body.ts';
 import type { EventStreams } from './event-stream.ts';
@@ -40,7 +40,7 @@ export type Exchange = {
   readonly canSend: boolean;
   /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
   readonly noteUnsent: (store: Store) => void;
-  readonly endpoints: Endpoints;
+  readonly webhookUrls: WebhookUrls;
   readonly streams: EventStreams;
   /** Whether the answer is wanted without its effect. */
   readonly isDryRun: boolean;

@@ -21,7 +21,7 @@ export type Metrics = {
   readonly lookupThrottled: () => void;
   /** An attempt to send a mail, by what came of it. */
   readonly mailAttempted: (outcome: string, seconds: number) => void;
-  readonly mailTakenOver: () => void;
+  readonly mailReclaimed: () => void;
   readonly deliveryAttempted: (outcome: 'delivered' | 'retrying' | 'dead', seconds: number) => void;
   readonly webhookPaused: () => void;
 };
@@ -147,7 +147,7 @@ export function createMetrics({
     connectionClosed: (reason) => closedConnections.inc({ reason }),
     lookupThrottled: () => throttledLookups.inc(),
     mailAttempted: (outcome, seconds) => mails.observe({ outcome }, seconds),
-    mailTakenOver: () => mailsTakenOver.inc(),
+    mailReclaimed: () => mailsTakenOver.inc(),
     deliveryAttempted: (outcome, seconds) => attempts.observe({ outcome }, seconds),
     webhookPaused: () => pauses.inc(),
   };

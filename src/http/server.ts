@@ -16,7 +16,7 @@ import type { Store } from '../domain/store.ts';
 import type { Log } from '../log.ts';
 import type { Answer } from '../service/idempotency.ts';
 import type { Shop } from '../service/caller.ts';
-import type { Endpoints } from '../service/webhook.ts';
+import type { WebhookUrls } from '../service/webhook.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { FoundToken } from '../storage/token.ts';
 import { authenticate, type Caller } from './auth.ts';
@@ -62,7 +62,7 @@ export type Services = {
   readonly log: Pick<Log, 'logger' | 'answered'>;
   /** Whether development mode may let requests in without a credential. */
   readonly developmentMode: boolean;
-  readonly endpoints: Endpoints;
+  readonly webhookUrls: WebhookUrls;
   /** Calls the listener after every commit of this process, until what is returned is called. */
   readonly onCommit: (listener: () => void) => () => void;
   /** Whether the service is being stopped. */
@@ -345,7 +345,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
             noteRetiredCode: (cardId) => services.retiredCodeUses.note({ storeId: caller.store.id, cardId }),
             canSend: services.mail.way !== 'none',
             noteUnsent: services.mail.noteUnsent,
-            endpoints: services.endpoints,
+            webhookUrls: services.webhookUrls,
             streams,
             isDryRun: request.isDryRun,
             keysInFlight,

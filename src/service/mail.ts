@@ -12,7 +12,7 @@ import { lockCard, replaceCode } from '../storage/card.ts';
 import { codeLookup, insertCode } from '../storage/code.ts';
 import { announce } from '../storage/event.ts';
 import {
-  bookMail,
+  enqueueEmail,
   cancelCodeMails,
   findMail,
   creationOccasion,
@@ -45,10 +45,10 @@ export function* bookCardMails(
   if (!holder) return;
   const beside = { storeId, cardId, occasion: null };
   const gift = { ...beside, occasion: creationOccasion, address: holder.email, code, sendAt: mails.sendAt };
-  yield* bookMail(ctx, { ...gift, kind: 'gift_card' });
+  yield* enqueueEmail(ctx, { ...gift, kind: 'gift_card' });
   const buyer = buyerOf(card);
   if (buyer)
-    yield* bookMail(ctx, { ...beside, kind: 'receipt', address: buyer.email, code: null, sendAt: null });
+    yield* enqueueEmail(ctx, { ...beside, kind: 'receipt', address: buyer.email, code: null, sendAt: null });
 }
 
 /** @throws Fault `invalid-parameter` if a time was asked for and the store sends no mails. */
@@ -104,7 +104,7 @@ export function* notify(
   if (!enabled || !command.canSend) throw new Fault('no-mail');
   refuseRepetition(recent, { address: holder.email, now: ctx.clock.now() });
   const { card, code } = yield* giveCode(ctx, read);
-  const delivery = yield* bookMail(ctx, {
+  const delivery = yield* enqueueEmail(ctx, {
     storeId: card.storeId,
     cardId: card.id,
     kind: 'gift_card',

@@ -14,7 +14,7 @@ import { holderOf } from '../domain/mail.ts';
 import { sendingInstantOf } from '../domain/send-on.ts';
 import type { Store } from '../domain/store.ts';
 import { listCardsExpiring, listCardsIssued, type CardPlace } from '../storage/reminder.ts';
-import { bookMail, findMailSettings } from '../storage/mail.ts';
+import { enqueueEmail, findMailSettings } from '../storage/mail.ts';
 import type { Script } from '../storage/sql.ts';
 import { findStore } from '../storage/store.ts';
 
@@ -103,7 +103,7 @@ export function* bookReminders(
   for (const card of page.cards) {
     const holder = holderOf(card);
     if (!holder || !isToBeReminded(card, { store, task, today })) continue;
-    yield* bookMail(ctx, {
+    yield* enqueueEmail(ctx, {
       storeId: store.id,
       cardId: card.id,
       kind: task.kind,

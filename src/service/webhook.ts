@@ -33,9 +33,9 @@ import {
 } from '../storage/webhook.ts';
 import type { Page, PageRequest } from './history.ts';
 
-/** What is known of endpoints where things are sent: given by the wiring, because nobody here sees it. */
-export type Endpoints = {
-  /** What reads a URL that may be posted to now, normalized. */
+/** What a new webhook needs of `delivery/`, which this layer does not import; `main.ts` provides it. */
+export type WebhookUrls = {
+  /** Returns a parser that accepts the URLs that are allowed now, and normalizes them. */
   urlParser(): Promise<(value: unknown) => Parsed<string>>;
   drawSecret(): Secret;
 };

@@ -15,8 +15,8 @@ export type ClaimedMail = MailDelivery & {
   /** When the first attempt was begun that its time for attempts is counted from. */
   readonly firstAt: number;
   readonly sealedCode: Uint8Array | null;
-  /** Whether a claim has run out before: then it may have been sent already. */
-  readonly isTakenOver: boolean;
+  /** Whether an earlier claim has expired: the email may have been sent already. */
+  readonly isReclaimed: boolean;
 };
 
 type ClaimedRow = DeliveryRow & {
@@ -65,7 +65,7 @@ export function* claimMails({
     lease,
     firstAt: toNumberOrNull(row.first_at) ?? firstAt,
     sealedCode: row.code,
-    isTakenOver: row.lease !== null,
+    isReclaimed: row.lease !== null,
   }));
 }
 

@@ -132,8 +132,8 @@ export type NewMail = {
 /** The occasion of the email that goes with a new card: every other one with the code repeats it. */
 export const creationOccasion = 'creation';
 
-/** Books a mail, unless its store sends none, or has booked one for the occasion. Nobody waits for it. */
-export function* bookMail(ctx: Context, mail: NewMail): Script<MailDelivery> {
+/** Enqueues an email, unless its store sends none or has enqueued one for the occasion. Its rows are not awaited. */
+export function* enqueueEmail(ctx: Context, mail: NewMail): Script<MailDelivery> {
   const { storeId, cardId, kind, address, code } = mail;
   const now = ctx.clock.earliest();
   const id = ctx.chance.id();

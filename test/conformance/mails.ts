@@ -306,7 +306,7 @@ function testSending(factory: StorageFactory): void {
     ctx.clock.advance(3 * minute);
     mailer.wake();
     await until(async () => (await opened.mails(card.id))[0]?.state === 'sent');
-    assert.equal(mailer.takenOver(), 1);
+    assert.equal(mailer.reclaimed(), 1);
     assert.equal((await opened.mails(card.id))[0]?.attempts, 2);
     assert.equal(mailer.mails.length, 1);
   });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
-import { drawSigningSecret } from '../../src/delivery/webhook/signature.ts';
+import { drawSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import { issue } from '../../src/service/card.ts';
 import { listEvents } from '../../src/service/event.ts';
 import { createStore } from '../../src/service/store.ts';

@@ -5,7 +5,7 @@ import { closeSync, copyFileSync, ftruncateSync, openSync, readSync, statSync, w
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
-import { drawSigningSecret } from '../../src/delivery/webhook/signature.ts';
+import { drawSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import { issue, update } from '../../src/service/card.ts';
 import { placeHold } from '../../src/service/hold.ts';
 import { fingerprintsOf, once } from '../../src/service/idempotency.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { drawSigningSecret } from '../../src/delivery/webhook/signature.ts';
+import { drawSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import type { Card } from '../../src/domain/card.ts';
 import { update } from '../../src/service/card.ts';
 import { capture, placeHold } from '../../src/service/hold.ts';

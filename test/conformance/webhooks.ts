@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Webhook as Verifier } from 'standardwebhooks';
-import { drawSigningSecret } from '../../src/delivery/webhook/signature.ts';
+import { drawSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import type { EmailAddress } from '../../src/domain/email.ts';
 import type { Store } from '../../src/domain/store.ts';
 import type { Delivery, Webhook } from '../../src/domain/webhook.ts';
@@ -568,7 +568,7 @@ function testSharing(factory: StorageFactory): void {
     assert.equal(left.length, 30 - begun);
     assert.ok(
       left.every(({ nextAt }) => nextAt === opened.ctx.clock.now()),
-      'claims were not given back',
+      'every unsent job is due at once',
     );
   });
 }

@@ -8,8 +8,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { mailServer, reply } from '../delivery/mail/mail-server.ts';
-import { receivedMails } from '../delivery/mail/received.ts';
+import { mailServer, reply } from '../delivery/email/mail-server.ts';
+import { receivedMails } from '../delivery/email/received.ts';
 import { publicIdsOf } from '../harness/public-ids.ts';
 import { until } from '../harness/delivering.ts';
 import type { EngineDatabase } from '../harness/engine-database.ts';

@@ -1,21 +1,21 @@
 /** A worker that mails what waits in a test's database, to a mail server that is a function. */
 
 import { pino } from 'pino';
-import type { Mail } from '../../src/delivery/mail/message.ts';
-import type { Outcome } from '../../src/delivery/mail/outcome.ts';
-import { mailQueue, mailWorkerLimits } from '../../src/delivery/mail/queue.ts';
-import type { MailTransport } from '../../src/delivery/mail/transport.ts';
+import type { Email } from '../../src/delivery/email/message.ts';
+import type { Outcome } from '../../src/delivery/email/outcome.ts';
+import { emailQueue, emailWorkerLimits } from '../../src/delivery/email/queue.ts';
+import type { EmailTransport } from '../../src/delivery/email/transport.ts';
 import { startWorker } from '../../src/delivery/worker.ts';
 import type { Context } from '../../src/context.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 
-export type Serve = (mail: Mail, signal: AbortSignal) => Outcome | Promise<Outcome>;
+export type Serve = (email: Email, signal: AbortSignal) => Outcome | Promise<Outcome>;
 
 export type TestMailer = {
   /** What the server was handed, whatever it answered. */
-  readonly mails: readonly Mail[];
+  readonly mails: readonly Email[];
   readonly outcomes: readonly string[];
-  readonly takenOver: () => number;
+  readonly reclaimed: () => number;
   readonly operatorNeeded: () => readonly string[];
   wake(): void;
   stop(): Promise<void>;
@@ -34,14 +34,14 @@ export function startMailer(
   { ctx, storage }: { readonly ctx: Context; readonly storage: Storage },
   serve: Serve = () => accepts,
 ): TestMailer {
-  const mails: Mail[] = [];
+  const mails: Email[] = [];
   const outcomes: string[] = [];
   const needs: string[] = [];
-  let takenOver = 0;
-  const transport: MailTransport = {
+  let reclaimed = 0;
+  const transport: EmailTransport = {
     from: 'gift-cards@largesse.example',
     connectionsMax: 4,
-    mailMaxMs: 120_000,
+    emailMaxMs: 120_000,
     async send(mail, _delivery, signal) {
       mails.push(mail);
       return serve(mail, signal);
@@ -52,18 +52,18 @@ export function startMailer(
   };
   const observer = {
     attempted: (outcome: string) => void outcomes.push(outcome),
-    takenOver: () => void (takenOver += 1),
+    reclaimed: () => void (reclaimed += 1),
     operatorNeeded: (answer: string) => void needs.push(answer),
   };
-  const worker = startWorker(mailQueue({ ctx, storage, transport, observer }), pino({ level: 'silent' }), {
-    ...mailWorkerLimits(transport),
+  const worker = startWorker(emailQueue({ ctx, storage, transport, observer }), pino({ level: 'silent' }), {
+    ...emailWorkerLimits(transport),
     pollMs: 20,
     stopMs: 500,
   });
   return {
     mails,
     outcomes,
-    takenOver: () => takenOver,
+    reclaimed: () => reclaimed,
     operatorNeeded: () => needs,
     wake: () => worker.wake(),
     stop: () => worker.stop(),
@@ -71,7 +71,7 @@ export function startMailer(
 }
 
 /** The code that a gift card's mail has, as a till reads it. */
-export function codeIn({ content }: Pick<Mail, 'content'>): string {
+export function codeIn({ content }: Pick<Email, 'content'>): string {
   const [code = ''] = /^[0-9A-Z]{4}(?: [0-9A-Z]{1,4}){1,4}$/m.exec(content.text) ?? [];
   return code.replaceAll(' ', '').toLowerCase();
 }

@@ -14,8 +14,8 @@ import { createStoreBeside } from '../harness/beside.ts';
 import { until } from '../harness/delivering.ts';
 import { eventSchema } from '../../src/domain/schemas.ts';
 import { startService, type TestRequest, type TestService } from '../harness/service.ts';
-import { mailServer, reply, scriptedServer, type MailServer } from '../delivery/mail/mail-server.ts';
-import { receivedMails } from '../delivery/mail/received.ts';
+import { mailServer, reply, scriptedServer, type MailServer } from '../delivery/email/mail-server.ts';
+import { receivedMails } from '../delivery/email/received.ts';
 
 const isEvent = Compile(eventSchema);
 

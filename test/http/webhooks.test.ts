@@ -178,7 +178,7 @@ test('what is wrong with a webhook is told field by field, and nothing is made',
     await refused({ url: 'https://a.example.com', events }, { events: ['must be a list of event types'] });
   const events = ['*'];
   for (const [url, why] of [
-    ['ftp://a.example.com/', 'must be an address that starts with https://'],
+    ['ftp://a.example.com/', 'must be a URL that starts with https://'],
     ['http://a.example.com/', 'must use https'],
     ['https://10.0.0.1/', 'must name a host, not an IP address'],
     ['https://metadata.google.internal/', 'must not be a host of a private network'],
@@ -269,7 +269,7 @@ test('a test, a failure and a redelivery are all to be seen in the log', async (
   assert.equal(delivery?.last_attempt?.response?.body.length, 4_096);
   const { failing_since: since, failure } = webhookOf(await shop.ask(`/webhooks/${id}`));
   assert.ok(since);
-  assert.equal(failure, 'answered 500');
+  assert.equal(failure, 'responded with 500');
   receiver.answer = { status: 200, body: 'ok' };
   const again = await shop.ask(`/events/${eventId}/redeliver`, { method: 'POST', json: { webhook_id: id } });
   assert.equal(again.status, 202);
@@ -304,7 +304,7 @@ test('an address is judged again when something is sent to it', async () => {
   const [delivery] = await shop.deliveries(id);
   assert.deepEqual(delivery?.last_attempt?.failure, {
     reason: 'forbidden-target',
-    detail: 'the address must name a host, not an IP address',
+    detail: 'the URL must name a host, not an IP address',
   });
 });
 
@@ -348,7 +348,7 @@ test('webhooks lead to this machine only until there is a real store, also while
       const [delivery] = await shop.deliveries(id);
       assert.deepEqual(delivery?.last_attempt?.failure, {
         reason: 'forbidden-target',
-        detail: 'the address must use https',
+        detail: 'the URL must use https',
       });
       assert.equal(receiver.got.length, 1);
     },

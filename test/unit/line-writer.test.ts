@@ -1,7 +1,8 @@
-/** Lines are written whole and in order; a reader that does not read costs lines, and nothing else. */
+/** The line writer writes whole lines in order; with a stalled reader it drops lines and counts them. */
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,20 +17,20 @@ const limits: LineLimits = {
   batchLength: 1_000,
   waitingLengthMax: 100_000,
   periodMs: 20,
-  retryAfterMs: 5,
+  retryMaxMs: 5,
   flushMaxMs: 2_000,
 };
 
-const never = (): never => assert.fail('lines were lost');
+const neverDropped = (): never => assert.fail('lines were dropped');
 
 function linesOf(count: number, from = 0): readonly string[] {
   return Array.from({ length: count }, (_, index) => `line ${from + index} – with more than ASCII: ß€😀\n`);
 }
 
-test('every line is written, whole and in its order, once flushing is done', async () => {
+test('flush writes every line whole and in order', async () => {
   const path = join(folder, 'order');
   const fd = openSync(path, 'w');
-  const writer = lineWriter(fd, never, limits);
+  const writer = lineWriter(fd, neverDropped, limits);
   const lines = linesOf(2_000);
   for (const [index, line] of lines.entries()) {
     writer.write(line);
@@ -43,7 +44,7 @@ test('every line is written, whole and in its order, once flushing is done', asy
 test('a single line is written within the period', async () => {
   const path = join(folder, 'period');
   const fd = openSync(path, 'w');
-  lineWriter(fd, never, limits).write('alone\n');
+  lineWriter(fd, neverDropped, limits).write('alone\n');
   assert.equal(readFileSync(path, 'utf8'), '');
   const deadline = Date.now() + 5_000;
   while (readFileSync(path, 'utf8') === '' && Date.now() < deadline) await wait(5);
@@ -51,10 +52,10 @@ test('a single line is written within the period', async () => {
   closeSync(fd);
 });
 
-test('a process that ends writes at once what waits, behind what is being written', () => {
+test('flushSync writes waiting lines after those of the current write', () => {
   const path = join(folder, 'end');
   const fd = openSync(path, 'w');
-  const writer = lineWriter(fd, never, limits);
+  const writer = lineWriter(fd, neverDropped, limits);
   const lines = linesOf(100);
   for (const line of lines) writer.write(line);
   writer.flushSync();
@@ -62,7 +63,7 @@ test('a process that ends writes at once what waits, behind what is being writte
   closeSync(fd);
 });
 
-test('where nobody reads, flushing ends, lines beyond the maximum are lost, and their number is told in their place', async () => {
+test('with a stalled reader, flush ends, lines over the limit are dropped, and their number is reported', async () => {
   const path = join(folder, 'pipe');
   execFileSync('mkfifo', [path]);
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
@@ -90,8 +91,53 @@ test('where nobody reads, flushing ends, lines beyond the maximum are lost, and 
   closeSync(fd);
 });
 
-/** What a pipe holds, read until it is enough. */
-async function readUntil(fd: number, isEnough: (text: string) => boolean): Promise<string> {
+test('a reader that was slow receives the rest at once, although a stalled reader is retried slowly', async () => {
+  const path = join(folder, 'slow');
+  execFileSync('mkfifo', [path]);
+  const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  const writer = lineWriter(fd, neverDropped, {
+    ...limits,
+    waitingLengthMax: 1_000_000,
+    retryMaxMs: 3_600_000,
+  });
+  const lines = linesOf(20_000);
+  for (const line of lines) writer.write(line);
+  assert.equal(await readUntil(fd, (text) => text.length >= lines.join('').length), lines.join(''));
+  closeSync(fd);
+});
+
+test('flushSync waits for a slow reader of the current and the waiting lines, and gives up on a stalled one', async () => {
+  const path = join(folder, 'exit');
+  execFileSync('mkfifo', [path]);
+  const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  const copy = join(folder, 'copy');
+  const reader = spawn('sh', ['-c', `sleep 0.2; head -c 300000 ${path} > ${copy}`], { stdio: 'inherit' });
+  const hasRead = once(reader, 'exit');
+  const patient = lineWriter(fd, neverDropped, {
+    ...limits,
+    waitingLengthMax: 1_000_000,
+    flushMaxMs: 30_000,
+  });
+  // The pipe takes 64 KiB of the first line at once.
+  patient.write('a'.repeat(200_000));
+  patient.write('b'.repeat(100_000));
+  patient.flushSync();
+  await hasRead;
+  assert.ok(readFileSync(copy, 'utf8') === 'a'.repeat(200_000) + 'b'.repeat(100_000));
+
+  const hasty = lineWriter(fd, neverDropped, {
+    ...limits,
+    batchLength: 1_000_000,
+    waitingLengthMax: 1_000_000,
+    flushMaxMs: 20,
+  });
+  hasty.write('x'.repeat(300_000));
+  hasty.flushSync();
+  closeSync(fd);
+});
+
+/** Reads a pipe until the text is complete. */
+async function readUntil(fd: number, isComplete: (text: string) => boolean): Promise<string> {
   const chunks: Buffer[] = [];
   const buffer = Buffer.alloc(65_536);
   const deadline = Date.now() + 10_000;
@@ -102,7 +148,7 @@ async function readUntil(fd: number, isEnough: (text: string) => boolean): Promi
       await wait(5);
     }
     const text = Buffer.concat(chunks).toString();
-    if (isEnough(text)) return text;
+    if (isComplete(text)) return text;
   }
   return assert.fail(`read only ${Buffer.concat(chunks).length} bytes`);
 }

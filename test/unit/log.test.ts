@@ -1,7 +1,10 @@
-/** The service's own log on standard output: the lines of requests are those of the logger, and none is lost at an end. */
+/** The service's log on standard output: what it prints, and what a process does when it cannot print. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync, type StdioOptions } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import type { AnsweredRequest } from '../../src/log.ts';
@@ -17,20 +20,23 @@ const request: AnsweredRequest = {
   actor: 'api_client:1',
 };
 
-/** What a process prints that makes a log and then runs a few lines of JavaScript with it. */
-function printed(
-  script: string,
-  logLevel = 'info',
-): { readonly lines: readonly string[]; readonly code: number | null } {
+/** The arguments of a process that creates a log and then runs a few lines of JavaScript with it. */
+function argumentsOf(script: string, logLevel = 'info'): string[] {
   const setUp =
     `import { createLog } from '${join(import.meta.dirname, '../../src/log.ts')}';` +
     `const log = await createLog({ logLevel: '${logLevel}', isProduction: true });` +
     `const request = ${JSON.stringify(request)};`;
-  const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', setUp + script], {
-    encoding: 'utf8',
-  });
+  return ['--input-type=module', '--eval', setUp + script];
+}
+
+/** What such a process prints. */
+function printed(
+  script: string,
+  logLevel?: string,
+): { readonly lines: readonly string[]; readonly code: number | null } {
+  const { stdout, status } = spawnSync(process.execPath, argumentsOf(script, logLevel), { encoding: 'utf8' });
   const lines = stdout.split('\n');
-  assert.equal(lines.pop(), '', 'the last line has its end');
+  assert.equal(lines.pop(), '', 'the last line ends with a line feed');
   return { lines, code: status };
 }
 
@@ -57,7 +63,7 @@ test('a level above info leaves the lines of requests out', () => {
 
 for (const [end, code, expected] of [
   ['an exit', 'process.exit(3);', 3],
-  ['a fault that nobody catches', `setImmediate(() => { throw new Error('a fault'); });`, 1],
+  ['an uncaught error', `setImmediate(() => { throw new Error('a fault'); });`, 1],
 ] as const) {
   test(`${end} loses no line and keeps their order`, () => {
     const { lines, code: exit } = printed(
@@ -71,3 +77,64 @@ for (const [end, code, expected] of [
     assert.equal(numbers.length, 5_000);
   });
 }
+
+/** Runs such a process with its standard output elsewhere. @returns its exit code; null if it had to be killed. */
+async function exitCodeOf(script: string, stdout: 'pipe' | number): Promise<number | null> {
+  const stdio: StdioOptions = ['ignore', stdout, 'inherit'];
+  const child = spawn(process.execPath, argumentsOf(script), {
+    stdio,
+    timeout: 30_000,
+    killSignal: 'SIGKILL',
+  });
+  child.stdout?.destroy();
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code;
+}
+
+const fewLines = `log.logger.info('one'); log.logger.info('two');`;
+const manyLines = `for (let count = 0; count < 50_000; count += 1) log.answered(request);`;
+
+for (const [written, script] of [
+  ['a few lines', fewLines],
+  ['more lines than are kept', manyLines],
+] as const) {
+  for (const [end, exit] of [
+    ['exits', 'process.exit(3);'],
+    ['flushes and exits', 'await log.flush(); process.exit(3);'],
+  ] as const) {
+    test(`a process that has logged ${written} ${end} when nobody reads the pipe`, async (t) => {
+      const folder = mkdtempSync(join(tmpdir(), 'largesse-log-'));
+      t.after(() => rmSync(folder, { recursive: true }));
+      const path = join(folder, 'pipe');
+      execFileSync('mkfifo', [path]);
+      // A blocking pipe, as a supervisor passes on, with space for 64 KiB.
+      const pipe = openSync(path, constants.O_RDWR);
+      assert.equal(await exitCodeOf(script + exit, pipe), 3);
+      closeSync(pipe);
+    });
+
+    test(`a process that has logged ${written} ${end} when the reader has closed the pipe`, async () => {
+      assert.equal(await exitCodeOf(script + exit, 'pipe'), 3);
+    });
+
+    test(`a process that has logged ${written} ${end} when the disk is full`, async () => {
+      const full = openSync('/dev/full', 'w');
+      assert.equal(await exitCodeOf(script + exit, full), 3);
+      closeSync(full);
+    });
+  }
+}
+
+test('a stalled reader does not block the event loop', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'largesse-log-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'pipe');
+  execFileSync('mkfifo', [path]);
+  const pipe = openSync(path, constants.O_RDWR);
+  const turns = `for (let turn = 0; turn < 100; turn += 1) {
+    for (let count = 0; count < 100; count += 1) log.answered(request);
+    await new Promise((resolve) => { setTimeout(resolve, 1); });
+  }`;
+  assert.equal(await exitCodeOf(`${turns} process.exit(3);`, pipe), 3);
+  closeSync(pipe);
+});

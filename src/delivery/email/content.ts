@@ -1,0 +1,137 @@
+/**
+ * What an email says, as data.
+ *
+ * The row of an email names a card and a kind. The content is read just before each attempt, so that it is true when
+ * the email is sent. Days are `YYYY-MM-DD`; links are https.
+ */
+
+import { isDisabled, isExpired, type Card } from '../../domain/card.ts';
+import { dayOf } from '../../domain/day.ts';
+import { buyerOf, type MailDelivery } from '../../domain/mail.ts';
+import type { Money } from '../../domain/money.ts';
+import type { Secret } from '../../domain/secret.ts';
+import type { Store } from '../../domain/store.ts';
+
+export type EmailContent =
+  GiftCardContent | ReceiptContent | ExpiryReminderContent | BalanceReminderContent | DeliveryFailedContent;
+
+/** To the recipient: the card itself. The only email with the code. */
+export type GiftCardContent = {
+  readonly kind: 'gift_card';
+  readonly code: Secret;
+  readonly amount: Money;
+  /** Text of the buyer, of any form; null: none. */
+  readonly message: string | null;
+  readonly expiresOn: string | null;
+  /** The card's page. The code is never part of a link, because servers log links. */
+  readonly pageUrl: string | null;
+};
+
+/** To the buyer: the purchase. */
+export type ReceiptContent = {
+  readonly kind: 'receipt';
+  readonly amount: Money;
+  readonly lastCharacters: string;
+  /** The recipient's address; null: none. */
+  readonly recipient: string | null;
+  readonly message: string | null;
+  readonly issuedOn: string;
+  /** The day on which the recipient's email is sent; null: the day of the purchase. */
+  readonly sendOn: string | null;
+  readonly expiresOn: string | null;
+  readonly orderId: number | null;
+};
+
+type ReminderContent = {
+  /** The card's balance. */
+  readonly amount: Money;
+  readonly lastCharacters: string;
+  readonly pageUrl: string | null;
+  /** Where the holder can unsubscribe from reminders. */
+  readonly unsubscribeUrl: string | null;
+};
+
+/** To the holder: the card expires on a day. */
+export type ExpiryReminderContent = ReminderContent & {
+  readonly kind: 'expiry_reminder';
+  readonly expiresOn: string;
+};
+
+/** To the holder: the card has a balance. */
+export type BalanceReminderContent = ReminderContent & {
+  readonly kind: 'balance_reminder';
+  readonly expiresOn: string | null;
+};
+
+/** To the buyer: the recipient's email could not be delivered. */
+export type DeliveryFailedContent = {
+  readonly kind: 'delivery_failed';
+  readonly amount: Money;
+  readonly lastCharacters: string;
+  /** The address that rejected the email. */
+  readonly recipient: string;
+};
+
+/** Why an email is cancelled instead of sent; null if it is sent. */
+export function cancelReasonOf(
+  { kind }: Pick<MailDelivery, 'kind'>,
+  card: Card,
+  { timeZone, now }: Pick<Store, 'timeZone'> & { readonly now: number },
+): string | null {
+  // A purchase and a failed delivery stay true.
+  if (kind === 'receipt' || kind === 'delivery_failed') return null;
+  if (isDisabled(card)) return 'the card is disabled';
+  if (isExpired(card, dayOf(now, timeZone))) return 'the card has expired';
+  if (kind === 'gift_card') return null;
+  if (card.balance.minor === 0n) return 'the card is spent';
+  return kind === 'expiry_reminder' && card.expiresOn === null ? 'the card does not expire any more' : null;
+}
+
+export type ContentOptions = Pick<Store, 'timeZone'> & {
+  readonly pageUrl: string | null;
+  /** The card's code; null in emails without it. */
+  readonly code: Secret | null;
+  /** When the card's first email is sent, ms. */
+  readonly cardSentAt: number;
+};
+
+/** What an email says about a card. @throws Error if the card has not what the kind needs. */
+export function contentOf(
+  { kind }: Pick<MailDelivery, 'kind'>,
+  card: Card,
+  { timeZone, pageUrl, code, cardSentAt }: ContentOptions,
+): EmailContent {
+  const { balance, initialValue, message, expiresOn, lastCharacters } = card;
+  switch (kind) {
+    case 'gift_card':
+      if (!code) throw new Error('a gift card email needs the code');
+      return { kind, code, amount: balance, message, expiresOn, pageUrl };
+    case 'receipt': {
+      const issuedOn = dayOf(card.createdAt, timeZone);
+      const sentOn = dayOf(cardSentAt, timeZone);
+      const sendOn = sentOn === issuedOn ? null : sentOn;
+      const recipient = card.recipient?.email ?? null;
+      const { orderId } = card;
+      return {
+        kind,
+        amount: initialValue,
+        lastCharacters,
+        recipient,
+        message,
+        issuedOn,
+        sendOn,
+        expiresOn,
+        orderId,
+      };
+    }
+    case 'expiry_reminder':
+      if (expiresOn === null) throw new Error('an expiry reminder needs a card that expires');
+      return { kind, amount: balance, lastCharacters, expiresOn, pageUrl, unsubscribeUrl: null };
+    case 'balance_reminder':
+      return { kind, amount: balance, lastCharacters, expiresOn, pageUrl, unsubscribeUrl: null };
+    case 'delivery_failed':
+      if (!card.recipient || !buyerOf(card))
+        throw new Error('a failed delivery needs a recipient and a buyer');
+      return { kind, amount: initialValue, lastCharacters, recipient: card.recipient.email };
+  }
+}

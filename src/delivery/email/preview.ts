@@ -1,0 +1,96 @@
+/** Emails with sample data, for previews. */
+
+import { currencyOf, type Currency } from '../../domain/currency.ts';
+import type { MailKind } from '../../domain/mail.ts';
+import type { Money } from '../../domain/money.ts';
+import { Secret } from '../../domain/secret.ts';
+import type { EmailContent } from './content.ts';
+import { languageOf } from './language.ts';
+import { toEml, type Email } from './message.ts';
+import { renderEmail, type RenderedEmail } from './render.ts';
+import type { Sender } from './sender.ts';
+
+export type PreviewFile = {
+  /** Such as `gift_card.html`. */
+  readonly name: string;
+  readonly content: string | Uint8Array;
+};
+
+export type PreviewOptions = {
+  /** The store's currency. */
+  readonly currency: Currency;
+  /** The store's domain, for sample links. */
+  readonly domain: string;
+};
+
+/** The date of every preview, so that equal previews have equal bytes. */
+const sampleDate = Date.UTC(2026, 0, 15, 9, 30);
+
+/** An email with sample data and the store's appearance. */
+export function sampleEmail(kind: MailKind, sender: Sender, options: PreviewOptions): Email {
+  return {
+    messageId: `<preview.${kind}@${options.domain}>`,
+    date: sampleDate,
+    from: { name: sender.name, address: sender.address },
+    to: 'grace@example.com',
+    replyTo: sender.replyTo,
+    content: renderEmail(sampleContent(kind, { ...options, locale: sender.locale }), sender),
+  };
+}
+
+/** An email with sample data as HTML for a browser, as text, and as a message. */
+export async function previewEmail(
+  kind: MailKind,
+  sender: Sender,
+  options: PreviewOptions,
+): Promise<readonly PreviewFile[]> {
+  const email = sampleEmail(kind, sender, options);
+  return [
+    { name: `${kind}.html`, content: browserHtml(email.content) },
+    { name: `${kind}.txt`, content: email.content.text },
+    { name: `${kind}.eml`, content: await toEml(email) },
+  ];
+}
+
+/** The HTML of an email for a browser: with `data:` images, because a browser cannot load `cid:` images. */
+export function browserHtml({ html, images }: Pick<RenderedEmail, 'html' | 'images'>): string {
+  return images.reduce((shown, { cid, contentType, content }) => {
+    const data = `data:${contentType};base64,${Buffer.from(content).toString('base64')}`;
+    return shown.replaceAll(`src="cid:${cid}"`, `src="${data}"`);
+  }, html);
+}
+
+function sampleContent(
+  kind: MailKind,
+  { currency, domain, locale }: PreviewOptions & { readonly locale: string },
+): EmailContent {
+  const lastCharacters = 'vkhh';
+  const expiresOn = '2028-12-31';
+  const pageUrl = `https://${domain}/gift-card`;
+  const unsubscribeUrl = `${pageUrl}/unsubscribe`;
+  const message = languageOf(locale).texts.sampleMessage;
+  const recipient = 'grace@example.com';
+  const value = units(currency, 50n);
+  const balance = units(currency, 15n);
+  switch (kind) {
+    case 'gift_card': {
+      const code = new Secret('qyw7j8tjrj3pvkhh');
+      return { kind, code, amount: value, message, expiresOn, pageUrl };
+    }
+    case 'receipt': {
+      const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', orderId: 1017 };
+      return { kind, lastCharacters, expiresOn, ...order, amount: value, recipient, message };
+    }
+    case 'expiry_reminder':
+    case 'balance_reminder':
+      return { kind, amount: balance, lastCharacters, expiresOn, pageUrl, unsubscribeUrl };
+    case 'delivery_failed':
+      return { kind, amount: value, lastCharacters, recipient };
+  }
+}
+
+/** An amount in units; a hundred times as many in a currency without decimals, as a yen is worth about a cent. */
+function units(currency: Currency, count: bigint): Money {
+  const minorInUnit = currency.decimals === 0 ? 100n : 10n ** BigInt(currency.decimals);
+  return { minor: count * minorInUnit, currency: currencyOf(currency.code) };
+}

@@ -1,0 +1,293 @@
+/**
+ * The queue of emails. It has one destination: the mail server.
+ *
+ * The content of an email is read just before it is sent. After a temporary rejection it is retried for 72 hours;
+ * a permanent rejection ends it; a rejection because of the service's own settings is retried for 14 days.
+ */
+
+import type { Context } from '../../context.ts';
+import { deliveryFailed } from '../../domain/event.ts';
+import { buyerOf, mailRecordOf, messageName } from '../../domain/mail.ts';
+import { findCard } from '../../storage/card.ts';
+import { announce } from '../../storage/event.ts';
+import {
+  claimMails,
+  findFirstSendAt,
+  hasDueMails,
+  hasMail,
+  releaseMail,
+  settleMail,
+  type ClaimedMail,
+  type MailSettlement,
+} from '../../storage/mail-queue.ts';
+import { enqueueEmail, findMailSettings, openMailedCode } from '../../storage/mail.ts';
+import { together, type Script } from '../../storage/sql.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { findStore } from '../../storage/store.ts';
+import { mailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
+import { workerLimits, type Queue, type WorkerLimits } from '../worker.ts';
+import { cancelReasonOf, contentOf, type EmailContent } from './content.ts';
+import { messageIdOf, type Email } from './message.ts';
+import type { Outcome } from './outcome.ts';
+import { renderEmail } from './render.ts';
+import { senderOf, type Sender } from './sender.ts';
+import type { EmailTransport } from './transport.ts';
+
+/** Metrics and logs of emails. */
+type EmailObserver = {
+  attempted(outcome: MailSettlement['state'] | 'unknown', seconds: number): void;
+  /** The mail server rejects the service's settings with this response. */
+  operatorNeeded(answer: string): void;
+  /** An email was claimed again because its claim had expired: it may be sent twice. */
+  reclaimed(): void;
+};
+
+export type EmailQueueOptions = {
+  readonly ctx: Context;
+  readonly storage: Storage;
+  readonly transport: EmailTransport;
+  readonly observer: EmailObserver;
+};
+
+export type EmailJob = {
+  readonly claimed: ClaimedMail;
+  /** On the monotonic clock. */
+  readonly startsUntil: number;
+};
+
+/** What is recorded of an attempt; null if another process has claimed the email, or it is cancelled. */
+export type EmailResult = MailSettlement | null;
+
+const destination = 'mail server';
+/** How long a claimed job may wait in this process for its start. */
+const startsWithinMs = 60_000;
+/** Time to record the outcome after the longest attempt. */
+const settlesWithinMs = 30_000;
+
+const minute = 60_000;
+
+/** For emails that a server rejects because of the service's settings: the operator gets time to correct them. */
+const operatorBackoff: Backoff = Object.freeze({
+  stepsMs: [5 * minute, 10 * minute, 20 * minute, 30 * minute],
+  windowMs: 14 * 24 * 60 * minute,
+});
+
+/** Few emails are claimed ahead, so that each starts soon. */
+export function emailWorkerLimits({ connectionsMax }: EmailTransport): WorkerLimits {
+  const claimedMax = connectionsMax * 4;
+  return {
+    ...workerLimits,
+    inProgressMax: connectionsMax,
+    inProgressPerDestinationMax: connectionsMax,
+    prefetchMax: claimedMax,
+    waitingMax: claimedMax,
+  };
+}
+
+export function emailQueue({
+  ctx,
+  storage,
+  transport,
+  observer,
+}: EmailQueueOptions): Queue<EmailJob, EmailResult> {
+  const leaseMs = startsWithinMs + transport.emailMaxMs + settlesWithinMs;
+
+  const attempt = async (
+    { claimed }: EmailJob,
+    signal: AbortSignal,
+  ): Promise<{ readonly result: EmailResult; readonly isHealthy: boolean }> => {
+    const now = ctx.clock.earliest();
+    const loaded = await storage.read(() => load(ctx, claimed, { from: transport.from, now }));
+    if (!loaded) return { result: null, isHealthy: true };
+    if ('state' in loaded) return { result: loaded, isHealthy: true };
+    const email = emailOf(claimed, loaded);
+    const startedAt = performance.now();
+    const outcome = await transport.send(email, { name: fileName(claimed), sendAt: claimed.sendAt }, signal);
+    const result = settlementOf(ctx, claimed, outcome);
+    if (outcome.kind === 'deferred' && outcome.cause === 'operator') observer.operatorNeeded(outcome.answer);
+    observer.attempted(
+      outcome.kind === 'unknown' ? 'unknown' : result.state,
+      (performance.now() - startedAt) / 1_000,
+    );
+    return { result, isHealthy: isHealthy(outcome) };
+  };
+
+  return {
+    name: 'emails',
+
+    async claim({ limit, roomOf }) {
+      const room = Math.min(limit, roomOf(destination));
+      const now = ctx.clock.earliest();
+      if (room <= 0 || !(await storage.read(() => hasDueMails(now)))) return { claimed: [], hasMore: false };
+      const startsUntil = performance.now() + startsWithinMs;
+      const claim = {
+        lease: ctx.chance.id(),
+        now,
+        firstAt: ctx.clock.latest(),
+        until: now + leaseMs,
+        limit: room,
+      };
+      const emails = await storage.write(() => claimMails(claim));
+      for (const { isReclaimed } of emails) if (isReclaimed) observer.reclaimed();
+      return {
+        claimed: emails.map((claimed) => ({
+          job: { claimed, startsUntil },
+          destination,
+          startsThrottled: false,
+        })),
+        hasMore: emails.length === room,
+      };
+    },
+
+    send: attempt,
+
+    async settle(sent) {
+      await storage.write(function* () {
+        for (const { job, result } of sent) if (result) yield* settle(ctx, job.claimed, result);
+      });
+    },
+
+    async release(jobs) {
+      await storage.write(function* () {
+        for (const { claimed } of jobs) yield* releaseMail(claimed, ctx.clock.earliest());
+      });
+    },
+
+    startsUntil: (job) => job.startsUntil,
+  };
+}
+
+type Loaded = { readonly content: EmailContent; readonly sender: Sender; readonly domain: string };
+
+/** The content of an email now, or its end if it is not sent; undefined if the claim is lost. */
+function* load(
+  ctx: Context,
+  claimed: ClaimedMail,
+  { from, now }: { readonly from: string; readonly now: number },
+): Script<Loaded | MailSettlement | undefined> {
+  const { storeId, cardId, sealedCode } = claimed;
+  const [isOurs, card, record, settings, firstSendAt] = yield* together(
+    hasMail(claimed),
+    findCard(storeId, cardId),
+    findStore(storeId),
+    findMailSettings(storeId),
+    findFirstSendAt(storeId, cardId),
+  );
+  if (!isOurs || !card || !record) return undefined;
+  const { store } = record;
+  const cancelReason = cancelReasonOf(claimed, card, { timeZone: store.timeZone, now });
+  if (cancelReason !== null) return ended('cancelled', cancelReason);
+  // No attempt was settled in all this time: the email itself may end the process.
+  if (claimed.isReclaimed && now - claimed.firstAt >= mailBackoff.windowMs)
+    return ended('dead', claimed.answer ?? 'it could not be sent');
+  const content = contentOf(claimed, card, {
+    timeZone: store.timeZone,
+    pageUrl: settings.pageUrl,
+    code: sealedCode && openMailedCode(ctx, claimed, sealedCode),
+    cardSentAt: firstSendAt ?? claimed.sendAt,
+  });
+  return { content, sender: senderOf(store, settings, from), domain: store.domain };
+}
+
+/** The email, the same in every attempt unless the card has changed. */
+function emailOf(claimed: ClaimedMail, { content, sender, domain }: Loaded): Email {
+  return {
+    messageId: messageIdOf(messageName(claimed), domain),
+    date: claimed.sendAt,
+    from: { name: sender.name, address: sender.address },
+    to: claimed.address,
+    replyTo: sender.replyTo,
+    content: renderEmail(content, sender),
+  };
+}
+
+function fileName({ cardId, id }: ClaimedMail): string {
+  return `${cardId}-${id}`;
+}
+
+function ended(state: 'sent' | 'bounced' | 'dead' | 'cancelled', answer: string): MailSettlement {
+  return { state, answer, nextAt: null, startsOver: false };
+}
+
+function settlementOf(ctx: Context, claimed: ClaimedMail, outcome: Outcome): MailSettlement {
+  const { answer } = outcome;
+  switch (outcome.kind) {
+    case 'sent':
+      return ended('sent', answer);
+    case 'refused':
+      return ended('bounced', answer);
+    case 'unknown':
+      return again(ctx, claimed, { answer, backoff: mailBackoff, firstAt: claimed.firstAt });
+    case 'deferred': {
+      if (outcome.cause === 'temporary')
+        return again(ctx, claimed, { answer, backoff: mailBackoff, firstAt: claimed.firstAt });
+      // The email is not the cause: its own 72 hours start later.
+      const firstAt = claimed.sendAt;
+      return { ...again(ctx, claimed, { answer, backoff: operatorBackoff, firstAt }), startsOver: true };
+    }
+  }
+}
+
+function again(
+  { clock, chance }: Context,
+  { attempts }: ClaimedMail,
+  {
+    answer,
+    backoff,
+    firstAt,
+  }: { readonly answer: string; readonly backoff: Backoff; readonly firstAt: number },
+): MailSettlement {
+  const [byte = 0] = chance.bytes(1);
+  const nextAt = nextAttempt(
+    backoff,
+    { made: attempts, firstAt },
+    { now: clock.earliest(), random: byte / 256, retryAfterMs: null },
+  );
+  return { state: nextAt === null ? 'dead' : 'deferred', answer, nextAt, startsOver: false };
+}
+
+/** Whether the mail server works. A rejection of one email says nothing about the next one. */
+function isHealthy(outcome: Outcome): boolean {
+  switch (outcome.kind) {
+    case 'sent':
+    case 'refused':
+      return true;
+    case 'unknown':
+      return false;
+    case 'deferred':
+      return outcome.cause === 'temporary' && outcome.code !== null && outcome.code !== serverCloses;
+  }
+}
+
+/** The server closes the connection (RFC 5321, 3.8). */
+const serverCloses = 421;
+
+/** Records an attempt, and reports an email that cannot be delivered. */
+function* settle(ctx: Context, claimed: ClaimedMail, settlement: MailSettlement): Script<void> {
+  const now = ctx.clock.now();
+  const isRecorded = yield* settleMail(claimed, settlement, now);
+  const { state, answer } = settlement;
+  if (!isRecorded || (state !== 'bounced' && state !== 'dead')) return;
+  const { storeId, cardId } = claimed;
+  const [card, record] = yield* together(findCard(storeId, cardId), findStore(storeId));
+  if (!card || !record) return;
+  const delivery = mailRecordOf(
+    ctx.keys.publicIds,
+    { ...claimed, state, answer, nextAt: null, lastAt: claimed.lastAt ?? now, endedAt: now },
+    { domain: record.store.domain, now },
+  );
+  yield* announce(ctx, deliveryFailed(ctx.keys.publicIds, card, delivery));
+  const buyer = buyerOf(card);
+  if (claimed.kind !== 'gift_card' || !buyer) return;
+  const { tellFailures } = yield* findMailSettings(storeId);
+  if (!tellFailures) return;
+  yield* enqueueEmail(ctx, {
+    storeId,
+    cardId,
+    kind: 'delivery_failed',
+    address: buyer.email,
+    code: null,
+    sendAt: null,
+    occasion: null,
+  });
+}

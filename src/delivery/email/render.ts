@@ -1,0 +1,107 @@
+/** Renders the content of an email as a subject, HTML and plain text. Pure: equal contents give equal emails. */
+
+import assert from 'node:assert/strict';
+import type { MailKind } from '../../domain/mail.ts';
+import { cleanLine } from './clean.ts';
+import { defaultColour, edgeOf, foregroundOn, parseColour } from './colour.ts';
+import type { EmailContent } from './content.ts';
+import { rowOf } from './html.ts';
+import { languageOf, type Language } from './language.ts';
+import { page, type Frame } from './page.ts';
+import { qrImage } from './qr.ts';
+import { isLink, parseLogoUrl, type Sender } from './sender.ts';
+import { templateOf } from './template.ts';
+import { plain } from './text.ts';
+import { isolate, plainOf, translator, type Translate } from './translate.ts';
+
+/** An image that the HTML refers to as `cid:…`. */
+type InlineImage = {
+  readonly cid: string;
+  readonly filename: string;
+  readonly contentType: 'image/png';
+  readonly content: Uint8Array;
+};
+
+export type RenderedEmail = {
+  readonly kind: MailKind;
+  /** One line without control characters. */
+  readonly subject: string;
+  readonly html: string;
+  /** Says everything that the HTML says. */
+  readonly text: string;
+  /** For Content-Language. */
+  readonly locale: string;
+  readonly images: readonly InlineImage[];
+  /** For List-Unsubscribe; reminders only. */
+  readonly unsubscribeUrl: string | null;
+};
+
+const qrCid = 'gift-card-code@largesse.invalid';
+
+/** The maximum side of the QR code in CSS pixels. */
+const qrSideMax = 180;
+
+/**
+ * Renders an email in the sender's language. Its size is bounded by the lengths of the card's message and of the
+ * sender's names and links, which are limited where they are set.
+ * @throws AssertionError if a link is neither https nor http to this machine.
+ */
+export function renderEmail(content: EmailContent, sender: Sender): RenderedEmail {
+  const language = languageOf(sender.locale);
+  const storeName = cleanLine(sender.name);
+  const translate = translator(language, { store: isolate(storeName) });
+  const { subject, preheader, blocks } = templateOf(content, translate, language.locale);
+  const unsubscribeUrl = 'unsubscribeUrl' in content ? content.unsubscribeUrl : null;
+  for (const block of blocks) if (block.block === 'button') assertLink(block.url);
+  if (unsubscribeUrl !== null) assertLink(unsubscribeUrl);
+  const frame = frameOf(sender, { language, storeName, translate, unsubscribeUrl });
+  const qr = content.kind === 'gift_card' ? qrImage(content.code) : null;
+  // A whole number of pixels per module, so that the edges of the modules are sharp.
+  const image = qr && { cid: qrCid, size: qr.modules * Math.floor(qrSideMax / qr.modules) };
+  const title = plainOf(subject);
+  return {
+    kind: content.kind,
+    subject: title,
+    html: page({ title, preheader, body: blocks.map((block) => rowOf(block, frame, image)) }, frame),
+    text: plain(blocks, frame),
+    locale: language.locale,
+    images: qr ? [{ cid: qrCid, filename: 'qr.png', contentType: 'image/png', content: qr.png }] : [],
+    unsubscribeUrl,
+  };
+}
+
+function assertLink(url: string): void {
+  assert.ok(isLink(url), 'a link in an email must be https');
+}
+
+function frameOf(
+  sender: Sender,
+  {
+    language,
+    storeName,
+    translate,
+    unsubscribeUrl,
+  }: {
+    readonly language: Language;
+    readonly storeName: string;
+    readonly translate: Translate;
+    readonly unsubscribeUrl: string | null;
+  },
+): Frame {
+  const colour = parseColour(sender.colour);
+  const logoUrl = parseLogoUrl(sender.logoUrl);
+  const background = colour.ok ? colour.value : defaultColour;
+  const address = isolate(cleanLine(sender.replyTo ?? sender.address), 'ltr');
+  return {
+    storeName,
+    logoUrl: logoUrl.ok ? logoUrl.value : null,
+    colour: background,
+    edge: edgeOf(background),
+    foreground: foregroundOn(background),
+    locale: language.locale,
+    direction: language.direction,
+    contact: translate('contact', { address }),
+    automatic: translate('automatic'),
+    unsubscribe: unsubscribeUrl === null ? null : { text: translate('unsubscribe'), url: unsubscribeUrl },
+  };
+}

@@ -1,0 +1,63 @@
+/** The sender of a store's emails: name, addresses, language and appearance. */
+
+import { accepted, refused, type Parsed } from '../../domain/parsed.ts';
+import type { MailSettings } from '../../domain/mail.ts';
+import type { Store } from '../../domain/store.ts';
+import { parseColour, type Colour } from './colour.ts';
+
+export type Sender = {
+  /** The store's name, in the From header and in the email. */
+  readonly name: string;
+  /** The address in the From header. */
+  readonly address: string;
+  /** The address for questions and replies; null: the sender's address. */
+  readonly replyTo: string | null;
+  /** An https image; null: the name. */
+  readonly logoUrl: string | null;
+  /** The colour of the card and the button; null: the default one. */
+  readonly colour: Colour | null;
+  /** A BCP 47 tag such as `de` or `pt-BR`, for the texts and the format of amounts and dates. */
+  readonly locale: string;
+};
+
+/** The sender of a store's emails. @param from the address of stores that have none. */
+export function senderOf(store: Store, settings: MailSettings, from: string): Sender {
+  const colour = parseColour(settings.colour);
+  return {
+    name: settings.senderName ?? store.name,
+    address: settings.address ?? from,
+    replyTo: settings.replyTo,
+    logoUrl: settings.logoUrl,
+    colour: colour.ok ? colour.value : null,
+    locale: settings.locale,
+  };
+}
+
+/** Characters of a link in an email. */
+const urlLengthMax = 2_000;
+
+/** Parses the URL of a logo: https only, because mail clients warn of others, and without a password. */
+export function parseLogoUrl(value: unknown): Parsed<string> {
+  const url = urlOf(value);
+  return url?.protocol === 'https:' ? accepted(url.href) : refused('must be an https address');
+}
+
+/** Parses the URL of the page that emails link to. */
+export function parsePageUrl(value: unknown): Parsed<string> {
+  return typeof value === 'string' && isLink(value)
+    ? accepted(new URL(value).href)
+    : refused('must be an https address');
+}
+
+/** Whether an email may contain a link: https, and in development http to this machine. */
+export function isLink(value: string): boolean {
+  const url = urlOf(value);
+  if (url?.protocol === 'https:') return true;
+  return url?.protocol === 'http:' && /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(url.hostname);
+}
+
+function urlOf(value: unknown): URL | null {
+  if (typeof value !== 'string' || value.length > urlLengthMax) return null;
+  const url = URL.parse(value);
+  return url?.username === '' && url.password === '' ? url : null;
+}

@@ -1,0 +1,177 @@
+/**
+ * Sends emails to a mail server by SMTP.
+ *
+ * It neither retries nor stores anything. Connections are pooled; their number, the length of a response and every
+ * wait are limited. Emails that wait for a connection are limited by the worker, which sends as many as there are
+ * connections.
+ */
+
+import assert from 'node:assert/strict';
+import type { Readable } from 'node:stream';
+import { rootCertificates } from 'node:tls';
+import { createTransport, type SMTPPoolOptions } from 'nodemailer';
+import { parseSenderAddress } from '../../domain/email.ts';
+import type { Secret } from '../../domain/secret.ts';
+import { addressesOf, compositionOf, type Email, type EmailAddresses } from './message.ts';
+import { answerOf, outcomeOf, type Outcome } from './outcome.ts';
+import { parseSmtpUrl, type SmtpServer } from '../../smtp-url.ts';
+
+type MailerTimeouts = {
+  /** For the name lookup, the connection, the greeting and TLS together. */
+  readonly connectMs: number;
+  readonly greetingMs: number;
+  /** For every response. */
+  readonly responseMs: number;
+  /** For a whole email, including the wait for a free connection. */
+  readonly emailMs: number;
+};
+
+const mailerTimeouts: MailerTimeouts = Object.freeze({
+  connectMs: 10_000,
+  greetingMs: 10_000,
+  responseMs: 30_000,
+  emailMs: 120_000,
+});
+
+export type MailerOptions = {
+  /** The SMTP_URL: see smtp-url.ts. */
+  readonly url: Secret;
+  /** The sender of the envelope: bounces are returned to it. */
+  readonly from: string;
+  readonly timeouts?: Partial<MailerTimeouts>;
+  /** Emails that are sent at the same time; others wait. */
+  readonly connectionsMax?: number;
+  /** A certificate authority of the operator (PEM), trusted in addition to the public ones. */
+  readonly authority?: string;
+};
+
+export type Mailer = AsyncDisposable & {
+  /**
+   * Sends an email. Aborting the signal ends the attempt at once. Every failed delivery is an outcome; the promise
+   * rejects only for a defect of this program.
+   */
+  send(email: Email, signal?: AbortSignal): Promise<Outcome>;
+};
+
+/** Emails on one connection before it is replaced. */
+const emailsPerConnectionMax = 100;
+/** Servers close idle connections after minutes; the client closes them first. */
+const idleTimeoutMs = 15_000;
+/** The library moves an email to another connection only while nothing of it has been sent. */
+const requeuesMax = 2;
+
+const tls = { rejectUnauthorized: true, minVersion: 'TLSv1.2' } as const;
+
+/** @throws RangeError if the server's URL or the sender's address is invalid; its message has no password. */
+export function createMailer(options: MailerOptions): Mailer {
+  const server = parseSmtpUrl(options.url);
+  if (!server.ok) throw new RangeError(`SMTP_URL ${server.refusal}`);
+  const parsed = parseSenderAddress(options.from);
+  if (!parsed.ok) throw new RangeError(`MAIL_FROM ${parsed.refusal}`);
+  const from = parsed.value;
+  const timeouts = { ...mailerTimeouts, ...options.timeouts };
+  const transport = createTransport(poolOptions(server.value, { ...options, from, timeouts }));
+  const isCompletelySent = watchProgress(transport);
+  const underWay = new Set<Promise<unknown>>();
+  let isClosed = false;
+
+  async function attempt(email: Email, { from: author, to, replyTo }: EmailAddresses, signal: AbortSignal) {
+    try {
+      const { response } = await transport.sendMail({
+        ...compositionOf(email, { from: author, to, replyTo }),
+        envelope: { from, to: [to] },
+        signal,
+      });
+      return { kind: 'sent', answer: answerOf(response) } as const;
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      // The library rejects emails that wait for a connection of a closed pool with an error without a code.
+      if (isClosed && !('code' in error)) return closed;
+      return outcomeOf(error, { isCompletelySent: isCompletelySent(signal) });
+    }
+  }
+
+  return {
+    async send(email, signal) {
+      const addresses = addressesOf(email);
+      if (!addresses.ok) return { kind: 'refused', answer: addresses.refusal, code: null };
+      const deadline = AbortSignal.timeout(timeouts.emailMs);
+      const until = AbortSignal.any(signal ? [deadline, signal] : [deadline]);
+      const sending = attempt(email, addresses.value, until);
+      underWay.add(sending);
+      try {
+        return await sending;
+      } finally {
+        underWay.delete(sending);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      transport.close();
+      await Promise.allSettled(underWay);
+    },
+  };
+}
+
+const closed: Outcome = {
+  kind: 'deferred',
+  answer: 'the service stopped before it was sent',
+  code: null,
+  cause: 'temporary',
+};
+
+type Transport = ReturnType<typeof createTransport>;
+
+function poolOptions(
+  server: SmtpServer,
+  { from, timeouts, connectionsMax = 5, authority }: MailerOptions & { readonly timeouts: MailerTimeouts },
+): SMTPPoolOptions & { readonly pool: true } {
+  const { host, port, user, password } = server;
+  return {
+    pool: true,
+    host,
+    port,
+    // The name in EHLO: servers expect a host name with a dot, which few containers have.
+    name: URL.parse(`smtp://${from.slice(from.lastIndexOf('@') + 1)}`)?.hostname ?? 'localhost',
+    secure: server.tls === 'from_start',
+    requireTLS: server.tls === 'starttls_required',
+    opportunisticTLS: server.tls === 'starttls_optional',
+    ignoreTLS: server.tls === 'never',
+    tls: authority === undefined ? tls : { ...tls, ca: [...rootCertificates, authority] },
+    ...(user === null || password === null ? {} : { auth: { user, pass: password.reveal() } }),
+    connectionTimeout: timeouts.connectMs,
+    greetingTimeout: timeouts.greetingMs,
+    dnsTimeout: timeouts.connectMs,
+    socketTimeout: timeouts.responseMs,
+    socketCloseTimeout: 1_000,
+    maxResponseSize: 65_536,
+    maxConnections: connectionsMax,
+    maxMessages: emailsPerConnectionMax,
+    maxRequeues: requeuesMax,
+    idleTimeout: idleTimeoutMs,
+    // Allows a mail server on a machine without another network.
+    allowInternalNetworkInterfaces: true,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
+}
+
+/**
+ * Returns whether an email was sent completely. The library reads the stream of an email when the server has asked for
+ * the data, and the stream ends before the line that ends the email: until then, no server has accepted it.
+ */
+function watchProgress(transport: Transport): (signal: AbortSignal) => boolean {
+  const streams = new WeakMap<AbortSignal, Readable>();
+  transport.use('stream', ({ data, message }, done) => {
+    const { signal } = data;
+    assert.ok(signal, 'every email is sent with a signal');
+    const create = message.createReadStream.bind(message);
+    message.createReadStream = (options) => {
+      const stream = create(options);
+      streams.set(signal, stream);
+      return stream;
+    };
+    done();
+  });
+  return (signal) => streams.get(signal)?.readableEnded === true;
+}

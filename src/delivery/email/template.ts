@@ -1,0 +1,233 @@
+/**
+ * The templates: from the content of an email to its subject and blocks.
+ *
+ * `html.ts` and `text.ts` write the same blocks, so the two parts of an email say the same.
+ */
+
+import { cleanLine, cleanText } from './clean.ts';
+import type {
+  BalanceReminderContent,
+  DeliveryFailedContent,
+  EmailContent,
+  ExpiryReminderContent,
+  GiftCardContent,
+  ReceiptContent,
+} from './content.ts';
+import { formatAmount, formatCode, formatDay, isolate, type Isolated, type Translate } from './translate.ts';
+
+/** Texts may contain isolated values. */
+export type Block =
+  | { readonly block: 'heading'; readonly text: string }
+  | { readonly block: 'paragraph'; readonly text: string }
+  /** The card, in the store's colour: title, end of the code, amount, and a line below. */
+  | {
+      readonly block: 'card';
+      readonly title: string;
+      /** Null in an email with the whole code. */
+      readonly ending: Fact | null;
+      readonly label: string;
+      readonly amount: Isolated;
+      readonly caption: string | null;
+    }
+  /** The buyer's message, with its line breaks. */
+  | { readonly block: 'message'; readonly label: string; readonly message: string }
+  /** The code in groups, with its QR code. */
+  | {
+      readonly block: 'code';
+      readonly label: string;
+      readonly code: string;
+      readonly hint: string;
+      readonly alt: string;
+    }
+  | { readonly block: 'facts'; readonly facts: readonly Fact[] }
+  | { readonly block: 'button'; readonly text: string; readonly url: string }
+  | { readonly block: 'note'; readonly text: string };
+
+export type Fact = { readonly label: string; readonly value: Isolated };
+
+type Template = {
+  readonly subject: string;
+  /** The line that lists of emails show after the subject. */
+  readonly preheader: string;
+  readonly blocks: readonly Block[];
+};
+
+/** The template of a content in the language that `translate` speaks and `locale` formats. */
+export function templateOf(content: EmailContent, translate: Translate, locale: string): Template {
+  switch (content.kind) {
+    case 'gift_card':
+      return giftCard(content, translate, locale);
+    case 'receipt':
+      return receipt(content, translate, locale);
+    case 'expiry_reminder':
+      return expiryReminder(content, translate, locale);
+    case 'balance_reminder':
+      return balanceReminder(content, translate, locale);
+    case 'delivery_failed':
+      return deliveryFailed(content, translate, locale);
+  }
+}
+
+function giftCard(
+  { code, message, expiresOn, pageUrl, ...content }: GiftCardContent,
+  translate: Translate,
+  locale: string,
+): Template {
+  const amount = formatAmount(content.amount, locale);
+  return {
+    subject: translate('giftCardSubject'),
+    preheader: translate('giftCardPreheader', { amount }),
+    blocks: [
+      { block: 'heading', text: translate('giftCardHeading') },
+      { block: 'paragraph', text: translate('giftCardIntro') },
+      {
+        block: 'card',
+        title: translate('cardTitle'),
+        ending: null,
+        label: translate('valueLabel'),
+        amount,
+        caption: expiryOf(expiresOn, translate, locale),
+      },
+      ...messageBlock(message, translate),
+      {
+        block: 'code',
+        label: translate('codeLabel'),
+        code: formatCode(code),
+        hint: translate('codeHint'),
+        alt: translate('qrAlt'),
+      },
+      ...button(translate('openCard'), pageUrl),
+      { block: 'note', text: translate('codeIsMoney') },
+    ],
+  };
+}
+
+function receipt(content: ReceiptContent, translate: Translate, locale: string): Template {
+  const { lastCharacters, recipient, message, issuedOn, sendOn, expiresOn, orderId } = content;
+  const day = (value: string): Isolated => formatDay(value, locale);
+  const amount = formatAmount(content.amount, locale);
+  return {
+    subject: translate('receiptSubject'),
+    preheader: translate('receiptPreheader', { amount }),
+    blocks: [
+      { block: 'heading', text: translate('receiptHeading') },
+      { block: 'paragraph', text: translate('receiptIntro') },
+      {
+        block: 'card',
+        title: translate('cardTitle'),
+        ending: endingOf(lastCharacters, translate),
+        label: translate('valueLabel'),
+        amount,
+        caption: null,
+      },
+      {
+        block: 'facts',
+        facts: [
+          { label: translate('issuedLabel'), value: day(issuedOn) },
+          ...fact(translate('orderLabel'), orderId, (id) => isolate(String(id), 'ltr')),
+          ...fact(translate('recipientLabel'), recipient, addressOf),
+          ...fact(translate('sendOnLabel'), sendOn, day),
+          ...fact(translate('expiryLabel'), expiresOn, day),
+        ],
+      },
+      ...messageBlock(message, translate),
+      { block: 'note', text: translate('receiptNoCode') },
+    ],
+  };
+}
+
+function expiryReminder(content: ExpiryReminderContent, translate: Translate, locale: string): Template {
+  const date = formatDay(content.expiresOn, locale);
+  return {
+    subject: translate('expirySubject'),
+    preheader: translate('expiryPreheader', { date, amount: formatAmount(content.amount, locale) }),
+    blocks: [
+      { block: 'heading', text: translate('expiryHeading') },
+      { block: 'paragraph', text: translate('expiryIntro', { date }) },
+      ...reminder(content, translate, locale),
+    ],
+  };
+}
+
+function balanceReminder(content: BalanceReminderContent, translate: Translate, locale: string): Template {
+  return {
+    subject: translate('balanceSubject'),
+    preheader: translate('balancePreheader', { amount: formatAmount(content.amount, locale) }),
+    blocks: [
+      { block: 'heading', text: translate('balanceHeading') },
+      { block: 'paragraph', text: translate('balanceIntro') },
+      ...reminder(content, translate, locale),
+    ],
+  };
+}
+
+function reminder(
+  { amount, lastCharacters, expiresOn, pageUrl }: ExpiryReminderContent | BalanceReminderContent,
+  translate: Translate,
+  locale: string,
+): readonly Block[] {
+  return [
+    {
+      block: 'card',
+      title: translate('cardTitle'),
+      ending: endingOf(lastCharacters, translate),
+      label: translate('balanceLabel'),
+      amount: formatAmount(amount, locale),
+      caption: expiryOf(expiresOn, translate, locale),
+    },
+    ...button(translate('checkBalance'), pageUrl),
+    { block: 'note', text: translate('findCode') },
+  ];
+}
+
+function deliveryFailed(
+  { lastCharacters, recipient, amount }: DeliveryFailedContent,
+  translate: Translate,
+  locale: string,
+): Template {
+  const address = addressOf(recipient);
+  return {
+    subject: translate('failedSubject'),
+    preheader: translate('failedPreheader'),
+    blocks: [
+      { block: 'heading', text: translate('failedHeading') },
+      { block: 'paragraph', text: translate('failedIntro', { address }) },
+      { block: 'paragraph', text: `${translate('failedSafe')} ${translate('failedNext')}` },
+      {
+        block: 'facts',
+        facts: [
+          { label: translate('recipientLabel'), value: address },
+          { label: translate('valueLabel'), value: formatAmount(amount, locale) },
+          endingOf(lastCharacters, translate),
+        ],
+      },
+    ],
+  };
+}
+
+/** The end of the code: all that emails without the code show of it. */
+function endingOf(lastCharacters: string, translate: Translate): Fact {
+  return { label: translate('endingLabel'), value: isolate(lastCharacters.toUpperCase(), 'ltr') };
+}
+
+function expiryOf(expiresOn: string | null, translate: Translate, locale: string): string | null {
+  return expiresOn === null ? null : `${translate('expiryLabel')} ${formatDay(expiresOn, locale)}`;
+}
+
+function addressOf(address: string): Isolated {
+  return isolate(cleanLine(address), 'ltr');
+}
+
+function fact<T>(label: string, value: T | null, format: (value: T) => Isolated): readonly Fact[] {
+  return value === null ? [] : [{ label, value: format(value) }];
+}
+
+/** A message that is empty after cleaning is omitted. */
+function messageBlock(text: string | null, translate: Translate): readonly Block[] {
+  const message = cleanText(text ?? '');
+  return message === '' ? [] : [{ block: 'message', label: translate('messageLabel'), message }];
+}
+
+function button(text: string, url: string | null): readonly Block[] {
+  return url === null ? [] : [{ block: 'button', text, url }];
+}

@@ -1,0 +1,81 @@
+/**
+ * Texts of a language with values.
+ *
+ * A placeholder such as `{store}` is replaced once, by an *isolated* value: one between the Unicode characters that
+ * keep its direction apart from the text around it. So a Hebrew name leaves an English sentence in order, and the
+ * reverse. `htmlOf` turns these characters into `<bdi>`; `plainOf` removes them where they are not needed.
+ */
+
+import { formatMoney, type Money } from '../../domain/money.ts';
+import type { Secret } from '../../domain/secret.ts';
+import type { Language, TextName } from './language.ts';
+import { html, markup, type Html } from './markup.ts';
+
+/** FIRST STRONG ISOLATE or LEFT-TO-RIGHT ISOLATE, a value, POP DIRECTIONAL ISOLATE. */
+export type Isolated = `${'\u2068' | '\u2066'}${string}\u2069`;
+
+export type Values = Readonly<Record<string, Isolated>>;
+
+/** Returns a text of a language with its values. @throws RangeError if a placeholder has no value. */
+export type Translate = (name: TextName, values?: Values) => string;
+
+const isolates = /[\u2066-\u2069]/g;
+
+/** @param direction `auto` for that of the value's own text; `ltr` for codes, numbers and addresses. */
+export function isolate(value: string, direction: 'auto' | 'ltr' = 'auto'): Isolated {
+  const text = value.replaceAll(isolates, '');
+  return direction === 'ltr' ? `\u2066${text}\u2069` : `\u2068${text}\u2069`;
+}
+
+/** @param common values that every text may use. */
+export function translator({ texts }: Pick<Language, 'texts'>, common: Values): Translate {
+  return (name, values = {}) => {
+    const known: Values = { ...common, ...values };
+    return texts[name].replaceAll(/\{([a-z]{1,20})\}(\.?)/g, (placeholder, key: string, stop: string) => {
+      const value = known[key];
+      if (value === undefined) throw new RangeError(`${placeholder} of the text ${name} has no value`);
+      // "Flowers & Co." at the end of a sentence brings its own full stop.
+      return value.endsWith('.\u2069') ? value : value + stop;
+    });
+  };
+}
+
+/** Plain text without isolates: for left-to-right texts, subjects and attributes. */
+export function plainOf(text: string): string {
+  return text.replaceAll(isolates, '');
+}
+
+/** Markup with `<bdi>` for isolates. */
+export function htmlOf(text: string): Html {
+  return markup(html`${text}`, { '\u2068': '<bdi>', '\u2066': '<bdi dir="ltr">', '\u2069': '</bdi>' });
+}
+
+/** An amount in the locale's format, with exactly the decimals of ISO 4217. */
+export function formatAmount(money: Money, locale: string): Isolated {
+  const { code, decimals } = money.currency;
+  const formatter = new Intl.NumberFormat(locale, {
+    style: 'currency',
+    currency: code,
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
+  // As text, because the formatter is exact for it (ECMA-402, Intl mathematical values).
+  return isolate(formatter.format(formatMoney(money) as `${number}`));
+}
+
+/** A day (`YYYY-MM-DD`) in the locale's format, with the month as a word, in the Gregorian calendar. */
+export function formatDay(day: string, locale: string): Isolated {
+  // Noon UTC, formatted in UTC: no time zone moves it to another day.
+  const instant = Temporal.PlainDate.from(day).toZonedDateTime({ timeZone: 'UTC', plainTime: '12:00' });
+  const formatter = new Intl.DateTimeFormat(locale, {
+    dateStyle: 'long',
+    timeZone: 'UTC',
+    calendar: 'gregory',
+  });
+  return isolate(formatter.format(instant.epochMilliseconds));
+}
+
+/** A code for reading and typing: upper case, in groups of four. Spaces and case do not count when it is entered. */
+export function formatCode(code: Secret): string {
+  return (code.reveal().match(/.{1,4}/g) ?? []).join(' ').toUpperCase();
+}

@@ -1,0 +1,55 @@
+/** The transports of emails: a mail server, or in development a folder. */
+
+import type { MailConfig } from '../../config.ts';
+import type { EmailFolder } from './folder.ts';
+import { createMailer } from './smtp.ts';
+import type { Email } from './message.ts';
+import type { Outcome } from './outcome.ts';
+
+export type EmailTransport = AsyncDisposable & {
+  /** The sender's address of stores that have none. */
+  readonly from: string;
+  /** Emails that are sent at the same time at most. */
+  readonly connectionsMax: number;
+  /** How long an email takes at most. */
+  readonly emailMaxMs: number;
+  /** Sends an email. Every failed delivery is an outcome; the promise rejects only for a defect of this program. */
+  send(
+    email: Email,
+    delivery: { readonly name: string; readonly sendAt: number },
+    signal: AbortSignal,
+  ): Promise<Outcome>;
+};
+
+const connectionsMax = 5;
+const emailMaxMs = 120_000;
+
+export function smtpTransport({ url, from }: MailConfig): EmailTransport {
+  const mailer = createMailer({ url, from, connectionsMax, timeouts: { emailMs: emailMaxMs } });
+  return {
+    from,
+    connectionsMax,
+    emailMaxMs,
+    send: (email, _delivery, signal) => mailer.send(email, signal),
+    [Symbol.asyncDispose]: () => mailer[Symbol.asyncDispose](),
+  };
+}
+
+/** An address that cannot exist (RFC 2606). */
+const developmentSender = 'gift-cards@largesse.example';
+
+export function folderTransport(folder: EmailFolder): EmailTransport {
+  return {
+    from: developmentSender,
+    connectionsMax: 1,
+    emailMaxMs,
+    async send(email, { name, sendAt }) {
+      // The same time in every attempt, so that a repeated attempt replaces the file.
+      const kept = await folder.keep(email, { id: name, now: sendAt });
+      return { kind: 'sent', answer: `kept as ${kept.name}.eml` };
+    },
+    async [Symbol.asyncDispose]() {
+      // A folder needs no closing.
+    },
+  };
+}

@@ -1,0 +1,256 @@
+/** The queue of webhook deliveries. Each webhook is a destination. */
+
+import type { Context } from '../../context.ts';
+import { eventJson, webhookEvent } from '../../domain/event.ts';
+import type { Secret } from '../../domain/secret.ts';
+import type { AttemptResult, Webhook } from '../../domain/webhook.ts';
+import {
+  claimDeliveries,
+  listDueWebhooks,
+  noteFailure,
+  noteRecovery,
+  pauseFailing,
+  releaseDelivery,
+  settleDelivery,
+  type ClaimedDelivery,
+  type DueWebhook,
+  type SettledAttempt,
+} from '../../storage/delivery-queue.ts';
+import { announce } from '../../storage/event.ts';
+import { together, type Script } from '../../storage/sql.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { openWebhookSecret, type WebhookPlace } from '../../storage/webhook.ts';
+import { nextAttempt, parseRetryAfter, webhookBackoff } from '../backoff.ts';
+import type { Outbound } from './post.ts';
+import type { Claimed, Queue } from '../worker.ts';
+import { signatureHeaders } from './signature.ts';
+
+/** Metrics and logs of deliveries. */
+export type DeliveryObserver = {
+  attempted(outcome: 'delivered' | 'retrying' | 'dead', seconds: number): void;
+  paused(webhook: Webhook): void;
+};
+
+export type WebhookQueueOptions = {
+  readonly ctx: Context;
+  readonly storage: Storage;
+  readonly outbound: Outbound;
+  /** Whether webhook URLs may lead to this machine now. */
+  readonly mayUseLoopback: () => Promise<boolean>;
+  readonly observer: DeliveryObserver;
+};
+
+export type WebhookJob = {
+  readonly delivery: ClaimedDelivery;
+  readonly url: string;
+  readonly store: string;
+  /** The current secret first. */
+  readonly secrets: readonly Secret[];
+  /** On the monotonic clock. */
+  readonly startsUntil: number;
+};
+
+/** Longer than the longest request, with time to record its result. */
+const leaseMs = 30_000;
+/** How long a claimed job may wait in this process for its start. */
+const startsWithinMs = 12_000;
+
+const webhooksAtOnceMax = 64;
+const start: WebhookPlace = { storeId: 0, id: 0 };
+
+/** A webhook is paused when a delivery ends as dead and nothing was delivered to it for this time. */
+const pauseAfterMs = webhookBackoff.windowMs;
+
+const gone = 410;
+
+export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, SettledAttempt> {
+  const { ctx, storage, outbound, mayUseLoopback, observer } = options;
+  /** The last webhook of the last claim: the next claim continues after it, so that every webhook gets a turn. */
+  let place = start;
+
+  const due = async (): Promise<readonly DueWebhook[]> => {
+    const limit = webhooksAtOnceMax;
+    const after = place;
+    const found = await storage.read(() => listDueWebhooks(after, { now: ctx.clock.earliest(), limit }));
+    place = (found.length === limit ? found.at(-1)?.webhook : undefined) ?? start;
+    return found.length > 0 || after === start ? found : due();
+  };
+
+  return {
+    name: 'webhooks',
+
+    async claim({ limit, roomOf }) {
+      const webhooks = await due();
+      let left = limit;
+      const wanted = webhooks.flatMap((found) => {
+        const room = Math.min(roomOf(destinationOf(found.webhook)), left);
+        left -= Math.max(0, room);
+        return room > 0 ? [{ found, room }] : [];
+      });
+      const hasMorePlaces = place !== start;
+      if (wanted.length === 0) return { claimed: [], hasMore: hasMorePlaces };
+      const startsUntil = performance.now() + startsWithinMs;
+      const batches = await storage.write(() => claimAll(ctx, wanted));
+      const claimed = batches.flatMap((deliveries, index) => {
+        const found = wanted[index]?.found;
+        return found && deliveries.length > 0 ? jobsOf(ctx, found, deliveries, startsUntil) : [];
+      });
+      const isFull = batches.some((deliveries, index) => deliveries.length === wanted[index]?.room);
+      return { claimed, hasMore: hasMorePlaces || (isFull && claimed.length > 0) };
+    },
+
+    async send({ delivery, url, store, secrets }, signal) {
+      const body = eventJson(delivery.event, store);
+      const [at, firstAt] = [ctx.clock.now(), ctx.clock.latest()];
+      const id = String(delivery.eventId);
+      const allowLoopback = await mayUseLoopback();
+      const posted = await outbound.post({
+        url,
+        headers: {
+          'content-type': 'application/json',
+          ...signatureHeaders({ id, attemptedAt: at, body }, secrets),
+        },
+        body,
+        allowLoopback,
+        signal,
+      });
+      const isDelivered = posted.kind === 'answered' && posted.status >= 200 && posted.status < 300;
+      const now = ctx.clock.earliest();
+      const nextAt = isDelivered ? null : nextAfter(ctx, delivery, { firstAt, now, posted });
+      const status = statusOf(isDelivered, nextAt);
+      observer.attempted(status, posted.durationMs / 1_000);
+      const result: AttemptResult =
+        posted.kind === 'answered'
+          ? { kind: 'answered', status: posted.status, body: posted.body }
+          : { kind: 'failed', reason: posted.reason, detail: posted.detail };
+      return {
+        result: { at, firstAt, durationMs: posted.durationMs, result, status, nextAt },
+        isHealthy:
+          isDelivered || (posted.kind === 'answered' && posted.status < 500 && posted.status !== 429),
+      };
+    },
+
+    async settle(sent) {
+      const paused = await storage.write(() => settleAll(ctx, sent));
+      for (const webhook of paused) observer.paused(webhook);
+    },
+
+    async release(jobs) {
+      await storage.write(function* () {
+        for (const { delivery } of jobs) yield* releaseDelivery(delivery, ctx.clock.earliest());
+      });
+    },
+
+    startsUntil: (job) => job.startsUntil,
+  };
+}
+
+function destinationOf({ storeId, id }: Pick<Webhook, 'storeId' | 'id'>): string {
+  return `${storeId} ${id}`;
+}
+
+function* claimAll(
+  ctx: Context,
+  wanted: readonly { readonly found: DueWebhook; readonly room: number }[],
+): Script<readonly (readonly ClaimedDelivery[])[]> {
+  const now = ctx.clock.earliest();
+  const claim = { lease: ctx.chance.id(), now, until: now + leaseMs };
+  return yield* together(
+    ...wanted.map(({ found: { webhook }, room }) =>
+      claimDeliveries({ storeId: webhook.storeId, webhookId: webhook.id, limit: room }, claim),
+    ),
+  );
+}
+
+function jobsOf(
+  ctx: Context,
+  { webhook, store, sealedSecret, sealedPrevious }: DueWebhook,
+  deliveries: readonly ClaimedDelivery[],
+  startsUntil: number,
+): readonly Claimed<WebhookJob>[] {
+  const isPreviousGood = (webhook.previousSecretUntil ?? 0) > ctx.clock.earliest();
+  const sealed = sealedPrevious && isPreviousGood ? [sealedSecret, sealedPrevious] : [sealedSecret];
+  const secrets = sealed.map((one) => openWebhookSecret(ctx, webhook, one));
+  return deliveries.map((delivery) => ({
+    job: { delivery, url: webhook.url, store, secrets, startsUntil },
+    destination: destinationOf(webhook),
+    startsThrottled: webhook.failing !== null,
+  }));
+}
+
+/** When a failed delivery is retried; null: never. */
+function nextAfter(
+  ctx: Context,
+  delivery: ClaimedDelivery,
+  {
+    firstAt,
+    now,
+    posted,
+  }: {
+    readonly firstAt: number;
+    readonly now: number;
+    readonly posted: Awaited<ReturnType<Outbound['post']>>;
+  },
+): number | null {
+  if (posted.kind === 'failed' && posted.reason === 'cancelled') return now;
+  if (posted.kind === 'answered' && posted.status === gone) return null;
+  const retryAfter = posted.kind === 'answered' ? posted.headers['retry-after'] : undefined;
+  const [byte = 0] = ctx.chance.bytes(1);
+  return nextAttempt(
+    webhookBackoff,
+    { made: delivery.attemptsSince + 1, firstAt: delivery.firstAt ?? firstAt },
+    { now, random: byte / 256, retryAfterMs: parseRetryAfter(retryAfter, ctx.clock.now()) },
+  );
+}
+
+function statusOf(isDelivered: boolean, nextAt: number | null): SettledAttempt['status'] {
+  if (isDelivered) return 'delivered';
+  return nextAt === null ? 'dead' : 'retrying';
+}
+
+/** Records attempts and the state of their webhooks. @returns the webhooks that it paused. */
+function* settleAll(
+  ctx: Context,
+  sent: readonly { readonly job: WebhookJob; readonly result: SettledAttempt }[],
+): Script<readonly Webhook[]> {
+  const now = ctx.clock.earliest();
+  for (const { job, result } of sent) {
+    if (isCancelled(result)) yield* releaseDelivery(job.delivery, now);
+    else yield* settleDelivery(job.delivery, result);
+  }
+  // In one order, so that two processes cannot deadlock.
+  const attempted = sent.filter(({ result }) => !isCancelled(result));
+  const byWebhook = [...Map.groupBy(attempted, ({ job }) => job.delivery.webhookId)].toSorted(
+    ([left], [right]) => left - right,
+  );
+  const paused: Webhook[] = [];
+  for (const [, attempts] of byWebhook) {
+    const key = attempts[0]?.job.delivery;
+    if (!key) continue;
+    const failed = attempts.filter(({ result }) => result.status !== 'delivered');
+    const isGone = failed.some(
+      ({ result: { result } }) => result.kind === 'answered' && result.status === gone,
+    );
+    const first = failed[0]?.result;
+    if (failed.length < attempts.length) yield* noteRecovery(key, now);
+    else if (first) yield* noteFailure(key, { at: first.at, failure: failureOf(first.result) });
+    if (isGone || failed.some(({ result }) => result.status === 'dead')) {
+      const failingSince = isGone ? now : now - pauseAfterMs;
+      const webhook = yield* pauseFailing(key, { now, reason: isGone ? 'gone' : 'failures', failingSince });
+      if (webhook) {
+        yield* announce(ctx, webhookEvent('webhook.paused', webhook.webhook));
+        paused.push(webhook.webhook);
+      }
+    }
+  }
+  return paused;
+}
+
+/** Aborted because the service stops: not an attempt. The next process makes it. */
+function isCancelled({ result }: SettledAttempt): boolean {
+  return result.kind === 'failed' && result.reason === 'cancelled';
+}
+
+function failureOf(result: AttemptResult): string {
+  return result.kind === 'answered' ? `responded with ${result.status}` : result.detail;
+}

@@ -1,0 +1,92 @@
+/**
+ * Sends webhooks on a separate thread, so that handshakes, requests and responses do not delay the API.
+ *
+ * The first request starts the thread. If it dies, its requests reject, and the next request starts another thread.
+ * The worker bounds the requests at the same time.
+ */
+
+import { Worker } from 'node:worker_threads';
+import type { Outbound, PostRequest, PostResult } from './post.ts';
+
+type Posting = Readonly<Omit<PostRequest, 'signal'> & { id: number }>;
+
+/** A message to the thread: requests to send, and ids of requests to abort. */
+export type Orders = { readonly posts: readonly Posting[]; readonly aborted: readonly number[] };
+
+/** The result of a request; an error is the rejection of `post`. */
+export type Report = { readonly id: number } & (
+  { readonly result: PostResult } | { readonly error: unknown }
+);
+
+const threadMain = new URL('thread-main.ts', import.meta.url);
+
+/** As `openOutbound`, on a thread. @param main the main module of the thread. */
+export function openOutboundThread(main: URL = threadMain): Outbound {
+  const waiting = new Map<number, PromiseWithResolvers<PostResult>>();
+  let thread: Worker | undefined;
+  let lastId = 0;
+  let posts: Posting[] = [];
+  let aborted: number[] = [];
+
+  const died = (error: unknown): void => {
+    thread = undefined;
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  };
+
+  const start = (): Worker => {
+    const started = new Worker(main, { execArgv: [] });
+    started.on('message', (reports: readonly Report[]) => {
+      for (const report of reports) settle(report);
+      // It keeps the process alive only while it has requests.
+      if (waiting.size === 0) started.unref();
+    });
+    started.on('error', died);
+    started.on('exit', () => {
+      if (thread === started) died(new Error('the webhook thread has ended'));
+    });
+    return started;
+  };
+
+  const settle = (report: Report): void => {
+    const post = waiting.get(report.id);
+    waiting.delete(report.id);
+    if ('result' in report) post?.resolve(report.result);
+    else post?.reject(report.error);
+  };
+
+  /** Sends the orders of one turn of the event loop as one message. */
+  const send = (): void => {
+    if (posts.length + aborted.length === 0) return;
+    thread ??= start();
+    thread.ref();
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is no window
+    thread.postMessage({ posts, aborted } satisfies Orders);
+    [posts, aborted] = [[], []];
+  };
+
+  return {
+    post({ signal, ...request }) {
+      lastId += 1;
+      const id = lastId;
+      const post = Promise.withResolvers<PostResult>();
+      waiting.set(id, post);
+      posts.push({ ...request, id });
+      queueMicrotask(send);
+      if (!signal) return post.promise;
+      const abort = (): void => {
+        aborted.push(id);
+        queueMicrotask(send);
+      };
+      if (signal.aborted) abort();
+      signal.addEventListener('abort', abort, { once: true });
+      return post.promise.finally(() => signal.removeEventListener('abort', abort));
+    },
+    [Symbol.dispose]() {
+      const ending = thread;
+      thread = undefined;
+      died(new Error('the webhook thread was stopped'));
+      if (ending) void ending.terminate();
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/** The delivery of webhooks: started and stopped together with its HTTP client. */
+
+import type { FastifyBaseLogger } from 'fastify';
+import type { Context } from '../../context.ts';
+import type { Parsed } from '../../domain/parsed.ts';
+import type { Secret } from '../../domain/secret.ts';
+import { hasRealStores } from '../../storage/store.ts';
+import type { Storage } from '../../storage/storage.ts';
+import type { Outbound } from './post.ts';
+import { parseWebhookUrl } from './url.ts';
+import { webhookQueue, type DeliveryObserver } from './queue.ts';
+import { drawSigningSecret } from './signature.ts';
+import { startWorker } from '../worker.ts';
+
+export type Webhooks = {
+  /** Polls now, because a transaction may have added deliveries. */
+  wake(): void;
+  /** Stops claiming, waits a bounded time for deliveries in progress, and releases the others. */
+  stop(): Promise<void>;
+};
+
+export function startWebhooks(options: {
+  readonly ctx: Context;
+  readonly storage: Storage;
+  /** Closed by `stop`. */
+  readonly outbound: Outbound;
+  readonly mayUseLoopback: () => Promise<boolean>;
+  readonly observer: DeliveryObserver;
+  readonly logger: FastifyBaseLogger;
+}): Webhooks {
+  const { outbound, logger } = options;
+  const worker = startWorker(webhookQueue(options), logger);
+  return {
+    wake: () => worker.wake(),
+    async stop() {
+      await worker.stop();
+      outbound[Symbol.dispose]();
+    },
+  };
+}
+
+/**
+ * Whether webhook URLs may lead to this machine: in development, until the database has a real store. Stores are never
+ * removed, so the query is not repeated after that.
+ */
+export function loopbackRule(isDevelopment: boolean, storage: Storage): () => Promise<boolean> {
+  let isClosed = !isDevelopment;
+  return async () => {
+    isClosed ||= await storage.read(hasRealStores);
+    return !isClosed;
+  };
+}
+
+/** What the service layer needs to create a webhook: a parser of its URL and a new secret. */
+export function webhookUrlsOf(
+  { chance }: Pick<Context, 'chance'>,
+  mayUseLoopback: () => Promise<boolean>,
+): { urlParser(): Promise<(value: unknown) => Parsed<string>>; drawSecret(): Secret } {
+  return {
+    async urlParser() {
+      const rules = { allowLoopback: await mayUseLoopback() };
+      return (value) => {
+        const parsed = parseWebhookUrl(value, rules);
+        return parsed.ok ? { ok: true, value: parsed.value.url } : parsed;
+      };
+    },
+    drawSecret: () => drawSigningSecret(chance),
+  };
+}

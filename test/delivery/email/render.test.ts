@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { languageOf, languages } from '../../../src/delivery/email/language.ts';
+import { renderEmail } from '../../../src/delivery/email/render.ts';
+import en from '../../../src/delivery/email/locales/en.json' with { type: 'json' };
+import { everyContent, groupedCode, money, contentWith, senderWith } from './samples.ts';
+
+/** The text that a client shows: without tags, unescaped. */
+function shownText(html: string): string {
+  const body = html
+    .slice(html.indexOf('<body'))
+    .replaceAll(/<!--[\s\S]*?-->/g, '')
+    .replaceAll(/<br \/>/g, '\n')
+    .replaceAll(/<\/?bdi[^>]*>/g, '')
+    .replaceAll(/<[^>]*>/g, ' ');
+  const named: Readonly<Record<string, string>> = { nbsp: '\u00a0', bull: '•' };
+  return body.replaceAll(/&(?:#(\d+)|(\w+));/g, (_, digits?: string, name: string = '') =>
+    digits === undefined ? (named[name] ?? assert.fail(`&${name};`)) : String.fromCodePoint(Number(digits)),
+  );
+}
+
+const squeezed = (text: string): string =>
+  text.replaceAll(/[\u2066-\u2069\u200e\u200f]/g, '').replaceAll(/\s+/g, ' ');
+
+test('every language has every text, with the placeholders of the English one', async (t) => {
+  assert.ok(languages.length >= 16, `only ${languages.length} languages`);
+  const placeholders = (text: string): readonly string[] => (text.match(/\{\w*\}/g) ?? []).toSorted();
+  for (const language of languages) {
+    await t.test(language, () => {
+      const { texts } = languageOf(language);
+      assert.deepEqual(Object.keys(texts), Object.keys(en));
+      for (const [name, english] of Object.entries(en)) {
+        const text = texts[name as keyof typeof en];
+        assert.deepEqual(placeholders(text), placeholders(english), name);
+        assert.equal(text, text.trim().normalize('NFC'), name);
+        // Two languages share short words only; an equal sentence is not translated.
+        if (language !== 'en' && english.length > 20) assert.notEqual(text, english, name);
+      }
+    });
+  }
+});
+
+test('in every language, the plain text of every kind says everything that the HTML says', async (t) => {
+  for (const locale of languages) {
+    await t.test(locale, () => {
+      for (const content of everyContent()) {
+        const { subject, html, text, kind } = renderEmail(content, senderWith({ locale }));
+        for (const part of [subject, html, text])
+          assert.doesNotMatch(part, /undefined|null|NaN|\[object|\{\w+\}/);
+        assert.match(subject, /\S/);
+        const plain = squeezed(text);
+        const preheader = /mso-hide:all">([\s\S]*?)<\/div>/.exec(html)?.[0] ?? '';
+        const shown = shownText(html.replace(preheader, '>'));
+        // Every text between two tags of the HTML is in the plain text, except the dots of the card.
+        for (const line of shown.split(/ {2,}|\n/).map((part) => squeezed(part).trim())) {
+          assert.ok(
+            plain.includes(line.replace('•••• ', '')),
+            `${kind}: "${line}" is not in the text:\n${plain}`,
+          );
+        }
+        for (const [, url = ''] of html.matchAll(/href="([^"]*)"/g)) {
+          assert.ok(text.includes(shownText(`<body>${url}`).trim()), `${kind}: ${url}`);
+        }
+      }
+    });
+  }
+});
+
+test('only the gift card email contains the code, in groups and as a QR code', () => {
+  for (const content of everyContent()) {
+    const { html, text, images, subject } = renderEmail(content, senderWith());
+    const everything = `${subject}${html}${text}`;
+    const isCard = content.kind === 'gift_card';
+    assert.equal(text.includes(groupedCode), isCard, content.kind);
+    assert.equal(html.includes(groupedCode), isCard, content.kind);
+    assert.equal(images.length, isCard ? 1 : 0);
+    for (const image of images) assert.ok(html.includes(`src="cid:${image.cid}"`));
+    if (!isCard) assert.doesNotMatch(everything, /qyw7|j8tj|rj3p/i);
+    assert.doesNotMatch(everything, /qyw7j8tjrj3pvkhh/i);
+  }
+});
+
+test('amounts have the format of the locale and the decimals of the currency, and are never rounded', async (t) => {
+  const cases: readonly (readonly [string, bigint, string, string])[] = [
+    ['en', 123_450n, 'USD', '$1,234.50'],
+    ['de', 123_450n, 'EUR', '1.234,50 €'],
+    ['de-AT', 123_450n, 'EUR', '€ 1.234,50'],
+    ['de-CH', 123_450n, 'CHF', "CHF 1'234.50"],
+    ['fr', 123_450n, 'EUR', '1 234,50 €'],
+    ['ja', 5_000n, 'JPY', '￥5,000'],
+    ['en', 5_000n, 'JPY', '¥5,000'],
+    ['en', 12_345n, 'KWD', 'KWD 12.345'],
+    ['ar', 12_345n, 'KWD', '12.345 د.ك.'],
+    ['he', 123_450n, 'ILS', '1,234.50 ₪'],
+    ['uk', 123_450n, 'UAH', '1 234,50 ₴'],
+    ['ko', 5_000n, 'KRW', '₩5,000'],
+    ['pt-BR', 123_450n, 'BRL', 'R$ 1.234,50'],
+    ['zh-Hans', 123_450n, 'CNY', '¥1,234.50'],
+    ['en', 9_007_199_254_740_993n, 'CLF', 'CLF 900,719,925,474.0993'],
+    ['en', 99_999_999_999_999n, 'USD', '$999,999,999,999.99'],
+  ];
+  for (const [locale, minor, currency, written] of cases) {
+    await t.test(`${locale} ${currency}: ${written}`, () => {
+      const content = contentWith('gift_card', { amount: money(minor, currency) });
+      const { text, html } = renderEmail(content, senderWith({ locale }));
+      assert.ok(squeezed(text).includes(` ${written}`), text);
+      assert.ok(squeezed(shownText(html)).includes(written));
+    });
+  }
+});
+
+test('days have the format of the locale, in the Gregorian calendar', async (t) => {
+  const cases = {
+    en: 'December 31, 2031',
+    'en-GB': '31 December 2031',
+    de: '31. Dezember 2031',
+    fr: '31 décembre 2031',
+    pl: '31 grudnia 2031',
+    ja: '2031年12月31日',
+    ko: '2031년 12월 31일',
+    he: '31 בדצמבר 2031',
+    'ar-SA': '٣١ ديسمبر ٢٠٣١',
+  };
+  for (const [locale, written] of Object.entries(cases)) {
+    await t.test(locale, () => {
+      const { text } = renderEmail(contentWith('expiry_reminder'), senderWith({ locale }));
+      assert.ok(squeezed(text).includes(written), text);
+    });
+  }
+});
+
+test('an email in a language without texts is completely in English', () => {
+  const english = renderEmail(contentWith('gift_card'), senderWith());
+  for (const locale of ['fi', 'zh-TW', 'zh-Hant', 'th-TH-u-ca-buddhist-nu-thai', '', 'not a language', 'x']) {
+    assert.deepEqual(renderEmail(contentWith('gift_card'), senderWith({ locale })), english, locale);
+  }
+  assert.match(renderEmail(contentWith('gift_card'), senderWith({ locale: 'zh-CN' })).subject, /礼品卡/);
+  assert.match(
+    renderEmail(contentWith('gift_card'), senderWith({ locale: 'DE_de'.replace('_', '-') })).html,
+    /lang="de-DE"/,
+  );
+});
+
+test('right-to-left emails declare their direction and keep codes, addresses and values in order', () => {
+  for (const locale of ['ar', 'he', 'ar-EG']) {
+    for (const content of everyContent()) {
+      const { html, text } = renderEmail(content, senderWith({ locale }));
+      assert.match(html, new RegExp(`<html lang="${locale}" dir="rtl"`));
+      assert.match(html, /text-align:right/);
+      assert.match(html, /<bdi dir="ltr">help@flowers\.example<\/bdi>/);
+      assert.ok(text.includes('\u2066help@flowers.example\u2069'));
+      if (content.kind === 'gift_card') {
+        assert.ok(html.includes(`<bdi dir="ltr">${groupedCode}</bdi>`));
+        // On its own line, without an invisible character that would be copied with it.
+        assert.ok(text.split('\n').includes(groupedCode));
+      }
+    }
+  }
+  for (const locale of languages.filter((language) => !['ar', 'he'].includes(language))) {
+    const { html, text } = renderEmail(contentWith('gift_card'), senderWith({ locale }));
+    assert.match(html, new RegExp(`<html lang="${locale}" dir="ltr"`));
+    assert.doesNotMatch(text, /[\u2066-\u2069]/);
+  }
+});
+
+test('a sentence that ends with a name such as “Flowers & Co.” has one full stop', () => {
+  const { text } = renderEmail(contentWith('gift_card'), senderWith({ name: 'Flowers & Co.' }));
+  assert.match(text, /to spend at Flowers & Co\.\n/);
+});
+
+test('text on a store’s colour is readable', async (t) => {
+  const cases = {
+    '#ffffff': '#1a1a1a',
+    '#f5c518': '#1a1a1a',
+    '#000000': '#ffffff',
+    '#1f4d3f': '#ffffff',
+    '#c2185b': '#ffffff',
+  } as const;
+  for (const [colour, foreground] of Object.entries(cases)) {
+    await t.test(colour, () => {
+      const { html } = renderEmail(contentWith('gift_card'), senderWith({ colour: colour as `#${string}` }));
+      assert.ok(html.includes(`bgcolor="${colour}"`));
+      assert.ok(html.includes(`<td colspan="2" style="color:${foreground};`), html);
+    });
+  }
+  const { html } = renderEmail(
+    contentWith('gift_card'),
+    senderWith({ colour: '#fff;background:url(https://x.example)' }),
+  );
+  assert.doesNotMatch(html, /x\.example/);
+});
+
+test('an https logo is shown, with the name as its alternative text', () => {
+  const shown = renderEmail(
+    contentWith('receipt'),
+    senderWith({ logoUrl: 'https://flowers.example/logo.png?a="b' }),
+  ).html;
+  assert.match(shown, /<img class="logo" src="https:\/\/flowers\.example\/logo\.png\?a=%22b" alt="Flowers"/);
+  for (const logoUrl of [
+    'http://flowers.example/logo.png',
+    'javascript:alert(1)',
+    'data:image/png;base64,AA',
+    '//x.example/a',
+    'https://u:p@x.example/a',
+  ]) {
+    assert.doesNotMatch(renderEmail(contentWith('receipt'), senderWith({ logoUrl })).html, /<img/, logoUrl);
+  }
+});
+
+test('rendering throws for a link that is neither https nor http to this machine', () => {
+  const render = (pageUrl: string) => () => renderEmail(contentWith('gift_card', { pageUrl }), senderWith());
+  for (const url of [
+    'http://flowers.example/',
+    'javascript:alert(1)',
+    'flowers.example',
+    'https://user:pw@flowers.example/',
+  ])
+    assert.throws(render(url), /must be https/, url);
+  for (const url of ['http://localhost:3000/x', 'http://127.0.0.1:3000/x', 'http://[::1]:3000/'])
+    render(url)();
+});
+
+test('the HTML loads no resource, runs no script, and is far below Gmail’s limit', () => {
+  for (const locale of languages) {
+    for (const content of everyContent({ message: 'm'.repeat(5_000) })) {
+      const { html } = renderEmail(content, senderWith({ locale }));
+      assert.doesNotMatch(
+        html,
+        /<(?:script|link|iframe|form|svg|video|object)|@import|url\(|javascript:|\son\w+=/i,
+      );
+      assert.ok(Buffer.byteLength(html) < 60_000);
+      for (const [, source = ''] of html.matchAll(/src="([^"]*)"/g)) assert.match(source, /^cid:/);
+      for (const [tag = ''] of html.matchAll(/<img[^>]*>/g)) assert.match(tag, / alt="[^"]+"/);
+      for (const [tag = ''] of html.matchAll(/<table[^>]*>/g)) assert.match(tag, /role="presentation"/);
+      assert.match(html, /<meta name="color-scheme" content="light dark"/);
+      assert.match(html, /prefers-color-scheme: dark/);
+      assert.match(html, /max-width:600px/);
+    }
+  }
+});

@@ -1,0 +1,79 @@
+/** Senders, contents and emails for tests: valid by default. */
+
+import { currencyOf } from '../../../src/domain/currency.ts';
+import { mailKinds, type MailKind } from '../../../src/domain/mail.ts';
+import type { Money } from '../../../src/domain/money.ts';
+import { Secret } from '../../../src/domain/secret.ts';
+import type { EmailContent } from '../../../src/delivery/email/content.ts';
+import { messageIdOf, type Email } from '../../../src/delivery/email/message.ts';
+import { renderEmail } from '../../../src/delivery/email/render.ts';
+import type { Sender } from '../../../src/delivery/email/sender.ts';
+
+export const code = new Secret('qyw7j8tjrj3pvkhh');
+export const groupedCode = 'QYW7 J8TJ RJ3P VKHH';
+
+export function money(minor: bigint, currency = 'EUR'): Money {
+  return { minor, currency: currencyOf(currency) };
+}
+
+export function senderWith(changes: Partial<Sender> = {}): Sender {
+  return {
+    name: 'Flowers',
+    address: 'hello@flowers.example',
+    replyTo: 'help@flowers.example',
+    logoUrl: null,
+    colour: null,
+    locale: 'en',
+    ...changes,
+  };
+}
+
+/** The details that a test can set in a content of any kind. */
+export type Details = {
+  readonly amount?: Money;
+  readonly message?: string | null;
+  readonly recipient?: string;
+  readonly pageUrl?: string | null;
+};
+
+export function contentWith(kind: MailKind, details: Details = {}): EmailContent {
+  const {
+    amount = money(5_000n),
+    message = 'Happy birthday!',
+    recipient = 'grace@example.com',
+    pageUrl = 'https://flowers.example/gift-card',
+  } = details;
+  const lastCharacters = 'vkhh';
+  const expiresOn = '2031-12-31';
+  const unsubscribeUrl = 'https://flowers.example/unsubscribe?token=abc';
+  switch (kind) {
+    case 'gift_card':
+      return { kind, code, amount, message, expiresOn, pageUrl };
+    case 'receipt': {
+      const order = { issuedOn: '2026-01-15', sendOn: '2026-02-14', orderId: 1017 };
+      return { kind, amount, lastCharacters, recipient, message, ...order, expiresOn };
+    }
+    case 'expiry_reminder':
+    case 'balance_reminder':
+      return { kind, amount, lastCharacters, expiresOn, pageUrl, unsubscribeUrl };
+    case 'delivery_failed':
+      return { kind, amount, lastCharacters, recipient };
+  }
+}
+
+/** One content of every kind. */
+export function everyContent(details: Details = {}): readonly EmailContent[] {
+  return mailKinds.map((kind) => contentWith(kind, details));
+}
+
+export function emailWith(changes: Partial<Email> = {}, sender: Sender = senderWith()): Email {
+  return {
+    messageId: messageIdOf(244_212_357_349, 'flowers.example'),
+    date: Date.UTC(2026, 0, 15, 9, 30),
+    from: { name: sender.name, address: sender.address },
+    to: 'grace@example.com',
+    replyTo: sender.replyTo,
+    content: renderEmail(contentWith('gift_card'), sender),
+    ...changes,
+  };
+}

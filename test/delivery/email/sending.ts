@@ -1,0 +1,23 @@
+/** Sends emails of tests. */
+
+import { createMailer, type MailerOptions } from '../../../src/delivery/email/smtp.ts';
+import type { Outcome } from '../../../src/delivery/email/outcome.ts';
+import type { MailServer } from './mail-server.ts';
+import { emailWith } from './samples.ts';
+
+export const from = 'bounces@largesse.example';
+
+/** Sends one email to a server, with the timeouts of a test. */
+export async function sendTo(
+  server: MailServer,
+  options: Partial<MailerOptions> = {},
+  email = emailWith(),
+): Promise<Outcome> {
+  await using mailer = createMailer({
+    url: server.url(),
+    from,
+    ...options,
+    timeouts: { connectMs: 10_000, greetingMs: 10_000, responseMs: 10_000, ...options.timeouts },
+  });
+  return await mailer.send(email);
+}

@@ -1,0 +1,91 @@
+/** Texts of strangers in emails. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import { mailKinds } from '../../../src/domain/mail.ts';
+import { languages } from '../../../src/delivery/email/language.ts';
+import { renderEmail } from '../../../src/delivery/email/render.ts';
+import { contentWith, senderWith } from './samples.ts';
+
+const trickery = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 80 }),
+  fc.constantFrom(
+    '<script>alert(1)</script>',
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='x",
+    '<!-- --> --> <![endif]-->',
+    '</td></table></body></html>',
+    '{store} {amount} {code} ${code} {{code}} %code% <%= code %>',
+    '&lt;b&gt; &#60;',
+    'https://evil.example/login',
+    '\u202Egnp.exe\u202C \u2066\u2067 open',
+    'a\u0000b\u0008\u001b[31m\u007f\u0085',
+    'one\r\nBcc: x@y.example\r\n\r\nbody',
+    '\ud800 lone \udfff',
+    'cid:gift-card-code@largesse.invalid',
+    '-- \n> quoted\n$& $1 $`',
+  ),
+);
+
+test('a text of a stranger remains text in any form', () => {
+  fc.assert(
+    fc.property(
+      trickery,
+      trickery,
+      fc.constantFrom(...languages),
+      fc.constantFrom(...mailKinds),
+      (message, name, locale, kind) => {
+        const sender = senderWith({ name, locale });
+        const content = contentWith(kind, { message, recipient: message });
+        const { subject, html, text } = renderEmail(content, sender);
+        const calm = renderEmail(
+          contentWith(kind, { message: 'x', recipient: 'x' }),
+          senderWith({ name: 'x', locale }),
+        );
+        // The tags are those of harmless texts, except line breaks and an empty block.
+        const tags = (markup: string): readonly string[] =>
+          (markup.match(/<[^>]*>?/g) ?? []).filter((tag) => tag !== '<br />' && !tag.startsWith('<!'));
+        if (/[^\p{Cc}\s\u202A-\u202E\u2066-\u2069\uFFFE\uFFFF]/u.test(message))
+          assert.deepEqual(tags(html).length, tags(calm.html).length);
+        assert.ok(
+          tags(html).every((tag) => tags(calm.html).includes(tag)),
+          'a tag or attribute came from a text',
+        );
+        for (const part of [html, text, subject]) {
+          assert.ok(part.isWellFormed());
+          assert.doesNotMatch(part, /[\u202A-\u202E]|[^\P{Cc}\n]|undefined/u);
+        }
+        assert.doesNotMatch(subject, /[\n\u2066-\u2069]/);
+        const opened = (text.match(/[\u2066-\u2068]/g) ?? []).length;
+        assert.equal(opened, (text.match(/\u2069/g) ?? []).length, 'an isolate stays open');
+        assert.ok(!html.includes('href="https://evil'));
+      },
+    ),
+    { numRuns: 600 },
+  );
+});
+
+test('a message keeps its line breaks, and each of its lines is quoted', () => {
+  const message = 'Dear Grace,\r\n\r\n\tyours <3\n-- \nYour code: 1234';
+  const { html, text } = renderEmail(contentWith('gift_card', { message }), senderWith());
+  assert.ok(text.includes('> Dear Grace,\n> \n>     yours <3\n> -- \n> Your code: 1234\n'), text);
+  assert.ok(html.includes('Dear Grace,<br /><br />    yours &#60;3<br />-- <br />Your code: 1234'), html);
+});
+
+test('a message that is empty after cleaning is omitted', () => {
+  const without = renderEmail(contentWith('gift_card', { message: null }), senderWith());
+  for (const message of ['', ' \n ', '\u202E\u0000']) {
+    assert.deepEqual(renderEmail(contentWith('gift_card', { message }), senderWith()), without);
+  }
+});
+
+test('a placeholder in a message or name is not replaced', () => {
+  const { html, text } = renderEmail(
+    contentWith('gift_card', { message: '{amount} {store}' }),
+    senderWith({ name: 'Shop {amount}' }),
+  );
+  assert.ok(text.includes('> {amount} {store}'));
+  assert.ok(text.includes('to spend at Shop {amount}.'));
+  assert.ok(html.includes('{amount} {store}'));
+});
