@@ -179,24 +179,35 @@ function sessionOn(client: pg.Client, socket: Socket): Session {
   // What was sent and not answered is told to its sender; here only that nothing more can be sent.
   client.on('error', end);
   client.on('end', end);
+  // The server has closed its side. The client learns this only when the socket is closed on both sides.
+  socket.on('end', end);
   client.on('notice', ({ code }) => {
     // 57P01 comes as a warning, too, where an administrator ends the wait for a standby. The severity is in the
     // server's language, so the code alone counts.
     if (code === '01000' || code === '57P01') warned = true;
   });
 
+  /** From now on no script gets this connection, even before its socket is closed. */
+  const destroy = (): void => {
+    isBroken = true;
+    socket.destroy();
+  };
+
   const submit = (queries: readonly Query[], settle: (outcome: Outcome) => void): void => {
-    client.query(new Exchange(queries, prepared, settle));
+    const settleOrDestroy = (outcome: Outcome): void => {
+      const failure = outcome instanceof Error ? failureOf(outcome) : outcome;
+      if (failure instanceof ConnectionLost) destroy();
+      settle(failure);
+    };
+    client.query(new Exchange(queries, prepared, settleOrDestroy));
   };
 
   return {
     send: (queries) =>
       new Promise((resolve, reject) => {
         submit(queries.map(toQuery), (outcome) => {
-          if (!(outcome instanceof Error)) return resolve(outcome);
-          const failure = failureOf(outcome);
-          if (failure instanceof ConnectionLost) socket.destroy();
-          reject(failure);
+          if (outcome instanceof Error) reject(outcome);
+          else resolve(outcome);
         });
       }),
     post: (command) => submit([toQuery(command)], () => undefined),
@@ -214,10 +225,7 @@ function sessionOn(client: pg.Client, socket: Socket): Session {
       return isBroken;
     },
     onEnd: (listener) => void listeners.push(listener),
-    destroy() {
-      isBroken = true;
-      socket.destroy();
-    },
+    destroy,
     async close() {
       isBroken = true;
       const timer = setTimeout(() => socket.destroy(), closeTimeoutMs);
