@@ -15,7 +15,7 @@ import { Fault } from '../domain/fault.ts';
 import type { Secret } from '../domain/secret.ts';
 import { openSession, type Session, type SessionOptions } from './postgres-session.ts';
 
-export type PoolOptions = Omit<SessionOptions, 'url'> & {
+export type PoolOptions = Omit<SessionOptions, 'url' | 'sessionsKeptBy'> & {
   /** One a host, the likeliest primary first. */
   readonly urls: readonly Secret[];
   readonly connectionsMax: number;
@@ -83,6 +83,7 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
   const taken = new Map<Session, Taken>();
   const hosts = new WeakMap<Session, Secret>();
   const waiting: Waiter<Sharer>[] = [];
+  const sessionsKeptBy = new Set<Secret>();
   let urls = options.urls;
   let opening = 0;
   /** Connections that are shared, or could be. */
@@ -98,7 +99,7 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
     const failures: string[] = [];
     for (const url of urls) {
       try {
-        const session = await openSession({ ...options, url });
+        const session = await openSession({ ...options, url, sessionsKeptBy });
         hosts.set(session, url);
         if (url !== urls[0]) leave(url);
         return session;

@@ -1,5 +1,6 @@
 /** One connection to a PostgreSQL primary: what is said to it, and what its errors mean. */
 
+import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Secret } from '../domain/secret.ts';
@@ -10,6 +11,7 @@ import {
   type Query,
   type Result,
 } from './postgres-exchange.ts';
+import { keepsSessions, SessionNotKept, type ServerProcess } from './postgres-pooler.ts';
 import type { Dialect, Statement } from './sql.ts';
 
 /** The server that answered is no primary: it is in recovery, as a standby is. */
@@ -39,6 +41,8 @@ export type SessionOptions = {
   readonly lockWaitMaxMs: number;
   /** How long the server lets a transaction stand open while nobody says anything. */
   readonly idleTransactionMaxMs: number;
+  /** The hosts that are known to keep a server connection for each session; a host is added once it is. */
+  readonly sessionsKeptBy: Set<Secret>;
 };
 
 /** A command without values, such as `begin`. */
@@ -85,20 +89,26 @@ const closeTimeoutMs = 1_000;
 
 type Named = Pick<Query, 'name' | 'text'>;
 
-/** One name a call site, the same on every connection. */
+/** By call site. */
 const named = new WeakMap<readonly string[], Named>();
-let namesCount = 0;
 
 function namedOf(statement: Statement): Named {
   let found = named.get(statement.strings);
   if (!found) {
-    namesCount += 1;
-    found = { name: `s${namesCount}`, text: statement.text(postgresDialect) };
+    const text = statement.text(postgresDialect);
+    found = { name: nameOf(text), text };
     named.set(statement.strings, found);
   }
   return found;
 }
 
+/** One name for a text, in every process: a server connection that changes hands never runs another statement. */
+function nameOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, nameLength);
+}
+
+/** 132 bits of the hash. */
+const nameLength = 22;
 /** The server cuts off longer names. */
 const nameLengthMax = 63;
 
@@ -112,32 +122,76 @@ function toQuery(query: Statement | Command): Query {
  * @throws NotPrimary, or whatever keeps it from connecting.
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
-  const socket = new Socket();
+  const { url, connectTimeoutMs } = options;
+  const sockets: Socket[] = [];
+  const open = async (): Promise<Opened> => {
+    const socket = new Socket();
+    sockets.push(socket);
+    return connectClient(url, socket);
+  };
+  let isLate = false;
+  // A server that takes connections and then says nothing is as good as none.
+  const timer = setTimeout(() => {
+    isLate = true;
+    for (const socket of sockets) socket.destroy();
+  }, connectTimeoutMs);
+  try {
+    const opened = await open();
+    if (!options.sessionsKeptBy.has(url)) {
+      await assertKeepsSessions(opened.client, open);
+      options.sessionsKeptBy.add(url);
+    }
+    const session = sessionOn(opened);
+    await prepareSession(session, options);
+    return session;
+  } catch (error) {
+    for (const socket of sockets) socket.destroy();
+    throw isLate ? new Error(`no answer within ${connectTimeoutMs} ms`, { cause: error }) : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+type Opened = { readonly client: pg.Client; readonly socket: Socket };
+
+async function connectClient(url: Secret, socket: Socket): Promise<Opened> {
   const client = new pg.Client({
-    connectionString: options.url.reveal(),
+    connectionString: url.reveal(),
     application_name: 'largesse',
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveDelayMs,
     pipeline: true,
     stream: () => socket,
   });
-  const session = sessionOn(client, socket);
-  let isLate = false;
-  // A server that takes connections and then says nothing is as good as none.
-  const timer = setTimeout(() => {
-    isLate = true;
-    session.destroy();
-  }, options.connectTimeoutMs);
+  // The query that was sent reports that a connection has ended. Without a listener the process would end, too.
+  client.on('error', () => undefined);
+  await client.connect();
+  return { client, socket };
+}
+
+/**
+ * Looks before anything is set, because a setting would stay on a server connection that other programs get next.
+ * Without a pooler the server process is the one that the server named when the connection was made, and that is all.
+ * @throws SessionNotKept, or what keeps a second connection from being made.
+ */
+async function assertKeepsSessions(client: pg.Client, open: () => Promise<Opened>): Promise<void> {
+  // From the protocol's BackendKeyData, which the types lack. PgBouncer sends one of its own.
+  const { processID } = client as pg.Client & { readonly processID: number | null };
+  if ((await serverProcessOf(client)()) === processID) return;
+  const other = await open();
   try {
-    await client.connect();
-    await prepareSession(session, options);
-    return session;
-  } catch (error) {
-    session.destroy();
-    throw isLate ? new Error(`no answer within ${options.connectTimeoutMs} ms`, { cause: error }) : error;
+    if (!(await keepsSessions(serverProcessOf(client), serverProcessOf(other.client))))
+      throw new SessionNotKept();
   } finally {
-    clearTimeout(timer);
+    other.socket.destroy();
   }
+}
+
+function serverProcessOf(client: pg.Client): ServerProcess {
+  return async () => {
+    const { rows } = await client.query<{ id: number }>('select pg_backend_pid() as id');
+    return rows[0]?.id ?? 0;
+  };
 }
 
 /**
@@ -164,7 +218,7 @@ async function prepareSession(session: Session, options: SessionOptions): Promis
     throw new NotPrimary('the server is a standby');
 }
 
-function sessionOn(client: pg.Client, socket: Socket): Session {
+function sessionOn({ client, socket }: Opened): Session {
   let isBroken = false;
   let warned = false;
   let ended = false;
@@ -261,9 +315,9 @@ export function isWaitedOut(error: unknown): boolean {
 
 /**
  * Codes by which the server says that the connection is of no more use: it is going away or starting, it
- * was idle for too long, or could not do what it did before (0A000).
+ * was idle for too long, could not do what it did before (0A000), or lacks what was prepared on it (26000).
  */
-const endings = /^(?:08|57P0[1-5]|25P03|0A000)/;
+const endings = /^(?:08|57P0[1-5]|25P03|0A000|26000)/;
 
 function failureOf(error: Error): Error {
   const code = codeOf(error);

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { loadMigrations } from '../../src/storage/migrate.ts';
-import { all, sql, type Script } from '../../src/storage/sql.ts';
+import { first, sql, type Script } from '../../src/storage/sql.ts';
 import { openPostgresEngine } from '../harness/postgres.ts';
 import { startProxy, type Direction } from '../harness/postgres-proxy.ts';
 import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
@@ -193,7 +193,7 @@ test('a connection that the server ended is not given to the script that waits f
   let runs = 0;
   const sleep = function* (): Script<void> {
     runs += 1;
-    if (runs === 1) yield* all(sql`select 1 as slept from pg_sleep(60)`);
+    if (runs === 1) yield* first(sql`select 1 as slept from pg_sleep(60)`);
   };
   const sleeping = storage.read(sleep);
   const sleeps = `from pg_stat_activity where datname = '${database}' and wait_event = 'PgSleep'`;
