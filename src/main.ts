@@ -51,6 +51,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
   const commitListeners = new Set<() => void>();
 
   const metrics = createMetrics({ queueDepth: () => database.storage.queueDepth });
+  const primaries = watchPrimaries(metrics, logger);
   const database = await openDatabase(config, {
     prepare: true,
     clock,
@@ -64,9 +65,12 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         logger.fatal({ err: cause }, 'the database can no longer be trusted; the service ends');
         fail(cause);
       },
+      primariesFound: primaries.found,
+      warned: (message, cause) => logger.warn({ err: cause }, message),
     },
   });
   try {
+    primaries.assertOne();
     await refuseLoss(config, database, logger);
     const developmentMode = await chooseMode(config, database);
     const uses = tokenUses();
@@ -88,7 +92,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         return () => void commitListeners.delete(listener);
       },
       isClosing: () => isClosing,
-      isReady: readiness(config, database, () => !isClosing && !hasFailed),
+      isReady: readiness(config, database, () => !isClosing && !hasFailed && primaries.areFew()),
       mail: way,
     });
     await listen(app, config);
@@ -254,6 +258,40 @@ async function refuseLoss(config: Config, { storage }: Database, logger: Log['lo
   }
   if (config.database.urls.length > 1 && standbys === 0)
     logger.warn('DATABASE_URL names several hosts, but no standby follows the primary now');
+}
+
+type Primaries = {
+  readonly found: (servers: readonly string[]) => void;
+  /** Whether at most one server takes writes. */
+  readonly areFew: () => boolean;
+  /** @throws StartError that names the servers that take writes if there are several. */
+  readonly assertOne: () => void;
+};
+
+/** Keeps count of the servers among several hosts that take writes: two of them are a primary and an old one. */
+function watchPrimaries(metrics: Metrics, logger: Log['logger']): Primaries {
+  let servers: readonly string[] = [];
+  const areFew = (): boolean => servers.length <= 1;
+  const advice =
+    'stop the old primary, usually that with the lower timeline, and make it a standby from a fresh copy';
+  return {
+    found(next) {
+      const wereFew = areFew();
+      servers = next;
+      metrics.setPrimaries(servers.length);
+      if (wereFew && !areFew())
+        logger.error({ servers }, `${servers.length} servers of DATABASE_URL take writes: ${advice}`);
+      if (!wereFew && areFew())
+        logger.info({ servers }, 'at most one server of DATABASE_URL takes writes again');
+    },
+    areFew,
+    assertOne() {
+      if (!areFew())
+        throw new StartError(
+          `${servers.length} servers of DATABASE_URL take writes, ${servers.join(' and ')}: ${advice}`,
+        );
+    },
+  };
 }
 
 /** Whether the database takes writes and its schema is current. Asked often, it looks once a second. */

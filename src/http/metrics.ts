@@ -15,6 +15,7 @@ export type Metrics = {
   /** Cards that the background verification has gone over. */
   readonly audited: (cards: number) => void;
   readonly setMismatches: (count: number) => void;
+  readonly setPrimaries: (count: number) => void;
   readonly clientError: () => void;
   /** A connection that was closed to keep to a limit. */
   readonly connectionClosed: (reason: string) => void;
@@ -66,6 +67,11 @@ export function createMetrics({ queueDepth }: { readonly queueDepth: () => numbe
   const mismatches = new Gauge({
     name: 'largesse_ledger_mismatches',
     help: 'Mismatches that the last complete background verification of the ledger found, or the present one so far if that is more.',
+    registers,
+  });
+  const primaries = new Gauge({
+    name: 'largesse_database_primaries',
+    help: 'Servers of DATABASE_URL that take writes, as of the last check of several hosts. More than 1: an old primary must be stopped. 0: with one host, or if none does.',
     registers,
   });
   const failures = new Counter({
@@ -129,6 +135,7 @@ export function createMetrics({ queueDepth }: { readonly queueDepth: () => numbe
     },
     audited: (cards) => audited.inc(cards),
     setMismatches: (count) => mismatches.set(count),
+    setPrimaries: (count) => primaries.set(count),
     clientError: () => failures.inc(),
     connectionClosed: (reason) => closedConnections.inc({ reason }),
     lookupThrottled: () => throttledLookups.inc(),

@@ -11,6 +11,7 @@ import {
   type Query,
   type Result,
 } from './postgres-exchange.ts';
+import type { PrimaryServer } from './postgres-primary.ts';
 import { keepsSessions, SessionNotKept, type ServerProcess } from './postgres-pooler.ts';
 import type { Dialect, Statement } from './sql.ts';
 
@@ -70,6 +71,9 @@ export type Session = {
   close(): Promise<void>;
 };
 
+/** A connection to a primary, and what that is; null: the role may not see it. */
+export type Opened = { readonly session: Session; readonly server: PrimaryServer | null };
+
 export const postgresDialect: Dialect = {
   placeholder: (position) => `$${position}`,
   fragments: {
@@ -121,10 +125,10 @@ function toQuery(query: Statement | Command): Query {
  * Connects to one host.
  * @throws NotPrimary, or whatever keeps it from connecting.
  */
-export async function openSession(options: SessionOptions): Promise<Session> {
+export async function openSession(options: SessionOptions): Promise<Opened> {
   const { url, connectTimeoutMs } = options;
   const sockets: Socket[] = [];
-  const open = async (): Promise<Opened> => {
+  const open = async (): Promise<Connected> => {
     const socket = new Socket();
     sockets.push(socket);
     return connectClient(url, socket);
@@ -136,25 +140,24 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     for (const socket of sockets) socket.destroy();
   }, connectTimeoutMs);
   try {
-    const opened = await open();
+    const connected = await open();
     if (!options.sessionsKeptBy.has(url)) {
-      await assertKeepsSessions(opened.client, open);
+      await assertKeepsSessions(connected.client, open);
       options.sessionsKeptBy.add(url);
     }
-    const session = sessionOn(opened);
-    await prepareSession(session, options);
-    return session;
+    const session = sessionOn(connected);
+    return { session, server: await prepareSession(session, options) };
   } catch (error) {
     for (const socket of sockets) socket.destroy();
-    throw isLate ? new Error(`no answer within ${connectTimeoutMs} ms`, { cause: error }) : error;
+    throw isLate ? new Error(`no response within ${connectTimeoutMs} ms`, { cause: error }) : error;
   } finally {
     clearTimeout(timer);
   }
 }
 
-type Opened = { readonly client: pg.Client; readonly socket: Socket };
+type Connected = { readonly client: pg.Client; readonly socket: Socket };
 
-async function connectClient(url: Secret, socket: Socket): Promise<Opened> {
+async function connectClient(url: Secret, socket: Socket): Promise<Connected> {
   const client = new pg.Client({
     connectionString: url.reveal(),
     application_name: 'largesse',
@@ -174,7 +177,7 @@ async function connectClient(url: Secret, socket: Socket): Promise<Opened> {
  * Without a pooler the server process is the one that the server named when the connection was made, and that is all.
  * @throws SessionNotKept, or what keeps a second connection from being made.
  */
-async function assertKeepsSessions(client: pg.Client, open: () => Promise<Opened>): Promise<void> {
+async function assertKeepsSessions(client: pg.Client, open: () => Promise<Connected>): Promise<void> {
   // From the protocol's BackendKeyData, which the types lack. PgBouncer sends one of its own.
   const { processID } = client as pg.Client & { readonly processID: number | null };
   if ((await serverProcessOf(client)()) === processID) return;
@@ -199,7 +202,7 @@ function serverProcessOf(client: pg.Client): ServerProcess {
  * A commit is answered after it is durable, and on the synchronous standby where there is one, whatever the server's
  * own settings say.
  */
-async function prepareSession(session: Session, options: SessionOptions): Promise<void> {
+async function prepareSession(session: Session, options: SessionOptions): Promise<PrimaryServer | null> {
   const settings = [
     'set default_transaction_read_only = on',
     "set default_transaction_isolation = 'repeatable read'",
@@ -211,14 +214,51 @@ async function prepareSession(session: Session, options: SessionOptions): Promis
     'set bytea_output = hex',
     `select set_config('synchronous_commit', 'on', false)
      where current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`,
-    'select case when pg_is_in_recovery() then 1 else 0 end as standby',
   ];
-  const [{ rows: [answer] } = { rows: [] }] = (await session.send(settings)).slice(-1);
-  if ((answer as { standby: bigint } | undefined)?.standby !== 0n)
-    throw new NotPrimary('the server is a standby');
+  try {
+    const rows = lastRows(await session.send([...settings, selectServer]));
+    return toServer(rows[0] as ServerRow);
+  } catch (error) {
+    if (codeOf(error) !== insufficientPrivilege) throw error;
+    // What was sent together is undone together.
+    const rows = lastRows(await session.send([...settings, selectStandby]));
+    assertPrimary(rows[0] as StandbyRow);
+    return null;
+  }
 }
 
-function sessionOn({ client, socket }: Opened): Session {
+type StandbyRow = { readonly standby: bigint };
+type ServerRow = StandbyRow & {
+  readonly system: string;
+  readonly started_at: string;
+  /** The first 8 of its digits are the timeline; null in recovery. */
+  readonly segment: string | null;
+};
+
+const selectStandby = 'select case when pg_is_in_recovery() then 1 else 0 end as standby';
+/** \`pg_control_checkpoint\` still names the old timeline for a while after a promotion; the log's next segment does not. */
+const selectServer = `${selectStandby},
+  (select system_identifier::text from pg_control_system()) as system,
+  extract(epoch from pg_postmaster_start_time())::text as started_at,
+  case when not pg_is_in_recovery() then pg_walfile_name(pg_current_wal_lsn()) end as segment`;
+
+function lastRows(results: readonly Result[]): readonly unknown[] {
+  return results.at(-1)?.rows ?? [];
+}
+
+/** @throws NotPrimary. */
+function toServer(row: ServerRow): PrimaryServer {
+  assertPrimary(row);
+  const timeline = Number.parseInt(row.segment?.slice(0, 8) ?? '', 16);
+  if (!(timeline >= 1)) throw new Error(`the server does not say which timeline it is on: ${row.segment}`);
+  return { system: row.system, timeline, startedAt: row.started_at };
+}
+
+function assertPrimary({ standby }: StandbyRow): void {
+  if (standby !== 0n) throw new NotPrimary('the server is a standby');
+}
+
+function sessionOn({ client, socket }: Connected): Session {
   let isBroken = false;
   let warned = false;
   let ended = false;
@@ -288,6 +328,8 @@ function sessionOn({ client, socket }: Opened): Session {
     },
   };
 }
+
+const insufficientPrivilege = '42501';
 
 /**
  * What a server in recovery says to a transaction that wants to write, and any server to a prepared statement

@@ -10,7 +10,7 @@ import { createPostgresDatabase, sharedPostgres } from '../harness/postgres-data
 
 async function open(): Promise<AsyncDisposable & { readonly session: Session }> {
   const database = await createPostgresDatabase(await sharedPostgres());
-  const session = await openSession({
+  const { session } = await openSession({
     url: new Secret(database.url),
     connectTimeoutMs: 5_000,
     lockWaitMaxMs: 5_000,

@@ -1,0 +1,81 @@
+/**
+ * Which server is the primary: the one that takes writes on the newest timeline of the cluster.
+ *
+ * A promotion begins a timeline with a higher number. A primary that comes back after its standby was promoted is
+ * still on the old one: it takes writes, lacks what was acknowledged since, and loses what it accepts.
+ */
+
+import type { Timeline } from '../timeline-file.ts';
+
+/** A server that takes writes. */
+export type PrimaryServer = Timeline & {
+  /** When it started, in seconds. With the cluster it tells whether two hosts are the same server. */
+  readonly startedAt: string;
+};
+
+export type WritableHost = {
+  readonly host: string;
+  readonly server: PrimaryServer;
+};
+
+/** The servers among hosts, the newest timeline first: a server that has several hosts is one. */
+export function serversOf<Host extends WritableHost>(hosts: readonly Host[]): readonly Host[] {
+  const servers = new Map<string, Host>();
+  for (const host of hosts) {
+    const { system, startedAt } = host.server;
+    const key = `${system} ${startedAt}`;
+    if (!servers.has(key)) servers.set(key, host);
+  }
+  return [...servers.values()].toSorted((one, other) => other.server.timeline - one.server.timeline);
+}
+
+export function describeHost({ host, server: { timeline } }: WritableHost): string {
+  return `${host} (timeline ${timeline})`;
+}
+
+/**
+ * Why a server may not be used although it takes writes; undefined: it may.
+ * @param seen the newest timeline that was used.
+ * @param file where that is recorded.
+ */
+export function reasonAgainst(
+  { system, timeline }: Timeline,
+  seen: Timeline | undefined,
+  file: string | undefined,
+): string | undefined {
+  const reset = file === undefined ? '' : ` and remove ${file}`;
+  if (seen && system !== seen.system) {
+    return (
+      `the server belongs to another cluster than before (system identifier ${system}, not ${seen.system}); ` +
+      `if this is intended, stop every process${reset}`
+    );
+  }
+  if (seen && timeline < seen.timeline) {
+    return (
+      `the server is an old primary: it is on timeline ${timeline}, and timeline ${seen.timeline} was used before; ` +
+      `if an older backup was restored, stop every process${reset}`
+    );
+  }
+  return undefined;
+}
+
+/**
+ * The primary among servers that may be used.
+ * @param current the host that is in use.
+ * @returns undefined if several servers could be it: they belong to different clusters, or are on one timeline and none
+ * of them is in use.
+ */
+export function primaryOf<Host extends WritableHost>(
+  hosts: readonly Host[],
+  current: string | undefined,
+): Host | undefined {
+  const servers = serversOf(hosts);
+  const [newest] = servers;
+  if (!newest) return undefined;
+  const { system, timeline } = newest.server;
+  if (servers.some(({ server }) => server.system !== system)) return undefined;
+  const candidates = hosts.filter(({ server }) => server.timeline === timeline);
+  const inUse = candidates.find(({ host }) => host === current);
+  if (inUse) return inUse;
+  return servers.filter(({ server }) => server.timeline === timeline).length === 1 ? newest : undefined;
+}
