@@ -44,6 +44,8 @@ export type Hosts = {
   connect(): Promise<Session>;
   /** Looks which host is the primary, in the background. */
   check(): void;
+  /** From now on the end of a connection is no loss. */
+  close(): void;
 };
 
 /** Once a host has answered as a primary, how long the others may take. */
@@ -65,8 +67,11 @@ export function openHosts(options: HostOptions): Hosts {
   let recorded: Promise<void> | undefined;
   /** The last primary among several hosts. */
   let current: Writable | undefined;
-  /** Whether no connection to it was lost since all hosts were asked. */
+  /** Connections to it that were lost. */
+  let losses = 0;
+  /** Whether none was lost since all hosts were asked. */
   let isSettled = false;
+  let isClosed = false;
   let looking: Promise<void> | undefined;
 
   const open = (url: Secret): Promise<Opened> => openSession({ ...options, url, sessionsKeptBy });
@@ -129,8 +134,10 @@ export function openHosts(options: HostOptions): Hosts {
     if (server) sessions.set(session, server);
     session.onEnd(() => {
       sessions.delete(session);
-      // Before the next connection is made, all hosts are asked.
-      if (server && current && isSameServer(server, current.server)) isSettled = false;
+      if (isClosed || !server || !current || !isSameServer(server, current.server)) return;
+      losses += 1;
+      isSettled = false;
+      check();
     });
     try {
       await admit(server);
@@ -143,10 +150,12 @@ export function openHosts(options: HostOptions): Hosts {
 
   /** Asks all hosts which of them is the primary. @throws NoPrimary. */
   const look = async (): Promise<void> => {
+    const lossesBefore = losses;
     const found = await askAll(urls, open);
     try {
       refresh();
       await choose(found);
+      isSettled = losses === lossesBefore;
     } catch (error) {
       isSettled = false;
       throw error;
@@ -187,7 +196,6 @@ export function openHosts(options: HostOptions): Hosts {
     }
     await admit(primary.server);
     current = primary;
-    isSettled = true;
     abandon((server) => !isSameServer(server, primary.server));
   };
 
@@ -197,6 +205,8 @@ export function openHosts(options: HostOptions): Hosts {
     });
     return looking;
   };
+
+  const check = (): void => void settle().catch(() => undefined);
 
   return {
     areSeveral,
@@ -211,7 +221,10 @@ export function openHosts(options: HostOptions): Hosts {
         throw new NoPrimary([[url, reasonOf(error)]]);
       }
     },
-    check: () => void settle().catch(() => undefined),
+    check,
+    close() {
+      isClosed = true;
+    },
   };
 }
 

@@ -13,6 +13,39 @@ export type PrimaryServer = Timeline & {
   readonly startedAt: string;
 };
 
+/** The server that answered is no primary: it is in recovery, as a standby is. */
+class NotPrimary extends Error {
+  override readonly name = 'NotPrimary';
+}
+
+export type StandbyRow = { readonly standby: bigint };
+export type ServerRow = StandbyRow & {
+  readonly system: string;
+  readonly started_at: string;
+  /** The first 8 of its digits are the timeline; null in recovery. */
+  readonly segment: string | null;
+};
+
+export const selectStandby = 'select case when pg_is_in_recovery() then 1 else 0 end as standby';
+/** `pg_control_checkpoint` still names the old timeline for a while after a promotion; the log's next segment does not. */
+export const selectServer = `${selectStandby},
+  (select system_identifier::text from pg_control_system()) as system,
+  extract(epoch from pg_postmaster_start_time())::text as started_at,
+  case when not pg_is_in_recovery() then pg_walfile_name(pg_current_wal_lsn()) end as segment`;
+
+/** @throws NotPrimary. */
+export function toServer(row: ServerRow): PrimaryServer {
+  assertPrimary(row);
+  const timeline = Number.parseInt(row.segment?.slice(0, 8) ?? '', 16);
+  if (!(timeline >= 1)) throw new Error(`the server does not say which timeline it is on: ${row.segment}`);
+  return { system: row.system, timeline, startedAt: row.started_at };
+}
+
+/** @throws NotPrimary. */
+export function assertPrimary({ standby }: StandbyRow): void {
+  if (standby !== 0n) throw new NotPrimary('the server is a standby');
+}
+
 export type WritableHost = {
   readonly host: string;
   readonly server: PrimaryServer;

@@ -11,27 +11,18 @@ import {
   type Query,
   type Result,
 } from './postgres-exchange.ts';
-import type { PrimaryServer } from './postgres-primary.ts';
+import { ConnectionLost, failureOf, mayNotAsk } from './postgres-errors.ts';
+import {
+  assertPrimary,
+  selectServer,
+  selectStandby,
+  toServer,
+  type PrimaryServer,
+  type ServerRow,
+  type StandbyRow,
+} from './postgres-primary.ts';
 import { keepsSessions, SessionNotKept, type ServerProcess } from './postgres-pooler.ts';
 import type { Dialect, Statement } from './sql.ts';
-
-/** The server that answered is no primary: it is in recovery, as a standby is. */
-class NotPrimary extends Error {
-  override readonly name = 'NotPrimary';
-}
-
-/**
- * The connection, or the server behind it, is of no more use. What was sent and not answered may have been
- * done or not; a transaction whose commit was not sent was not.
- */
-export class ConnectionLost extends Error {
-  override readonly name = 'ConnectionLost';
-
-  /** Whether the server itself refused a statement, so that not even a commit behind it did anything. */
-  get isUndone(): boolean {
-    return codeOf(this.cause) === featureNotSupported;
-  }
-}
 
 export type SessionOptions = {
   /** Of one host. */
@@ -219,7 +210,7 @@ async function prepareSession(session: Session, options: SessionOptions): Promis
     const rows = lastRows(await session.send([...settings, selectServer]));
     return toServer(rows[0] as ServerRow);
   } catch (error) {
-    if (codeOf(error) !== insufficientPrivilege) throw error;
+    if (!mayNotAsk(error)) throw error;
     // What was sent together is undone together.
     const rows = lastRows(await session.send([...settings, selectStandby]));
     assertPrimary(rows[0] as StandbyRow);
@@ -227,35 +218,8 @@ async function prepareSession(session: Session, options: SessionOptions): Promis
   }
 }
 
-type StandbyRow = { readonly standby: bigint };
-type ServerRow = StandbyRow & {
-  readonly system: string;
-  readonly started_at: string;
-  /** The first 8 of its digits are the timeline; null in recovery. */
-  readonly segment: string | null;
-};
-
-const selectStandby = 'select case when pg_is_in_recovery() then 1 else 0 end as standby';
-/** \`pg_control_checkpoint\` still names the old timeline for a while after a promotion; the log's next segment does not. */
-const selectServer = `${selectStandby},
-  (select system_identifier::text from pg_control_system()) as system,
-  extract(epoch from pg_postmaster_start_time())::text as started_at,
-  case when not pg_is_in_recovery() then pg_walfile_name(pg_current_wal_lsn()) end as segment`;
-
 function lastRows(results: readonly Result[]): readonly unknown[] {
   return results.at(-1)?.rows ?? [];
-}
-
-/** @throws NotPrimary. */
-function toServer(row: ServerRow): PrimaryServer {
-  assertPrimary(row);
-  const timeline = Number.parseInt(row.segment?.slice(0, 8) ?? '', 16);
-  if (!(timeline >= 1)) throw new Error(`the server does not say which timeline it is on: ${row.segment}`);
-  return { system: row.system, timeline, startedAt: row.started_at };
-}
-
-function assertPrimary({ standby }: StandbyRow): void {
-  if (standby !== 0n) throw new NotPrimary('the server is a standby');
 }
 
 function sessionOn({ client, socket }: Connected): Session {
@@ -327,47 +291,4 @@ function sessionOn({ client, socket }: Connected): Session {
       clearTimeout(timer);
     },
   };
-}
-
-const insufficientPrivilege = '42501';
-
-/**
- * What a server in recovery says to a transaction that wants to write, and any server to a prepared statement
- * whose tables have changed.
- */
-const featureNotSupported = '0A000';
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof pg.DatabaseError ? error.code : undefined;
-}
-
-/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
-const conflicts: ReadonlySet<string> = new Set(['40001', '40P01', '23505']);
-
-/** Another transaction was in the way, or a key is taken: the script may succeed when it is run again. */
-export function isConflict(error: unknown): boolean {
-  return conflicts.has(codeOf(error) ?? '');
-}
-
-/** lock_not_available and query_canceled: the statement waited too long, and nothing was done. */
-export function isWaitedOut(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === '55P03' || code === '57014';
-}
-
-/**
- * Codes by which the server says that the connection is of no more use: it is going away or starting, it
- * was idle for too long, could not do what it did before (0A000), or lacks what was prepared on it (26000).
- */
-const endings = /^(?:08|57P0[1-5]|25P03|0A000|26000)/;
-
-function failureOf(error: Error): Error {
-  const code = codeOf(error);
-  if (code !== undefined && !endings.test(code)) return error;
-  return new ConnectionLost(error.message, { cause: error });
-}
-
-/** The server could not do its work, whatever the statement was: out of disk, memory or connections, or damaged. */
-export function isServerFailure(error: unknown): boolean {
-  return /^(?:53|58|XX)/.test(codeOf(error) ?? '');
 }
