@@ -1,7 +1,50 @@
-/** What happens to the servers of a failover that nobody planned. */
+/** What happens to the servers of a failover that nobody planned, and what the service says of it. */
 
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { Fault } from '../../src/domain/fault.ts';
+import type { Environment } from './engine-database.ts';
 import { signal } from './postgres-process.ts';
-import type { PostgresServer } from './postgres-server.ts';
+import { startPostgres, type PostgresServer } from './postgres-server.ts';
+import { startOn, type Folder } from './postgres-service.ts';
+import { startStandby, type Standby } from './postgres-standby.ts';
+
+export type Cluster = AsyncDisposable & {
+  readonly old: PostgresServer;
+  readonly next: PostgresServer;
+  readonly standby: Standby;
+};
+
+export async function startCluster(): Promise<Cluster> {
+  await using servers = new AsyncDisposableStack();
+  const old = servers.use(await startPostgres({ durable: true }));
+  const standby = servers.use(await startStandby(old, { name: 'second', synchronous: true }));
+  const moved = servers.move();
+  return { old, next: standby.server, standby, [Symbol.asyncDispose]: () => moved.disposeAsync() };
+}
+
+/** The value of a metric. */
+export async function metricOf(url: string, name: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
+}
+
+/** Starts the service in this process, which must refuse to; returns why. */
+export async function refusalOf(environment: Environment): Promise<string> {
+  const error = await startOn(environment).then(
+    async (service) => {
+      await service[Symbol.asyncDispose]();
+      throw new assert.AssertionError({ message: 'the service started' });
+    },
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof Error);
+  return error instanceof Fault && error.cause instanceof Error ? error.cause.message : error.message;
+}
+
+export function timelinesFileIn(folder: Folder): string {
+  return join(folder.path, 'largesse.timelines.json');
+}
 
 /** Starts the old primary again as it was, but for its standby: it does not wait for one, and accepts writes. */
 export async function comeBack(old: PostgresServer): Promise<void> {
