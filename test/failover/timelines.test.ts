@@ -8,7 +8,13 @@ import { loadMigrations } from '../../src/storage/migrate.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { Secret } from '../../src/domain/secret.ts';
 import { timelineFile } from '../../src/timeline-file.ts';
-import { comeBack, metricOf, refusalOf, startCluster, timelinesFileIn } from '../harness/old-primary.ts';
+import {
+  comeBack,
+  refusalOf,
+  startCluster,
+  timelinesFileIn,
+  untilPrimaries,
+} from '../harness/old-primary.ts';
 import { openPostgresEngine } from '../harness/postgres.ts';
 import { queryOnce } from '../harness/postgres-client.ts';
 import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
@@ -92,7 +98,7 @@ test('one server under two names is one server', async () => {
   const environment = environmentOn(folder, [server, localhost]);
   await openShop(environment, 'flowers.example');
   await using service = await startOn(environment);
-  assert.equal(await metricOf(service.url, 'largesse_database_primaries'), 1);
+  await untilPrimaries(service.url, 1);
   await untilReadiness(service.url, 200);
 });
 

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../src/domain/fault.ts';
 import type { Environment } from './engine-database.ts';
 import { signal } from './postgres-process.ts';
@@ -23,10 +24,16 @@ export async function startCluster(): Promise<Cluster> {
   return { old, next: standby.server, standby, [Symbol.asyncDispose]: () => moved.disposeAsync() };
 }
 
-/** The value of a metric. */
-export async function metricOf(url: string, name: string): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text();
-  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
+/** Waits until a service has found so many servers that take writes. */
+export async function untilPrimaries(url: string, count: number): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    const text = await (await fetch(`${url}/metrics`)).text();
+    const found = Number(/^largesse_database_primaries (\d+)$/m.exec(text)?.[1]);
+    if (found === count) return;
+    assert.ok(performance.now() < deadline, `${found} servers take writes, not ${count}`);
+    await wait(50);
+  }
 }
 
 /** Starts the service in this process, which must refuse to; returns why. */

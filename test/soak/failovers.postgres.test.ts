@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { comeBack, contentOf, stalled } from '../harness/old-primary.ts';
+import { comeBack, contentOf, stalled, untilPrimaries } from '../harness/old-primary.ts';
 import { signal } from '../harness/postgres-process.ts';
 import { startProxy } from '../harness/postgres-proxy.ts';
 import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
@@ -84,7 +84,10 @@ test(`of ${failovers} failovers none loses or repeats an acknowledged change, ol
     if (comesBack) {
       await comeBack(primary);
       const content = await contentOf(primary);
-      for (const url of urls) await untilReadiness(url, 503);
+      for (const url of urls) {
+        await untilPrimaries(url, 2);
+        await untilReadiness(url, 503);
+      }
       await using third = startServing(environment);
       assert.equal((await third.ended()).code, 1, third.output());
       assert.match(
