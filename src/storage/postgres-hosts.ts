@@ -44,8 +44,6 @@ export type Hosts = {
   connect(): Promise<Session>;
   /** Looks which host is the primary, in the background. */
   check(): void;
-  /** From now on the end of a connection is no loss. */
-  close(): void;
 };
 
 /** Once a host has answered as a primary, how long the others may take. */
@@ -71,7 +69,6 @@ export function openHosts(options: HostOptions): Hosts {
   let losses = 0;
   /** Whether none was lost since all hosts were asked. */
   let isSettled = false;
-  let isClosed = false;
   let looking: Promise<void> | undefined;
 
   const open = (url: Secret): Promise<Opened> => openSession({ ...options, url, sessionsKeptBy });
@@ -134,7 +131,7 @@ export function openHosts(options: HostOptions): Hosts {
     if (server) sessions.set(session, server);
     session.onEnd(() => {
       sessions.delete(session);
-      if (isClosed || !server || !current || !isSameServer(server, current.server)) return;
+      if (!session.isLost || !server || !current || !isSameServer(server, current.server)) return;
       losses += 1;
       isSettled = false;
       check();
@@ -222,9 +219,6 @@ export function openHosts(options: HostOptions): Hosts {
       }
     },
     check,
-    close() {
-      isClosed = true;
-    },
   };
 }
 

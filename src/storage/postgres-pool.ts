@@ -235,7 +235,6 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
     },
     async close() {
       isClosed = true;
-      hosts.close();
       clearInterval(sweeper);
       await Promise.all(idle.splice(0).map((session) => session.close()));
     },

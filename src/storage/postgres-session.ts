@@ -56,6 +56,8 @@ export type Session = {
   readonly isBroken: boolean;
   /** Called once, when the connection ends, whoever ended it. */
   onEnd(listener: () => void): void;
+  /** Whether it ended, or failed, without having been destroyed or closed here. */
+  readonly isLost: boolean;
   /** Ends the connection at once; whatever was sent and not answered fails with ConnectionLost. */
   destroy(): void;
   /** Says goodbye, after all that was sent was answered; to a server that stays silent, without waiting for long. */
@@ -224,6 +226,8 @@ function lastRows(results: readonly Result[]): readonly unknown[] {
 
 function sessionOn({ client, socket }: Connected): Session {
   let isBroken = false;
+  /** Whether this process has ended it. */
+  let isLeft = false;
   let warned = false;
   let ended = false;
   const prepared: PreparedStatements = new Map();
@@ -246,18 +250,18 @@ function sessionOn({ client, socket }: Connected): Session {
   });
 
   /** From now on no script gets this connection, even before its socket is closed. */
-  const destroy = (): void => {
+  const breakOff = (): void => {
     isBroken = true;
     socket.destroy();
   };
 
   const submit = (queries: readonly Query[], settle: (outcome: Outcome) => void): void => {
-    const settleOrDestroy = (outcome: Outcome): void => {
+    const settleOrBreakOff = (outcome: Outcome): void => {
       const failure = outcome instanceof Error ? failureOf(outcome) : outcome;
-      if (failure instanceof ConnectionLost) destroy();
+      if (failure instanceof ConnectionLost) breakOff();
       settle(failure);
     };
-    client.query(new Exchange(queries, prepared, settleOrDestroy));
+    client.query(new Exchange(queries, prepared, settleOrBreakOff));
   };
 
   return {
@@ -283,8 +287,15 @@ function sessionOn({ client, socket }: Connected): Session {
       return isBroken;
     },
     onEnd: (listener) => void listeners.push(listener),
-    destroy,
+    get isLost() {
+      return isBroken && !isLeft;
+    },
+    destroy() {
+      isLeft ||= !isBroken;
+      breakOff();
+    },
     async close() {
+      isLeft ||= !isBroken;
       isBroken = true;
       const timer = setTimeout(() => socket.destroy(), closeTimeoutMs);
       await client.end();
