@@ -262,13 +262,13 @@ async function refuseLoss(config: Config, { storage }: Database, logger: Log['lo
 
 type Primaries = {
   readonly found: (servers: readonly string[]) => void;
-  /** Whether at most one server takes writes. */
+  /** Whether at most one server accepts writes. */
   readonly areFew: () => boolean;
-  /** @throws StartError that names the servers that take writes if there are several. */
+  /** @throws StartError that names the servers that accept writes if there are several. */
   readonly assertOne: () => void;
 };
 
-/** Keeps count of the servers among several hosts that take writes: two of them are a primary and an old one. */
+/** Counts the servers among several hosts that accept writes: a second one is an old primary. */
 function watchPrimaries(metrics: Metrics, logger: Log['logger']): Primaries {
   let servers: readonly string[] = [];
   const areFew = (): boolean => servers.length <= 1;
@@ -280,21 +280,21 @@ function watchPrimaries(metrics: Metrics, logger: Log['logger']): Primaries {
       servers = next;
       metrics.setPrimaries(servers.length);
       if (wereFew && !areFew())
-        logger.error({ servers }, `${servers.length} servers of DATABASE_URL take writes: ${advice}`);
+        logger.error({ servers }, `${servers.length} servers of DATABASE_URL accept writes: ${advice}`);
       if (!wereFew && areFew())
-        logger.info({ servers }, 'at most one server of DATABASE_URL takes writes again');
+        logger.info({ servers }, 'at most one server of DATABASE_URL accepts writes again');
     },
     areFew,
     assertOne() {
       if (!areFew())
         throw new StartError(
-          `${servers.length} servers of DATABASE_URL take writes, ${servers.join(' and ')}: ${advice}`,
+          `${servers.length} servers of DATABASE_URL accept writes, ${servers.join(' and ')}: ${advice}`,
         );
     },
   };
 }
 
-/** Whether the database takes writes and its schema is current. Asked often, it looks once a second. */
+/** Whether the database accepts writes and its schema is current. Asked often, it looks once a second. */
 function readiness(
   config: Config,
   { ctx, storage }: Database,

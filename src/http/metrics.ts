@@ -71,7 +71,7 @@ export function createMetrics({ queueDepth }: { readonly queueDepth: () => numbe
   });
   const primaries = new Gauge({
     name: 'largesse_database_primaries',
-    help: 'Servers of DATABASE_URL that take writes, as of the last check of several hosts. More than 1: an old primary must be stopped. 0: with one host, or if none does.',
+    help: 'Servers of DATABASE_URL that accept writes, as of the last check of several hosts. More than 1: an old primary must be stopped. 0: with one host, or if none does.',
     registers,
   });
   const failures = new Counter({

@@ -407,7 +407,7 @@ export const pages: Readonly<Record<'health' | 'readiness' | 'metrics' | 'openap
   readiness: {
     summary: 'Readiness',
     description:
-      'Whether the database takes writes, its schema is current, and no second server of `DATABASE_URL` takes writes. `details.mail` says how emails are sent: `smtp`, `folder` (without `SMTP_URL` in development they are kept on this machine), or `none: …` and why; a service that sends none is ready all the same.',
+      'Whether the database accepts writes, its schema is current, and no second server of `DATABASE_URL` accepts writes. `details.mail` says how emails are sent: `smtp`, `folder` (without `SMTP_URL` in development they are kept on this machine), or `none: …` and why; a service that sends none is ready all the same.',
     success: 'The service is ready.',
     type: 'application/json',
     faults: ['unavailable'],

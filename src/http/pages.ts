@@ -30,7 +30,7 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
     reply.header('cache-control', 'no-store');
     if (!(await services.isReady()))
       throw new Fault('unavailable', {
-        detail: 'The database does not take writes, or more than one server does.',
+        detail: 'The database does not accept writes, or more than one server does.',
         retryAfterSeconds: 1,
       });
     return { status: 'ready', details: { mail: mail.way === 'none' ? noMail : mail.way } };

@@ -1,4 +1,4 @@
-/** One row that is written to see that the database takes writes. */
+/** One row that is written to see that the database accepts writes. */
 
 import { one, run, sql, toNumber, type Script } from './sql.ts';
 

@@ -1,9 +1,9 @@
 /**
  * The hosts of a database's URL, one of which is the primary.
  *
- * With one host, a connection is made and its server checked. With several, all are asked at once before the first
- * connection, after a connection was lost, and now and then: the newest timeline wins, and connections to other servers
- * are broken off.
+ * The server of every connection is checked. With several hosts, all are asked at once before the first connection,
+ * after a connection was lost, and every few seconds: the newest timeline wins, and connections to other servers are
+ * closed.
  */
 
 import type { Secret } from '../domain/secret.ts';
@@ -33,7 +33,7 @@ class NoPrimary extends Error {
 
   constructor(reasons: readonly (readonly [Secret, string])[]) {
     const hosts = reasons.map(([url, reason]) => `${hostOf(url)}: ${reason}`);
-    super(`no server takes writes: ${hosts.join('; ')}`);
+    super(`no server accepts writes: ${hosts.join('; ')}`);
   }
 }
 
@@ -46,7 +46,7 @@ export type Hosts = {
   check(): void;
 };
 
-/** Once a host has answered as a primary, how long the others may take. */
+/** How long the other hosts may take once a primary has responded. */
 const othersWaitMaxMs = 1_000;
 
 type Asked =
@@ -73,7 +73,7 @@ export function openHosts(options: HostOptions): Hosts {
 
   const open = (url: Secret): Promise<Opened> => openSession({ ...options, url, sessionsKeptBy });
 
-  /** Takes over what another process has recorded. A file that was damaged since the start does no harm. */
+  /** Reads what other processes have recorded. A file that was damaged since the start does no harm. */
   const refresh = (): void => {
     try {
       const found = timelines?.read();
@@ -91,7 +91,7 @@ export function openHosts(options: HostOptions): Hosts {
     abandon(({ timeline }) => timeline < newest.timeline);
   };
 
-  /** Breaks connections off, those that are in use included. */
+  /** Closes connections at once, those that are in use included. */
   const abandon = (isOutdated: (server: PrimaryServer) => boolean): void => {
     for (const [session, server] of sessions) if (isOutdated(server)) session.destroy();
   };
@@ -186,7 +186,7 @@ export function openHosts(options: HostOptions): Hosts {
         ({ url, server }) =>
           [
             url,
-            `takes writes on timeline ${server.timeline} of the cluster ${server.system}, as another host does`,
+            `accepts writes on timeline ${server.timeline} of the cluster ${server.system}, as another host does`,
           ] as const,
       );
       throw new NoPrimary([...all, ...reasons]);
@@ -222,7 +222,7 @@ export function openHosts(options: HostOptions): Hosts {
   };
 }
 
-/** Asks every host at once. One that does not answer in time delays the others only by so much. */
+/** Connects to every host at once. A host that does not respond delays the result by `othersWaitMaxMs` at most. */
 function askAll(urls: readonly Secret[], open: (url: Secret) => Promise<Opened>): Promise<readonly Asked[]> {
   return new Promise((resolve) => {
     const found = new Map<Secret, Asked>();

@@ -1,19 +1,19 @@
 /**
- * Which server is the primary: the one that takes writes on the newest timeline of the cluster.
+ * Which server is the primary: the one that accepts writes on the newest timeline of the cluster.
  *
  * A promotion begins a timeline with a higher number. A primary that comes back after its standby was promoted is
- * still on the old one: it takes writes, lacks what was acknowledged since, and loses what it accepts.
+ * still on the old one: it accepts writes, lacks what was acknowledged since, and loses what it accepts.
  */
 
 import type { Timeline } from '../timeline-file.ts';
 
-/** A server that takes writes. */
+/** A server that accepts writes. */
 export type PrimaryServer = Timeline & {
-  /** When it started, in seconds. With the cluster it tells whether two hosts are the same server. */
+  /** When it started, in seconds. Two hosts with the same cluster and start are one server. */
   readonly startedAt: string;
 };
 
-/** The server that answered is no primary: it is in recovery, as a standby is. */
+/** The server is in recovery, as a standby is. */
 class NotPrimary extends Error {
   override readonly name = 'NotPrimary';
 }
@@ -67,7 +67,7 @@ export function describeHost({ host, server: { timeline } }: WritableHost): stri
 }
 
 /**
- * Why a server may not be used although it takes writes; undefined: it may.
+ * Why a server may not be used although it accepts writes; undefined: it may.
  * @param seen the newest timeline that was used.
  * @param file where that is recorded.
  */

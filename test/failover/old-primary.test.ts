@@ -61,7 +61,7 @@ test('an old primary that comes back gets no request while the new one stalls, a
     assert.ok(service.output().includes(named), service.output());
     assert.match(
       service.output(),
-      /"level":"error".*2 servers of DATABASE_URL take writes: stop the old primary/,
+      /"level":"error".*2 servers of DATABASE_URL accept writes: stop the old primary/,
     );
   }
   await untilEachSucceeds(tellers, 2);
@@ -81,7 +81,7 @@ test('an old primary that comes back gets no request while the new one stalls, a
   await assertVerifies(environment);
 });
 
-test('at a restart an old primary that is named first is not used: alone it is refused, and with the new one, too', async () => {
+test('at a restart an old primary that is named first is rejected, alone and together with the new one', async () => {
   await using cluster = await startCluster();
   const { old, next, standby } = cluster;
   using folder = emptyFolder();
@@ -99,7 +99,7 @@ test('at a restart an old primary that is named first is not used: alone it is r
   await comeBack(old);
 
   const both =
-    `2 servers of DATABASE_URL take writes, 127.0.0.1:${next.port} (timeline 2) and 127.0.0.1:${old.port} (timeline 1): ` +
+    `2 servers of DATABASE_URL accept writes, 127.0.0.1:${next.port} (timeline 2) and 127.0.0.1:${old.port} (timeline 1): ` +
     'stop the old primary, usually that with the lower timeline, and make it a standby from a fresh copy';
   {
     await using program = startServing(environment);
@@ -139,7 +139,7 @@ test('at a restart an old primary that is named first is not used: alone it is r
   assert.equal((await clientOf(service.url, token)(`GET /gift_card/${id}`)).status, 404);
 });
 
-test('a standby that is promoted although its primary takes writes is found without a lost connection', async () => {
+test('a standby that is promoted although its primary accepts writes is found without a lost connection', async () => {
   await using cluster = await startCluster();
   const { old, next } = cluster;
   using folder = emptyFolder();
@@ -153,7 +153,7 @@ test('a standby that is promoted although its primary takes writes is found with
   const [row] = await next.query('select pg_promote(true, 30) as done');
   assert.equal(row?.['done'], true);
   await untilPrimaries(service.url, 2);
-  assert.match(service.log(), /"level":50.*2 servers of DATABASE_URL take writes/);
+  assert.match(service.log(), /"level":50.*2 servers of DATABASE_URL accept writes/);
   await untilReadiness(service.url, 503);
   const { card } = await ask('POST /gift_card', { initial_value: '20.00' });
   assert.ok(card);
@@ -163,5 +163,5 @@ test('a standby that is promoted although its primary takes writes is found with
   await old.stop();
   await untilPrimaries(service.url, 1);
   await untilReadiness(service.url, 200);
-  assert.match(service.log(), /at most one server of DATABASE_URL takes writes again/);
+  assert.match(service.log(), /at most one server of DATABASE_URL accepts writes again/);
 });

@@ -1,4 +1,4 @@
-/** What the service keeps of the timelines that it has used, and which servers it refuses because of it. */
+/** What the service records of the timelines that it has used, and which servers it rejects because of that. */
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ import { startStandby } from '../harness/postgres-standby.ts';
 import { openShop } from '../harness/served.ts';
 import { addTo, insertRow } from '../harness/tally.ts';
 
-test('a process learns a newer timeline from another one of its machine', async () => {
+test('a process uses no older timeline than another process of the machine has recorded', async () => {
   await using cluster = await startCluster();
   const { old, next, standby } = cluster;
   using folder = emptyFolder();
@@ -55,7 +55,7 @@ test('a process learns a newer timeline from another one of its machine', async 
   );
 });
 
-test('of two servers on one timeline, of which neither is newer, none is chosen at start, and the one in use stays', async () => {
+test('of two servers on one timeline none is chosen at start, and the one in use stays', async () => {
   await using one = await startPostgres({ durable: true });
   await using standby = await startStandby(one, { name: 'second', synchronous: false });
   const other = standby.server;
@@ -85,7 +85,7 @@ test('of two servers on one timeline, of which neither is newer, none is chosen 
     assert.match(
       refusal,
       new RegExp(
-        `127\\.0\\.0\\.1:${port}: takes writes on timeline 1 of the cluster \\d+, as another host does`,
+        `127\\.0\\.0\\.1:${port}: accepts writes on timeline 1 of the cluster \\d+, as another host does`,
       ),
     );
   }
@@ -102,7 +102,7 @@ test('one server under two names is one server', async () => {
   await untilReadiness(service.url, 200);
 });
 
-test('another cluster than before is refused until the timeline file is removed', async () => {
+test('another cluster than before is rejected until the timeline file is removed', async () => {
   await using first = await startPostgres({ durable: true });
   using folder = emptyFolder();
   const environment = environmentOn(folder, [first]);
@@ -112,7 +112,7 @@ test('another cluster than before is refused until the timeline file is removed'
   writeFileSync(file, readFileSync(file, 'utf8').replace(system, '4711'));
   assert.equal(
     await refusalOf(environment),
-    `no server takes writes: 127.0.0.1:${first.port}: the server belongs to another cluster than before ` +
+    `no server accepts writes: 127.0.0.1:${first.port}: the server belongs to another cluster than before ` +
       `(system identifier ${system}, not 4711); if this is intended, stop every process and remove ${file}`,
   );
   writeFileSync(file, '{');
@@ -122,7 +122,7 @@ test('another cluster than before is refused until the timeline file is removed'
   await untilReadiness(service.url, 200);
 });
 
-test('a timeline file that cannot be written is warned of, and the service goes on', async () => {
+test('a timeline file that cannot be written is logged as a warning, and the service starts', async () => {
   await using server = await startPostgres({ durable: true });
   using folder = emptyFolder();
   const environment = environmentOn(folder, [server]);

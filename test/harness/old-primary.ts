@@ -24,14 +24,14 @@ export async function startCluster(): Promise<Cluster> {
   return { old, next: standby.server, standby, [Symbol.asyncDispose]: () => moved.disposeAsync() };
 }
 
-/** Waits until a service has found so many servers that take writes. */
+/** Waits until a service has found so many servers that accept writes. */
 export async function untilPrimaries(url: string, count: number): Promise<void> {
   const deadline = performance.now() + 30_000;
   for (;;) {
     const text = await (await fetch(`${url}/metrics`)).text();
     const found = Number(/^largesse_database_primaries (\d+)$/m.exec(text)?.[1]);
     if (found === count) return;
-    assert.ok(performance.now() < deadline, `${found} servers take writes, not ${count}`);
+    assert.ok(performance.now() < deadline, `${found} servers accept writes, not ${count}`);
     await wait(50);
   }
 }

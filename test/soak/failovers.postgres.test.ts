@@ -1,6 +1,6 @@
 /**
  * One failover after another under load, on servers that take turns. Every second old primary comes back as it was and
- * takes writes, while the new one stalls. Every acknowledged change is there at the end, once.
+ * accepts writes, while the new one stalls. Every acknowledged change is there at the end, once.
  *
  * `FAILOVERS` sets the number of failovers, `FAILOVER_SEED` the seed.
  */

@@ -1,4 +1,4 @@
-/** Which of several servers that take writes is the primary. */
+/** Which of several servers that accept writes is the primary. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -49,7 +49,7 @@ test('a server with two names is one server, and keeps the name that is in use',
   assert.equal(primary(hosts, 'b'), 'b');
 });
 
-test('without a host that takes writes there is no primary', () => {
+test('without a host that accepts writes there is no primary', () => {
   assert.equal(primary([]), undefined);
 });
 
