@@ -89,6 +89,8 @@ export const limits = Object.freeze({
   connectionWaitMaxMs: 3_000,
   scriptMaxMs: 10_000,
   idleTransactionMaxMs: 15_000,
+  /** How often each of several hosts is asked whether it accepts writes. */
+  primaryCheckPeriodMs: 5_000,
   rateLimitedCallersMax: 20_000,
   tokensRememberedMax: 4_096,
   shopsRememberedMax: 1_024,

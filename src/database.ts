@@ -1,8 +1,10 @@
 /** The database and its keys, opened together: neither is of use without the other. */
 
+import { dirname, join } from 'node:path';
 import { systemChance, systemClock, type Chance, type Clock } from './clock-and-chance.ts';
 import { shownLocation, type DatabaseConfig } from './config.ts';
 import type { Context } from './context.ts';
+import type { Secret } from './domain/secret.ts';
 import { KeyFileError, makeKeyFile, readKeyFile } from './key-file.ts';
 import { keysOf } from './keys.ts';
 import { refuseHalfCopied } from './service/copy.ts';
@@ -11,6 +13,7 @@ import { loadMigrations, MigrationError, pending, type Migration } from './stora
 import { openPostgres } from './storage/postgres.ts';
 import { openSqlite } from './storage/sqlite.ts';
 import type { Storage, StorageObserver } from './storage/storage.ts';
+import { timelineFile } from './timeline-file.ts';
 
 export type Database = AsyncDisposable & { readonly ctx: Context; readonly storage: Storage };
 
@@ -25,7 +28,7 @@ export type OpenOptions = {
 
 const nobody: StorageObserver = { committed() {}, failed() {} };
 
-/** @throws MigrationError, KeyFileError, or Error if the file is not there or is no database. */
+/** @throws MigrationError, KeyFileError, TimelineFileError, or Error if the file is not there or is no database. */
 export async function openDatabase(
   config: DatabaseConfig,
   { prepare, unhurried = false, observer = nobody, clock = systemClock }: OpenOptions,
@@ -103,6 +106,11 @@ function openStorage(
   return openPostgres({
     ...given,
     urls: database.urls,
+    timelines: timelineFile({
+      path: join(dirname(config.keysFile), 'largesse.timelines.json'),
+      hosts: database.urls.map(hostAndPort),
+      create: given.create,
+    }),
     connectionsMax: config.connectionsMax,
     partitions: config.partitions,
     waitingMax: limits.scriptsQueuedMax,
@@ -111,7 +119,13 @@ function openStorage(
     connectTimeoutMs: limits.connectTimeoutMs,
     lockWaitMaxMs: limits.lockWaitMaxMs,
     idleTransactionMaxMs: limits.idleTransactionMaxMs,
+    primaryCheckPeriodMs: limits.primaryCheckPeriodMs,
   });
+}
+
+function hostAndPort(url: Secret): string {
+  const { hostname, port } = new URL(url.reveal());
+  return `${hostname}:${port || 5432}`;
 }
 
 function missingKeys({ keysFile, database }: DatabaseConfig): string {

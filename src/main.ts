@@ -58,6 +58,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     queueDepth: () => database.storage.queueDepth,
     clockJumpMs: () => guard.jumpMs(),
   });
+  const primaries = watchPrimaries(metrics, logger);
   const database = await openDatabase(config, {
     prepare: true,
     clock: guard.clock,
@@ -71,9 +72,12 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         logger.fatal({ err: cause }, 'the database can no longer be trusted; the service ends');
         fail(cause);
       },
+      primariesFound: primaries.found,
+      warned: (message, cause) => logger.warn({ err: cause }, message),
     },
   });
   try {
+    primaries.assertOne();
     await refuseLoss(config, database, logger);
     await checkClock(config, { database, guard, logger });
     const developmentMode = await chooseMode(config, database);
@@ -101,7 +105,11 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         return () => void commitListeners.delete(listener);
       },
       isClosing: () => isClosing,
-      isReady: readiness(config, { ...database, guard }, () => !isClosing && !hasFailed),
+      isReady: readiness(
+        config,
+        { ...database, guard },
+        () => !isClosing && !hasFailed && primaries.areFew(),
+      ),
       mail: way,
     });
     await listen(app, config);
@@ -319,7 +327,41 @@ function clockLog({ limits }: Config, logger: Log['logger']): ClockObserver {
   };
 }
 
-/** Whether the database takes writes and its schema is current. Asked often, it looks once a second. */
+type Primaries = {
+  readonly found: (servers: readonly string[]) => void;
+  /** Whether at most one server accepts writes. */
+  readonly areFew: () => boolean;
+  /** @throws StartError that names the servers that accept writes if there are several. */
+  readonly assertOne: () => void;
+};
+
+/** Counts the servers among several hosts that accept writes: a second one is an old primary. */
+function watchPrimaries(metrics: Metrics, logger: Log['logger']): Primaries {
+  let servers: readonly string[] = [];
+  const areFew = (): boolean => servers.length <= 1;
+  const advice =
+    'stop the old primary, usually that with the lower timeline, and make it a standby from a fresh copy';
+  return {
+    found(next) {
+      const wereFew = areFew();
+      servers = next;
+      metrics.setPrimaries(servers.length);
+      if (wereFew && !areFew())
+        logger.error({ servers }, `${servers.length} servers of DATABASE_URL accept writes: ${advice}`);
+      if (!wereFew && areFew())
+        logger.info({ servers }, 'at most one server of DATABASE_URL accepts writes again');
+    },
+    areFew,
+    assertOne() {
+      if (!areFew())
+        throw new StartError(
+          `${servers.length} servers of DATABASE_URL accept writes, ${servers.join(' and ')}: ${advice}`,
+        );
+    },
+  };
+}
+
+/** Whether the database accepts writes and its schema is current. Asked often, it looks once a second. */
 function readiness(
   config: Config,
   { ctx, storage, guard }: Database & { readonly guard: ClockGuard },

@@ -8,13 +8,22 @@ import { KeyFileError } from '../key-file.ts';
 import { StartError } from '../main.ts';
 import { CopyError } from '../service/copy.ts';
 import { MigrationError } from '../storage/migrate.ts';
+import { TimelineFileError } from '../timeline-file.ts';
 
 /** A command was refused; its message is for the person who typed it. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-const expected = [ClockError, CommandError, CopyError, KeyFileError, StartError, MigrationError];
+const expected = [
+  ClockError,
+  CommandError,
+  CopyError,
+  KeyFileError,
+  StartError,
+  MigrationError,
+  TimelineFileError,
+];
 
 /** Tells what went wrong, and gives the exit code. */
 export function reportFailure(error: unknown): number {

@@ -195,7 +195,7 @@ export const pages: Readonly<Record<'health' | 'readiness' | 'metrics' | 'openap
   readiness: {
     summary: 'Check readiness',
     description:
-      'Checks that the database accepts writes and its schema is current. `details.mail` says how email is sent: `smtp`, `folder` (in development without `SMTP_URL` emails are kept on this machine), or `none: …` with the reason; a service that sends no email is still ready.',
+      'Checks that the database accepts writes, its disk has free space, its schema is current, and no second server of `DATABASE_URL` accepts writes. `details.mail` says how email is sent: `smtp`, `folder` (in development without `SMTP_URL` emails are kept on this machine), or `none: …` with the reason; a service that sends no email is still ready.',
     success: 'The service is ready.',
     type: 'application/json',
     errors: ['unavailable'],

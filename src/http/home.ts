@@ -62,7 +62,7 @@ function page({ isReady, prefix, isLocal: mayRead }: Shown, { mail, developmentM
 <p>A gift card service.</p>
 <dl>
 <dt>State</dt>
-<dd>${isReady ? 'Ready' : 'Not ready: the database does not take writes.'}</dd>
+<dd>${isReady ? 'Ready' : 'Not ready: the database does not accept writes, or more than one server does.'}</dd>
 <dt>Version</dt>
 <dd>${version}</dd>
 <dt>API</dt>

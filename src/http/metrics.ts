@@ -15,6 +15,7 @@ export type Metrics = {
   /** Cards that the background verification has gone over. */
   readonly audited: (cards: number) => void;
   readonly setMismatches: (count: number) => void;
+  readonly setPrimaries: (count: number) => void;
   readonly clientError: () => void;
   /** A connection that was closed to keep to a limit. */
   readonly connectionClosed: (reason: string) => void;
@@ -82,6 +83,11 @@ export function createMetrics({
     help: 'Mismatches that the last complete background verification of the ledger found, or the present one so far if that is more.',
     registers,
   });
+  const primaries = new Gauge({
+    name: 'largesse_database_primaries',
+    help: 'Servers of DATABASE_URL that accept writes, as of the last check of several hosts. More than 1: an old primary must be stopped. 0: with one host, or if none does.',
+    registers,
+  });
   const failures = new Counter({
     name: 'largesse_client_errors_total',
     help: 'Connections whose request could not be read as HTTP.',
@@ -143,6 +149,7 @@ export function createMetrics({
     },
     audited: (cards) => audited.inc(cards),
     setMismatches: (count) => mismatches.set(count),
+    setPrimaries: (count) => primaries.set(count),
     clientError: () => failures.inc(),
     connectionClosed: (reason) => closedConnections.inc({ reason }),
     lookupThrottled: () => throttledLookups.inc(),

@@ -29,7 +29,10 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
   app.get(at('readiness'), async (_request, reply) => {
     reply.header('cache-control', 'no-store');
     if (!(await services.isReady()))
-      throw new Fault('unavailable', { detail: 'The database does not take writes.', retryAfterSeconds: 1 });
+      throw new Fault('unavailable', {
+        detail: 'The database does not accept writes, or more than one server does.',
+        retryAfterSeconds: 1,
+      });
     return { status: 'ready', details: { mail: mail.way === 'none' ? noMail : mail.way } };
   });
 

@@ -1,4 +1,4 @@
-/** One row that is written to see that the database takes writes, and keeps the last time that was trusted. */
+/** One row that is written to see that the database accepts writes, and keeps the last time that was trusted. */
 
 import { one, run, sql, toNumber, type Script } from './sql.ts';
 

@@ -2,22 +2,19 @@
  * The connections to the primary, wherever it is: made when they are wanted, given to one script at a
  * time, or to those that share one, replaced when they break.
  *
- * Of several hosts one is the primary; after a failover it is another one. Who asks for a connection waits
- * for the first host that takes writes, for a bounded time. Nothing has to be restarted when a server comes
- * back.
+ * Of several hosts one is the primary; after a failover it is another one (`postgres-hosts.ts`). Who asks for a
+ * connection waits for a primary for a bounded time. Nothing has to be restarted when a server comes back.
  *
- * A server whose machine is gone says nothing, not even goodbye. So where a script has waited for long, the pool
- * looks whether another host has become the primary, and gives up all connections to the old one if so.
+ * A server whose machine is gone says nothing, not even goodbye. So where a script has waited for long, and now and
+ * then, the pool looks whether another host has become the primary.
  */
 
 import assert from 'node:assert/strict';
 import { Fault } from '../domain/fault.ts';
-import type { Secret } from '../domain/secret.ts';
-import { openSession, type Session, type SessionOptions } from './postgres-session.ts';
+import { openHosts, type HostOptions } from './postgres-hosts.ts';
+import type { Session } from './postgres-session.ts';
 
-export type PoolOptions = Omit<SessionOptions, 'url'> & {
-  /** One a host, the likeliest primary first. */
-  readonly urls: readonly Secret[];
+export type PoolOptions = HostOptions & {
   readonly connectionsMax: number;
   /** How many of them those of a lane may have at a time who would share one: the fewer, the more share. */
   readonly sharedMax: Readonly<Record<Lane, number>>;
@@ -25,15 +22,12 @@ export type PoolOptions = Omit<SessionOptions, 'url'> & {
   readonly waitingMax: number;
   /** How long a script waits for a connection. */
   readonly waitMaxMs: number;
+  /** How often all of several hosts are asked although nothing is slow or lost. */
+  readonly primaryCheckPeriodMs: number;
 };
 
 /** Those of one lane may share a connection with each other. */
 type Lane = 'reads' | 'writes';
-
-/** None of the hosts takes writes; the message tells of each why, and no password. */
-class NoPrimary extends Error {
-  override readonly name = 'NoPrimary';
-}
 
 export type Pool<Sharer extends { readonly lane: Lane }> = {
   /**
@@ -81,47 +75,17 @@ const doubtMs = 2_000;
 export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOptions): Pool<Sharer> {
   const idle: Session[] = [];
   const taken = new Map<Session, Taken>();
-  const hosts = new WeakMap<Session, Secret>();
   const waiting: Waiter<Sharer>[] = [];
-  let urls = options.urls;
   let opening = 0;
   /** Connections that are shared, or could be. */
   const shared = { reads: 0, writes: 0 };
   let retryAt = 0;
-  let doubtAt = 0;
+  let checkedAt = performance.now();
   /** Why the last attempt to connect failed; undefined after one that did not. */
   let failure: unknown;
   let isClosed = false;
 
-  /** Connects to the first host that is the primary. */
-  const connect = async (): Promise<Session> => {
-    const failures: string[] = [];
-    for (const url of urls) {
-      try {
-        const session = await openSession({ ...options, url });
-        hosts.set(session, url);
-        if (url !== urls[0]) leave(url);
-        return session;
-      } catch (error) {
-        failures.push(`${new URL(url.reveal()).host}: ${reasonOf(error)}`);
-      }
-    }
-    throw new NoPrimary(`no server takes writes: ${failures.join('; ')}`);
-  };
-
-  /** The primary is another host than before: whatever is still said to the old one is said to nobody. */
-  const leave = (url: Secret): void => {
-    urls = [url, ...urls.filter((other) => other !== url)];
-    for (const session of [...idle, ...taken.keys()]) if (hosts.get(session) !== url) session.destroy();
-  };
-
-  /** Looks which host is the primary, beside the connections that there are. */
-  const doubt = (): void => {
-    doubtAt = performance.now() + doubtMs;
-    connect()
-      .then((session) => session.close())
-      .catch(() => undefined);
-  };
+  const hosts = openHosts(options);
 
   const mayTake = ({ sharer }: Waiter<Sharer>): boolean =>
     sharer === undefined || shared[sharer.lane] < options.sharedMax[sharer.lane];
@@ -142,7 +106,8 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
     if (total >= options.connectionsMax || countWanted() <= opening) return;
     if (failure !== undefined && (opening > 0 || performance.now() < retryAt)) return;
     opening += 1;
-    connect()
+    hosts
+      .connect()
       .then(
         (session) => {
           failure = undefined;
@@ -224,8 +189,14 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
     for (const [session] of late) session.destroy();
     // If the server is silent, the idle connections to it are of no more use than these.
     if (late.length > 0) for (const session of idle.splice(0)) session.destroy();
-    const isDoubtful = urls.length > 1 && [...taken.values()].some(({ since }) => now - since >= doubtMs);
-    if (isDoubtful && now >= doubtAt) doubt();
+    const isSlow = [...taken.values()].some(({ since }) => now - since >= doubtMs);
+    if (
+      hosts.areSeveral &&
+      now - checkedAt >= Math.min(isSlow ? doubtMs : Number.POSITIVE_INFINITY, options.primaryCheckPeriodMs)
+    ) {
+      checkedAt = now;
+      hosts.check();
+    }
     handOut();
     if (waiting.length === 0) sweeper.unref();
   };
@@ -256,7 +227,7 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
       offer(session);
     },
     connect: () =>
-      connect().catch((error: unknown) => {
+      hosts.connect().catch((error: unknown) => {
         throw new Fault('unavailable', { retryAfterSeconds: 1, cause: error });
       }),
     get waiting() {
@@ -268,11 +239,4 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
       await Promise.all(idle.splice(0).map((session) => session.close()));
     },
   };
-}
-
-/** Why a host is not to be used, in a line. */
-function reasonOf(error: unknown): string {
-  // A name with several addresses fails with an error for each.
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
-  return error instanceof Error ? error.message : String(error);
 }

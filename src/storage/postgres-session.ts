@@ -1,5 +1,6 @@
 /** One connection to a PostgreSQL primary: what is said to it, and what its errors mean. */
 
+import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Secret } from '../domain/secret.ts';
@@ -10,25 +11,18 @@ import {
   type Query,
   type Result,
 } from './postgres-exchange.ts';
+import { ConnectionLost, failureOf, mayNotAsk } from './postgres-errors.ts';
+import {
+  assertPrimary,
+  selectServer,
+  selectStandby,
+  toServer,
+  type PrimaryServer,
+  type ServerRow,
+  type StandbyRow,
+} from './postgres-primary.ts';
+import { keepsSessions, SessionNotKept, type ServerProcess } from './postgres-pooler.ts';
 import type { Dialect, Statement } from './sql.ts';
-
-/** The server that answered is no primary: it is in recovery, as a standby is. */
-class NotPrimary extends Error {
-  override readonly name = 'NotPrimary';
-}
-
-/**
- * The connection, or the server behind it, is of no more use. What was sent and not answered may have been
- * done or not; a transaction whose commit was not sent was not.
- */
-export class ConnectionLost extends Error {
-  override readonly name = 'ConnectionLost';
-
-  /** Whether the server itself refused a statement, so that not even a commit behind it did anything. */
-  get isUndone(): boolean {
-    return codeOf(this.cause) === featureNotSupported;
-  }
-}
 
 export type SessionOptions = {
   /** Of one host. */
@@ -39,6 +33,8 @@ export type SessionOptions = {
   readonly lockWaitMaxMs: number;
   /** How long the server lets a transaction stand open while nobody says anything. */
   readonly idleTransactionMaxMs: number;
+  /** The hosts that are known to keep a server connection for each session; a host is added once it is. */
+  readonly sessionsKeptBy: Set<Secret>;
 };
 
 /** A command without values, such as `begin`. */
@@ -60,11 +56,16 @@ export type Session = {
   readonly isBroken: boolean;
   /** Called once, when the connection ends, whoever ended it. */
   onEnd(listener: () => void): void;
+  /** Whether it ended, or failed, without having been destroyed or closed here. */
+  readonly isLost: boolean;
   /** Ends the connection at once; whatever was sent and not answered fails with ConnectionLost. */
   destroy(): void;
   /** Says goodbye, after all that was sent was answered; to a server that stays silent, without waiting for long. */
   close(): Promise<void>;
 };
+
+/** A connection to a primary, and what that is; null: the role may not see it. */
+export type Opened = { readonly session: Session; readonly server: PrimaryServer | null };
 
 export const postgresDialect: Dialect = {
   placeholder: (position) => `$${position}`,
@@ -85,20 +86,26 @@ const closeTimeoutMs = 1_000;
 
 type Named = Pick<Query, 'name' | 'text'>;
 
-/** One name a call site, the same on every connection. */
+/** By call site. */
 const named = new WeakMap<readonly string[], Named>();
-let namesCount = 0;
 
 function namedOf(statement: Statement): Named {
   let found = named.get(statement.strings);
   if (!found) {
-    namesCount += 1;
-    found = { name: `s${namesCount}`, text: statement.text(postgresDialect) };
+    const text = statement.text(postgresDialect);
+    found = { name: nameOf(text), text };
     named.set(statement.strings, found);
   }
   return found;
 }
 
+/** One name for a text, in every process: a server connection that changes hands never runs another statement. */
+function nameOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, nameLength);
+}
+
+/** 132 bits of the hash. */
+const nameLength = 22;
 /** The server cuts off longer names. */
 const nameLengthMax = 63;
 
@@ -111,33 +118,76 @@ function toQuery(query: Statement | Command): Query {
  * Connects to one host.
  * @throws NotPrimary, or whatever keeps it from connecting.
  */
-export async function openSession(options: SessionOptions): Promise<Session> {
-  const socket = new Socket();
+export async function openSession(options: SessionOptions): Promise<Opened> {
+  const { url, connectTimeoutMs } = options;
+  const sockets: Socket[] = [];
+  const open = async (): Promise<Connected> => {
+    const socket = new Socket();
+    sockets.push(socket);
+    return connectClient(url, socket);
+  };
+  let isLate = false;
+  // A server that takes connections and then says nothing is as good as none.
+  const timer = setTimeout(() => {
+    isLate = true;
+    for (const socket of sockets) socket.destroy();
+  }, connectTimeoutMs);
+  try {
+    const connected = await open();
+    if (!options.sessionsKeptBy.has(url)) {
+      await assertKeepsSessions(connected.client, open);
+      options.sessionsKeptBy.add(url);
+    }
+    const session = sessionOn(connected);
+    return { session, server: await prepareSession(session, options) };
+  } catch (error) {
+    for (const socket of sockets) socket.destroy();
+    throw isLate ? new Error(`no response within ${connectTimeoutMs} ms`, { cause: error }) : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+type Connected = { readonly client: pg.Client; readonly socket: Socket };
+
+async function connectClient(url: Secret, socket: Socket): Promise<Connected> {
   const client = new pg.Client({
-    connectionString: options.url.reveal(),
+    connectionString: url.reveal(),
     application_name: 'largesse',
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveDelayMs,
     pipeline: true,
     stream: () => socket,
   });
-  const session = sessionOn(client, socket);
-  let isLate = false;
-  // A server that takes connections and then says nothing is as good as none.
-  const timer = setTimeout(() => {
-    isLate = true;
-    session.destroy();
-  }, options.connectTimeoutMs);
+  // The query that was sent reports that a connection has ended. Without a listener the process would end, too.
+  client.on('error', () => undefined);
+  await client.connect();
+  return { client, socket };
+}
+
+/**
+ * Looks before anything is set, because a setting would stay on a server connection that other programs get next.
+ * Without a pooler the server process is the one that the server named when the connection was made, and that is all.
+ * @throws SessionNotKept, or what keeps a second connection from being made.
+ */
+async function assertKeepsSessions(client: pg.Client, open: () => Promise<Connected>): Promise<void> {
+  // From the protocol's BackendKeyData, which the types lack. PgBouncer sends one of its own.
+  const { processID } = client as pg.Client & { readonly processID: number | null };
+  if ((await serverProcessOf(client)()) === processID) return;
+  const other = await open();
   try {
-    await client.connect();
-    await prepareSession(session, options);
-    return session;
-  } catch (error) {
-    session.destroy();
-    throw isLate ? new Error(`no answer within ${options.connectTimeoutMs} ms`, { cause: error }) : error;
+    if (!(await keepsSessions(serverProcessOf(client), serverProcessOf(other.client))))
+      throw new SessionNotKept();
   } finally {
-    clearTimeout(timer);
+    other.socket.destroy();
   }
+}
+
+function serverProcessOf(client: pg.Client): ServerProcess {
+  return async () => {
+    const { rows } = await client.query<{ id: number }>('select pg_backend_pid() as id');
+    return rows[0]?.id ?? 0;
+  };
 }
 
 /**
@@ -145,7 +195,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
  * A commit is answered after it is durable, and on the synchronous standby where there is one, whatever the server's
  * own settings say.
  */
-async function prepareSession(session: Session, options: SessionOptions): Promise<void> {
+async function prepareSession(session: Session, options: SessionOptions): Promise<PrimaryServer | null> {
   const settings = [
     'set default_transaction_read_only = on',
     "set default_transaction_isolation = 'repeatable read'",
@@ -157,15 +207,27 @@ async function prepareSession(session: Session, options: SessionOptions): Promis
     'set bytea_output = hex',
     `select set_config('synchronous_commit', 'on', false)
      where current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`,
-    'select case when pg_is_in_recovery() then 1 else 0 end as standby',
   ];
-  const [{ rows: [answer] } = { rows: [] }] = (await session.send(settings)).slice(-1);
-  if ((answer as { standby: bigint } | undefined)?.standby !== 0n)
-    throw new NotPrimary('the server is a standby');
+  try {
+    const rows = lastRows(await session.send([...settings, selectServer]));
+    return toServer(rows[0] as ServerRow);
+  } catch (error) {
+    if (!mayNotAsk(error)) throw error;
+    // What was sent together is undone together.
+    const rows = lastRows(await session.send([...settings, selectStandby]));
+    assertPrimary(rows[0] as StandbyRow);
+    return null;
+  }
 }
 
-function sessionOn(client: pg.Client, socket: Socket): Session {
+function lastRows(results: readonly Result[]): readonly unknown[] {
+  return results.at(-1)?.rows ?? [];
+}
+
+function sessionOn({ client, socket }: Connected): Session {
   let isBroken = false;
+  /** Whether this process has ended it. */
+  let isLeft = false;
   let warned = false;
   let ended = false;
   const prepared: PreparedStatements = new Map();
@@ -179,24 +241,35 @@ function sessionOn(client: pg.Client, socket: Socket): Session {
   // What was sent and not answered is told to its sender; here only that nothing more can be sent.
   client.on('error', end);
   client.on('end', end);
+  // The server has closed its side. The client learns this only when the socket is closed on both sides.
+  socket.on('end', end);
   client.on('notice', ({ code }) => {
     // 57P01 comes as a warning, too, where an administrator ends the wait for a standby. The severity is in the
     // server's language, so the code alone counts.
     if (code === '01000' || code === '57P01') warned = true;
   });
 
+  /** From now on no script gets this connection, even before its socket is closed. */
+  const breakOff = (): void => {
+    isBroken = true;
+    socket.destroy();
+  };
+
   const submit = (queries: readonly Query[], settle: (outcome: Outcome) => void): void => {
-    client.query(new Exchange(queries, prepared, settle));
+    const settleOrBreakOff = (outcome: Outcome): void => {
+      const failure = outcome instanceof Error ? failureOf(outcome) : outcome;
+      if (failure instanceof ConnectionLost) breakOff();
+      settle(failure);
+    };
+    client.query(new Exchange(queries, prepared, settleOrBreakOff));
   };
 
   return {
     send: (queries) =>
       new Promise((resolve, reject) => {
         submit(queries.map(toQuery), (outcome) => {
-          if (!(outcome instanceof Error)) return resolve(outcome);
-          const failure = failureOf(outcome);
-          if (failure instanceof ConnectionLost) socket.destroy();
-          reject(failure);
+          if (outcome instanceof Error) reject(outcome);
+          else resolve(outcome);
         });
       }),
     post: (command) => submit([toQuery(command)], () => undefined),
@@ -214,56 +287,19 @@ function sessionOn(client: pg.Client, socket: Socket): Session {
       return isBroken;
     },
     onEnd: (listener) => void listeners.push(listener),
+    get isLost() {
+      return isBroken && !isLeft;
+    },
     destroy() {
-      isBroken = true;
-      socket.destroy();
+      isLeft ||= !isBroken;
+      breakOff();
     },
     async close() {
+      isLeft ||= !isBroken;
       isBroken = true;
       const timer = setTimeout(() => socket.destroy(), closeTimeoutMs);
       await client.end();
       clearTimeout(timer);
     },
   };
-}
-
-/**
- * What a server in recovery says to a transaction that wants to write, and any server to a prepared statement
- * whose tables have changed.
- */
-const featureNotSupported = '0A000';
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof pg.DatabaseError ? error.code : undefined;
-}
-
-/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
-const conflicts: ReadonlySet<string> = new Set(['40001', '40P01', '23505']);
-
-/** Another transaction was in the way, or a key is taken: the script may succeed when it is run again. */
-export function isConflict(error: unknown): boolean {
-  return conflicts.has(codeOf(error) ?? '');
-}
-
-/** lock_not_available and query_canceled: the statement waited too long, and nothing was done. */
-export function isWaitedOut(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === '55P03' || code === '57014';
-}
-
-/**
- * Codes by which the server says that the connection is of no more use: it is going away or starting, it
- * was idle for too long, or could not do what it did before (0A000).
- */
-const endings = /^(?:08|57P0[1-5]|25P03|0A000)/;
-
-function failureOf(error: Error): Error {
-  const code = codeOf(error);
-  if (code !== undefined && !endings.test(code)) return error;
-  return new ConnectionLost(error.message, { cause: error });
-}
-
-/** The server could not do its work, whatever the statement was: out of disk, memory or connections, or damaged. */
-export function isServerFailure(error: unknown): boolean {
-  return /^(?:53|58|XX)/.test(codeOf(error) ?? '');
 }

@@ -10,8 +10,9 @@
 
 import { Fault } from '../domain/fault.ts';
 import { Spoiled, type Ending } from './postgres-batch.ts';
+import { ConnectionLost } from './postgres-errors.ts';
 import type { Pool } from './postgres-pool.ts';
-import { ConnectionLost, type Session } from './postgres-session.ts';
+import type { Session } from './postgres-session.ts';
 import type { Script } from './sql.ts';
 import type { Subject } from './storage.ts';
 

@@ -25,7 +25,7 @@ import { openPool, type PoolOptions } from './postgres-pool.ts';
 import { openReads, sharedReadsMax, type ReadJob } from './postgres-reads.ts';
 import { tellRestoredFirst } from './postgres-restored.ts';
 import { openSharing, sharedLockWaitMaxMs, sharedMax, type Job } from './postgres-sharing.ts';
-import { ConnectionLost, isConflict, isServerFailure, isWaitedOut } from './postgres-session.ts';
+import { ConnectionLost, isConflict, isServerFailure, isWaitedOut } from './postgres-errors.ts';
 import type { Command, Session } from './postgres-session.ts';
 import { Rerun, rerunsMax, sql, type Script, type Statement } from './sql.ts';
 import type { Storage, StorageObserver, Subject } from './storage.ts';

@@ -77,4 +77,8 @@ export type StorageObserver = {
   committed(group: { readonly size: number; readonly seconds: number }): void;
   /** The engine can no longer be trusted and serves nothing more; the process has to end. */
   failed(cause: unknown): void;
+  /** The servers among several hosts that accept writes, the newest timeline first, whenever all hosts were asked. */
+  primariesFound?(servers: readonly string[]): void;
+  /** Something that stops nothing, and that an operator should know. */
+  warned?(message: string, cause: unknown): void;
 };

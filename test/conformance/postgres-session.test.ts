@@ -1,6 +1,7 @@
 /** A connection: what is sent together is answered together, and where a statement fails, nothing behind it is done. */
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import test from 'node:test';
 import { Secret } from '../../src/domain/secret.ts';
 import { openSession, type Session } from '../../src/storage/postgres-session.ts';
@@ -9,11 +10,12 @@ import { createPostgresDatabase, sharedPostgres } from '../harness/postgres-data
 
 async function open(): Promise<AsyncDisposable & { readonly session: Session }> {
   const database = await createPostgresDatabase(await sharedPostgres());
-  const session = await openSession({
+  const { session } = await openSession({
     url: new Secret(database.url),
     connectTimeoutMs: 5_000,
     lockWaitMaxMs: 5_000,
     idleTransactionMaxMs: 15_000,
+    sessionsKeptBy: new Set(),
   });
   await session.runText(`
     begin read write;
@@ -107,3 +109,21 @@ test('outside of a transaction that asks to write, nothing is written', async ()
   await using opened = await open();
   await assert.rejects(opened.session.send([insert({ id: 1 })]), /read-only/);
 });
+
+test('a prepared statement is named by its text, wherever it is written and whatever was prepared before', async () => {
+  await using opened = await open();
+  const { session } = opened;
+  await session.send([count(), list(), sql`select count(*) as count from notes`]);
+  const [result] = await session.send([
+    sql`select name, statement from pg_prepared_statements where statement like ${'select % from notes%'}`,
+  ]);
+  const texts = ['select count(*) as count from notes', 'select id, text, bytes from notes order by id'];
+  assert.deepEqual(
+    new Set(result?.rows.map((row) => JSON.stringify(row))),
+    new Set(texts.map((statement) => JSON.stringify({ name: hashOf(statement), statement }))),
+  );
+});
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+}

@@ -559,7 +559,7 @@ test('a command whose server cannot be reached says so and fails', async (t) => 
       assert.deepEqual([code, output], [1, '']);
       assert.match(
         errors,
-        /^largesse: the database cannot be used: no server takes writes: 127\.0\.0\.1:1: [^\n]+\n$/,
+        /^largesse: the database cannot be used: no server accepts writes: 127\.0\.0\.1:1: [^\n]+\n$/,
       );
       assert.ok(!errors.includes('hush-hush'));
     });

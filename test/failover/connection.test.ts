@@ -8,6 +8,7 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { loadMigrations } from '../../src/storage/migrate.ts';
+import { first, sql, type Script } from '../../src/storage/sql.ts';
 import { openPostgresEngine } from '../harness/postgres.ts';
 import { startProxy, type Direction } from '../harness/postgres-proxy.ts';
 import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
@@ -183,6 +184,26 @@ test('connections that an administrator ends are replaced without anybody notici
     done > 0 && count >= done && count <= outcomes.length,
     `${done} of ${outcomes.length} done, ${count} there`,
   );
+});
+
+test('a connection that the server ended is not given to the script that waits for one', async () => {
+  const database = await emptyDatabase('handed');
+  await using storage = openPostgresEngine(server.url(database), { connectionsMax: 1 });
+  await storage.migrate(loadMigrations('postgres'));
+  let runs = 0;
+  const sleep = function* (): Script<void> {
+    runs += 1;
+    if (runs === 1) yield* first(sql`select 1 as slept from pg_sleep(60)`);
+  };
+  const sleeping = storage.read(sleep);
+  const sleeps = `from pg_stat_activity where datname = '${database}' and wait_event = 'PgSleep'`;
+  await eventually(async () => assert.equal((await server.query(`select 1 ${sleeps}`)).length, 1));
+  // It sends all that it has to say, its commit included, in one message: of one that was sent nobody knows.
+  const waiting = storage.write(() => insertRow(1, 'first'));
+  await server.query(`select pg_terminate_backend(pid) ${sleeps}`);
+  await Promise.all([sleeping, waiting]);
+  assert.equal(runs, 2);
+  assert.equal(await storage.read(() => counterOf('first')), 0);
 });
 
 async function emptyDatabase(name: string): Promise<string> {

@@ -60,7 +60,7 @@ test('a server that is stopped and started again takes nothing with it, and the 
   await assertTold(tellers, (text) => own.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   assert.equal(service.errors(), '');
-  assert.match(service.output(), new RegExp(`no server takes writes: 127\\.0\\.0\\.1:${own.port}: `));
+  assert.match(service.output(), new RegExp(`no server accepts writes: 127\\.0\\.0\\.1:${own.port}: `));
   assert.ok(!service.output().includes(new URL(own.url()).password), 'no password is logged');
 });
 

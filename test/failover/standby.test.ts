@@ -175,7 +175,7 @@ test('a URL with only a standby, or with nobody at it, is told of at the start, 
   const refusal = await refusalOf(only);
   assert.match(
     refusal,
-    /^largesse: the database cannot be used: no server takes writes: 127\.0\.0\.1:\d+: the server is a standby\n$/,
+    /^largesse: the database cannot be used: no server accepts writes: 127\.0\.0\.1:\d+: the server is a standby\n$/,
   );
   const gone = only['DATABASE_URL']?.replace(/@.*\//, '@127.0.0.1:1,localhost:2/') ?? '';
   const unreachable = await refusalOf({ ...only, DATABASE_URL: gone });

@@ -87,7 +87,7 @@ async function createDatabase({ empty = false, durable = false }: DatabaseWish =
       KEYS_FILE: keysFile,
       ...(partitions !== null && { PARTITIONS: String(partitions) }),
     },
-    filesLeft: ['largesse.keys.json'],
+    filesLeft: ['largesse.keys.json', 'largesse.timelines.json'],
     query,
     async state() {
       const names = await tables();

@@ -26,7 +26,8 @@ export type Proxy = AsyncDisposable & {
   readonly connections: number;
 };
 
-export async function startProxy(server: PostgresServer): Promise<Proxy> {
+/** @param server is asked for its port for each connection: another server may take its place. */
+export async function startProxy(server: Pick<PostgresServer, 'port' | 'url'>): Promise<Proxy> {
   const bytes = { sent: 0, answered: 0 };
   const pairs = new Set<readonly [Socket, Socket]>();
   let cut: { readonly direction: Direction; readonly at: number } | undefined;

@@ -9,6 +9,7 @@ import { queryOnce, type PostgresAddress, type Row } from './postgres-client.ts'
 import { freePort, takesConnections } from './postgres-port.ts';
 import {
   childrenOf,
+  exists,
   signal,
   startGuarded,
   type Belongings,
@@ -124,8 +125,8 @@ export class PostgresServer implements PostgresAddress, AsyncDisposable {
     if (this.#isFenced) throw new Error(`the server on port ${this.port} is fenced: another took its place`);
     this.#writeSettings();
     const command = [join(this.#parts.binaries, 'postgres'), '-D', this.data];
+    await this.#forgetLast();
     const running = await startGuarded(command, this.#parts);
-    this.#running?.handOver();
     this.#running = running;
     const deadline = performance.now() + startTimeoutMs;
     while (!this.#isReady(running.pid)) {
@@ -179,6 +180,18 @@ export class PostgresServer implements PostgresAddress, AsyncDisposable {
     if (postmaster === undefined) return;
     send(postmaster);
     await this.#running?.gone(stopTimeoutMs);
+  }
+
+  /**
+   * Ends the guardian of the last start, whose child a killed postmaster is until then: the next one would take it for
+   * running.
+   */
+  async #forgetLast(): Promise<void> {
+    const last = this.#running;
+    if (!last) return;
+    last.handOver();
+    const deadline = performance.now() + stopTimeoutMs;
+    while (exists(last.pid) && performance.now() < deadline) await wait(pollMs);
   }
 
   #writeSettings(): void {

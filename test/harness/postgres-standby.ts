@@ -26,7 +26,7 @@ export type Standby = AsyncDisposable & {
   readonly isInRecovery: () => Promise<boolean>;
   /** Waits until the primary sends it what it writes, and waits for it if it is to. @throws Error if it takes too long. */
   readonly streams: () => Promise<void>;
-  /** Kills the primary and fences it, then makes this server one that takes writes. */
+  /** Kills the primary and fences it, then makes this server one that accepts writes. */
   readonly promote: () => Promise<void>;
 };
 

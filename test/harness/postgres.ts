@@ -31,6 +31,7 @@ export function openPostgresEngine(
     connectTimeoutMs: 2_000,
     lockWaitMaxMs: 5_000,
     idleTransactionMaxMs: 15_000,
+    primaryCheckPeriodMs: 5_000,
     ...settings,
   });
 }

@@ -1,0 +1,274 @@
+/**
+ * The hosts of a database's URL, one of which is the primary.
+ *
+ * The server of every connection is checked. With several hosts, all are asked at once before the first connection,
+ * after a connection was lost, and every few seconds: the newest timeline wins, and connections to other servers are
+ * closed.
+ */
+
+import type { Secret } from '../domain/secret.ts';
+import type { Timeline, TimelineFile } from '../timeline-file.ts';
+import { openSession, type Opened, type Session, type SessionOptions } from './postgres-session.ts';
+import {
+  describeHost,
+  primaryOf,
+  reasonAgainst,
+  serversOf,
+  type PrimaryServer,
+  type WritableHost,
+} from './postgres-primary.ts';
+import type { StorageObserver } from './storage.ts';
+
+export type HostOptions = Omit<SessionOptions, 'url' | 'sessionsKeptBy'> & {
+  /** One a host. */
+  readonly urls: readonly Secret[];
+  /** Where the newest timeline is kept; absent: in memory only. */
+  readonly timelines?: TimelineFile;
+  readonly observer: StorageObserver;
+};
+
+/** None of the hosts is a primary that may be used; the message says of each why, without a password. */
+class NoPrimary extends Error {
+  override readonly name = 'NoPrimary';
+
+  constructor(reasons: readonly (readonly [Secret, string])[]) {
+    const hosts = reasons.map(([url, reason]) => `${hostOf(url)}: ${reason}`);
+    super(`no server accepts writes: ${hosts.join('; ')}`);
+  }
+}
+
+export type Hosts = {
+  /** Whether there are several. */
+  readonly areSeveral: boolean;
+  /** Connects to the primary. @throws NoPrimary. */
+  connect(): Promise<Session>;
+  /** Looks which host is the primary, in the background. */
+  check(): void;
+};
+
+/** How long the other hosts may take once a primary has responded. */
+const othersWaitMaxMs = 1_000;
+
+type Asked =
+  { readonly url: Secret; readonly opened: Opened } | { readonly url: Secret; readonly reason: string };
+type Writable = WritableHost & { readonly url: Secret };
+
+/** @throws TimelineFileError. */
+export function openHosts(options: HostOptions): Hosts {
+  const { urls, timelines, observer } = options;
+  const areSeveral = urls.length > 1;
+  /** The connections that have not ended, each with its server. */
+  const sessions = new Map<Session, PrimaryServer>();
+  const sessionsKeptBy = new Set<Secret>();
+  let seen: Timeline | undefined = timelines?.read();
+  /** Resolves once the newest timeline is durable; undefined: nothing was recorded yet. */
+  let recorded: Promise<void> | undefined;
+  /** The last primary among several hosts. */
+  let current: Writable | undefined;
+  /** Connections to it that were lost. */
+  let losses = 0;
+  /** Whether none was lost since all hosts were asked. */
+  let isSettled = false;
+  let looking: Promise<void> | undefined;
+
+  const open = (url: Secret): Promise<Opened> => openSession({ ...options, url, sessionsKeptBy });
+
+  /** Reads what other processes have recorded. A file that was damaged since the start does no harm. */
+  const refresh = (): void => {
+    try {
+      const found = timelines?.read();
+      if (found && (!seen || (found.system === seen.system && found.timeline > seen.timeline))) raise(found);
+    } catch (error) {
+      observer.warned?.(
+        'the timeline file cannot be read; the newest timeline is known in memory only',
+        error,
+      );
+    }
+  };
+
+  const raise = (newest: Timeline): void => {
+    seen = newest;
+    abandon(({ timeline }) => timeline < newest.timeline);
+  };
+
+  /** Closes connections at once, those that are in use included. */
+  const abandon = (isOutdated: (server: PrimaryServer) => boolean): void => {
+    for (const [session, server] of sessions) if (isOutdated(server)) session.destroy();
+  };
+
+  const reasonNotToUse = (server: PrimaryServer | null): string | undefined => {
+    if (server) return reasonAgainst(server, seen, timelines?.path);
+    if (!areSeveral && !seen) return undefined;
+    return 'the role may not see the timeline of the server: grant it execute on the functions pg_control_system(), pg_current_wal_lsn() and pg_walfile_name(pg_lsn)';
+  };
+
+  /** Records a server's timeline before anything is written to it. @throws Error if it may not be used. */
+  const admit = async (server: PrimaryServer | null): Promise<void> => {
+    refresh();
+    const reason = reasonNotToUse(server);
+    if (reason !== undefined) throw new Error(reason);
+    if (!server) return;
+    const { system, timeline } = server;
+    const isNewer = !seen || timeline > seen.timeline;
+    if (isNewer) raise({ system, timeline });
+    if (isNewer || !recorded) recorded = record({ system, timeline });
+    await recorded;
+  };
+
+  const record = async (timeline: Timeline): Promise<void> => {
+    try {
+      await timelines?.record(timeline);
+    } catch (error) {
+      observer.warned?.(
+        'the timeline file cannot be written; after a restart an old primary could be taken for the current one',
+        error,
+      );
+    }
+  };
+
+  const connectTo = async (url: Secret): Promise<Session> => {
+    const { session, server } = await open(url);
+    if (server) sessions.set(session, server);
+    session.onEnd(() => {
+      sessions.delete(session);
+      if (!session.isLost || !server || !current || !isSameServer(server, current.server)) return;
+      losses += 1;
+      isSettled = false;
+      check();
+    });
+    try {
+      await admit(server);
+      return session;
+    } catch (error) {
+      session.destroy();
+      throw error;
+    }
+  };
+
+  /** Asks all hosts which of them is the primary. @throws NoPrimary. */
+  const look = async (): Promise<void> => {
+    const lossesBefore = losses;
+    const found = await askAll(urls, open);
+    try {
+      refresh();
+      await choose(found);
+      isSettled = losses === lossesBefore;
+    } catch (error) {
+      isSettled = false;
+      throw error;
+    } finally {
+      for (const asked of found) if ('opened' in asked) leave(asked.opened.session);
+    }
+  };
+
+  const choose = async (found: readonly Asked[]): Promise<void> => {
+    const writable: Writable[] = [];
+    const usable: Writable[] = [];
+    const reasons: (readonly [Secret, string])[] = [];
+    for (const asked of found) {
+      const { url } = asked;
+      if (!('opened' in asked)) {
+        reasons.push([url, asked.reason]);
+        continue;
+      }
+      const { server } = asked.opened;
+      const host = server && { host: hostOf(url), url, server };
+      if (host) writable.push(host);
+      const reason = reasonNotToUse(server);
+      if (reason !== undefined) reasons.push([url, reason]);
+      else if (host) usable.push(host);
+    }
+    observer.primariesFound?.(serversOf(writable).map(describeHost));
+    if (usable.length === 0) throw new NoPrimary(reasons);
+    const primary = primaryOf(usable, current?.host);
+    if (!primary) {
+      const all = usable.map(
+        ({ url, server }) =>
+          [
+            url,
+            `accepts writes on timeline ${server.timeline} of the cluster ${server.system}, as another host does`,
+          ] as const,
+      );
+      throw new NoPrimary([...all, ...reasons]);
+    }
+    await admit(primary.server);
+    current = primary;
+    abandon((server) => !isSameServer(server, primary.server));
+  };
+
+  const settle = (): Promise<void> => {
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  };
+
+  const check = (): void => void settle().catch(() => undefined);
+
+  return {
+    areSeveral,
+    async connect() {
+      if (areSeveral && !isSettled) await settle();
+      const url = current?.url ?? urls[0];
+      if (!url) throw new NoPrimary([]);
+      try {
+        return await connectTo(url);
+      } catch (error) {
+        isSettled = false;
+        throw new NoPrimary([[url, reasonOf(error)]]);
+      }
+    },
+    check,
+  };
+}
+
+/** Connects to every host at once. A host that does not respond delays the result by `othersWaitMaxMs` at most. */
+function askAll(urls: readonly Secret[], open: (url: Secret) => Promise<Opened>): Promise<readonly Asked[]> {
+  return new Promise((resolve) => {
+    const found = new Map<Secret, Asked>();
+    let isOver = false;
+    let timer: NodeJS.Timeout | undefined;
+    const finish = (): void => {
+      isOver = true;
+      clearTimeout(timer);
+      const late = `no response within ${othersWaitMaxMs} ms of the first`;
+      resolve(urls.map((url) => found.get(url) ?? { url, reason: late }));
+    };
+    const note = (asked: Asked): void => {
+      found.set(asked.url, asked);
+      if (found.size === urls.length) finish();
+    };
+    for (const url of urls) {
+      open(url).then(
+        (opened) => {
+          if (isOver) return leave(opened.session);
+          timer ??= setTimeout(finish, othersWaitMaxMs);
+          note({ url, opened });
+        },
+        (error: unknown) => {
+          if (!isOver) note({ url, reason: reasonOf(error) });
+        },
+      );
+    }
+  });
+}
+
+/** Closes a connection that was only there to ask, without waiting for that. */
+function leave(session: Session): void {
+  session.close().catch(() => undefined);
+}
+
+function isSameServer(one: PrimaryServer, other: PrimaryServer): boolean {
+  return one.system === other.system && one.startedAt === other.startedAt;
+}
+
+function hostOf(url: Secret): string {
+  return new URL(url.reveal()).host;
+}
+
+/** Why a host is not to be used, in a line. */
+function reasonOf(error: unknown): string {
+  // A name with several addresses fails with an error for each.
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
+  return error instanceof Error ? error.message : String(error);
+}

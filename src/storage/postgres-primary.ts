@@ -1,0 +1,114 @@
+/**
+ * Which server is the primary: the one that accepts writes on the newest timeline of the cluster.
+ *
+ * A promotion begins a timeline with a higher number. A primary that comes back after its standby was promoted is
+ * still on the old one: it accepts writes, lacks what was acknowledged since, and loses what it accepts.
+ */
+
+import type { Timeline } from '../timeline-file.ts';
+
+/** A server that accepts writes. */
+export type PrimaryServer = Timeline & {
+  /** When it started, in seconds. Two hosts with the same cluster and start are one server. */
+  readonly startedAt: string;
+};
+
+/** The server is in recovery, as a standby is. */
+class NotPrimary extends Error {
+  override readonly name = 'NotPrimary';
+}
+
+export type StandbyRow = { readonly standby: bigint };
+export type ServerRow = StandbyRow & {
+  readonly system: string;
+  readonly started_at: string;
+  /** The first 8 of its digits are the timeline; null in recovery. */
+  readonly segment: string | null;
+};
+
+export const selectStandby = 'select case when pg_is_in_recovery() then 1 else 0 end as standby';
+/** `pg_control_checkpoint` still names the old timeline for a while after a promotion; the log's next segment does not. */
+export const selectServer = `${selectStandby},
+  (select system_identifier::text from pg_control_system()) as system,
+  extract(epoch from pg_postmaster_start_time())::text as started_at,
+  case when not pg_is_in_recovery() then pg_walfile_name(pg_current_wal_lsn()) end as segment`;
+
+/** @throws NotPrimary. */
+export function toServer(row: ServerRow): PrimaryServer {
+  assertPrimary(row);
+  const timeline = Number.parseInt(row.segment?.slice(0, 8) ?? '', 16);
+  if (!(timeline >= 1)) throw new Error(`the server does not say which timeline it is on: ${row.segment}`);
+  return { system: row.system, timeline, startedAt: row.started_at };
+}
+
+/** @throws NotPrimary. */
+export function assertPrimary({ standby }: StandbyRow): void {
+  if (standby !== 0n) throw new NotPrimary('the server is a standby');
+}
+
+export type WritableHost = {
+  readonly host: string;
+  readonly server: PrimaryServer;
+};
+
+/** The servers among hosts, the newest timeline first: a server that has several hosts is one. */
+export function serversOf<Host extends WritableHost>(hosts: readonly Host[]): readonly Host[] {
+  const servers = new Map<string, Host>();
+  for (const host of hosts) {
+    const { system, startedAt } = host.server;
+    const key = `${system} ${startedAt}`;
+    if (!servers.has(key)) servers.set(key, host);
+  }
+  return [...servers.values()].toSorted((one, other) => other.server.timeline - one.server.timeline);
+}
+
+export function describeHost({ host, server: { timeline } }: WritableHost): string {
+  return `${host} (timeline ${timeline})`;
+}
+
+/**
+ * Why a server may not be used although it accepts writes; undefined: it may.
+ * @param seen the newest timeline that was used.
+ * @param file where that is recorded.
+ */
+export function reasonAgainst(
+  { system, timeline }: Timeline,
+  seen: Timeline | undefined,
+  file: string | undefined,
+): string | undefined {
+  const reset = file === undefined ? '' : ` and remove ${file}`;
+  if (seen && system !== seen.system) {
+    return (
+      `the server belongs to another cluster than before (system identifier ${system}, not ${seen.system}); ` +
+      `if this is intended, stop every process${reset}`
+    );
+  }
+  if (seen && timeline < seen.timeline) {
+    return (
+      `the server is an old primary: it is on timeline ${timeline}, and timeline ${seen.timeline} was used before; ` +
+      `if an older backup was restored, stop every process${reset}`
+    );
+  }
+  return undefined;
+}
+
+/**
+ * The primary among servers that may be used.
+ * @param current the host that is in use.
+ * @returns undefined if several servers could be it: they belong to different clusters, or are on one timeline and none
+ * of them is in use.
+ */
+export function primaryOf<Host extends WritableHost>(
+  hosts: readonly Host[],
+  current: string | undefined,
+): Host | undefined {
+  const servers = serversOf(hosts);
+  const [newest] = servers;
+  if (!newest) return undefined;
+  const { system, timeline } = newest.server;
+  if (servers.some(({ server }) => server.system !== system)) return undefined;
+  const candidates = hosts.filter(({ server }) => server.timeline === timeline);
+  const inUse = candidates.find(({ host }) => host === current);
+  if (inUse) return inUse;
+  return servers.filter(({ server }) => server.timeline === timeline).length === 1 ? newest : undefined;
+}

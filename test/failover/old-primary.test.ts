@@ -1,0 +1,168 @@
+/**
+ * An old primary that comes back, because nobody fenced it: the service never goes back to it, neither while the new one
+ * stalls nor at a restart, and says so.
+ *
+ * `FAILOVER_SEED` sets the seed.
+ */
+
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  comeBack,
+  contentOf,
+  refusalOf,
+  stalled,
+  startCluster,
+  timelinesFileIn,
+  untilPrimaries,
+} from '../harness/old-primary.ts';
+import {
+  assertVerifies,
+  clientOf,
+  emptyFolder,
+  environmentOn,
+  keysFileIn,
+  startOn,
+  untilReadiness,
+} from '../harness/postgres-service.ts';
+import { seeded } from '../harness/seeded.ts';
+import { command, openShop, serve, startServing } from '../harness/served.ts';
+import { assertTold, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
+
+const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
+const stallMs = 5_000;
+
+test('an old primary that comes back gets no request while the new one stalls, and the service is not ready until it is stopped', async (t) => {
+  t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
+  await using cluster = await startCluster();
+  const { old, next, standby } = cluster;
+  using folder = emptyFolder();
+  const environment = environmentOn(folder, [old, next]);
+  const token = await openShop(environment, 'flowers.example');
+  await using one = await serve(environment);
+  await using other = await serve(environment);
+  const tellers = newTellers(12, { token, random: seeded(seed) });
+  let isOver = false;
+  const working = Promise.all(tellers.map((teller) => teller.work([one.url, other.url], () => isOver)));
+  await untilEachSucceeds(tellers, 5);
+  await standby.promote();
+  await untilEachSucceeds(tellers, 5);
+
+  await comeBack(old);
+  const before = await contentOf(old);
+  for (const { url } of [one, other]) {
+    await untilPrimaries(url, 2);
+    await untilReadiness(url, 503);
+  }
+  // The log is written a little later than the metric.
+  for (const service of [one, other]) {
+    await service.written(
+      new RegExp(
+        `"level":"error".*127\\.0\\.0\\.1:${next.port} \\(timeline 2\\)","127\\.0\\.0\\.1:${old.port} \\(timeline 1\\)".*` +
+          '2 servers of DATABASE_URL accept writes: stop the old primary',
+      ),
+    );
+  }
+  await untilEachSucceeds(tellers, 2);
+  await stalled(next, () => wait(stallMs));
+  await untilEachSucceeds(tellers, 5);
+  assert.equal(await contentOf(old), before, 'the old primary was written to');
+
+  await old.stop();
+  for (const { url } of [one, other]) {
+    await untilPrimaries(url, 1);
+    await untilReadiness(url, 200);
+  }
+  isOver = true;
+  await working;
+  t.diagnostic(JSON.stringify(refusalsOf(tellers)));
+  await assertTold(tellers, (text) => next.query(text), keysFileIn(folder));
+  await assertVerifies(environment);
+});
+
+test('at a restart an old primary that is named first is rejected, alone and together with the new one', async () => {
+  await using cluster = await startCluster();
+  const { old, next, standby } = cluster;
+  using folder = emptyFolder();
+  const environment = environmentOn(folder, [old, next]);
+  const token = await openShop(environment, 'flowers.example');
+  let id = 0;
+  {
+    await using service = await startOn(environment);
+    await standby.promote();
+    await untilReadiness(service.url, 200);
+    const issued = await clientOf(service.url, token)('POST /gift_card', { initial_value: '10.00' });
+    assert.equal(issued.status, 201);
+    id = issued.card?.id ?? 0;
+  }
+  await comeBack(old);
+
+  const both =
+    `2 servers of DATABASE_URL accept writes, 127.0.0.1:${next.port} (timeline 2) and 127.0.0.1:${old.port} (timeline 1): ` +
+    'stop the old primary, usually that with the lower timeline, and make it a standby from a fresh copy';
+  {
+    await using program = startServing(environment);
+    assert.equal((await program.ended()).code, 1, program.output());
+    assert.equal(program.errors(), `largesse: ${both}\n`);
+  }
+  // Where nothing was recorded, too: another machine, say.
+  using elsewhere = emptyFolder();
+  writeFileSync(keysFileIn(elsewhere), readFileSync(keysFileIn(folder)));
+  assert.equal(await refusalOf(environmentOn(elsewhere, [old, next])), both);
+  // A command goes on with the newest timeline.
+  const verified = await command(environment, 'verify', '--json');
+  assert.equal(verified.code, 0, verified.errors);
+  assert.equal((JSON.parse(verified.output) as { stores: { cards: number }[] }).stores[0]?.cards, 1);
+
+  const alone = await stalled(next, () => refusalOf(environment));
+  assert.match(
+    alone,
+    new RegExp(
+      `127\\.0\\.0\\.1:${old.port}: the server is an old primary: it is on timeline 1, and timeline 2 was used before; .*remove ${timelinesFileIn(folder)}`,
+    ),
+  );
+  assert.match(alone, new RegExp(`127\\.0\\.0\\.1:${next.port}: no response within`));
+  // The old host alone in the address is known, too.
+  assert.match(await refusalOf(environmentOn(folder, [old])), /is an old primary/);
+
+  await old.stop();
+  {
+    await using service = await startOn(environment);
+    assert.equal((await clientOf(service.url, token)(`GET /gift_card/${id}`)).card?.balance, '10.00');
+  }
+  // A restored backup may be on an older timeline: the file is removed as the message says.
+  await next.stop();
+  await old.start();
+  rmSync(timelinesFileIn(folder));
+  await using service = await startOn(environment);
+  assert.equal((await clientOf(service.url, token)(`GET /gift_card/${id}`)).status, 404);
+});
+
+test('a standby that is promoted although its primary accepts writes is found without a lost connection', async () => {
+  await using cluster = await startCluster();
+  const { old, next } = cluster;
+  using folder = emptyFolder();
+  const environment = environmentOn(folder, [old, next]);
+  const token = await openShop(environment, 'flowers.example');
+  await using service = await startOn(environment, { primaryCheckPeriodMs: 300 });
+  const ask = clientOf(service.url, token);
+  assert.equal((await ask('POST /gift_card', { initial_value: '10.00' })).status, 201);
+  await untilPrimaries(service.url, 1);
+
+  const [row] = await next.query('select pg_promote(true, 30) as done');
+  assert.equal(row?.['done'], true);
+  await untilPrimaries(service.url, 2);
+  assert.match(service.log(), /"level":50.*2 servers of DATABASE_URL accept writes/);
+  await untilReadiness(service.url, 503);
+  const { card } = await ask('POST /gift_card', { initial_value: '20.00' });
+  assert.ok(card);
+  const count = 'select count(*)::int as cards from gift_cards';
+  assert.deepEqual(await next.query(count), [{ cards: 2 }]);
+  assert.deepEqual(await old.query(count), [{ cards: 1 }]);
+  await old.stop();
+  await untilPrimaries(service.url, 1);
+  await untilReadiness(service.url, 200);
+  assert.match(service.log(), /at most one server of DATABASE_URL accepts writes again/);
+});

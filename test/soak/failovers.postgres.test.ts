@@ -1,0 +1,128 @@
+/**
+ * One failover after another under load, on servers that take turns. Every second old primary comes back as it was and
+ * accepts writes, while the new one stalls. Every acknowledged change is there at the end, once.
+ *
+ * `FAILOVERS` sets the number of failovers, `FAILOVER_SEED` the seed.
+ */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { comeBack, contentOf, stalled, untilPrimaries } from '../harness/old-primary.ts';
+import { signal } from '../harness/postgres-process.ts';
+import { startProxy } from '../harness/postgres-proxy.ts';
+import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
+import {
+  assertVerifies,
+  emptyFolder,
+  environmentOn,
+  keysFileIn,
+  untilReadiness,
+} from '../harness/postgres-service.ts';
+import { startStandby, type Standby } from '../harness/postgres-standby.ts';
+import { seeded } from '../harness/seeded.ts';
+import { openShop, serve, startServing } from '../harness/served.ts';
+import { assertTold, countSuccesses, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
+
+const failovers = Number(process.env['FAILOVERS'] ?? 10);
+const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
+const random = seeded(seed);
+const stallMs = 5_000;
+
+/** An address that stays while servers take turns behind it. */
+type Place = { server: PostgresServer };
+
+function startPlace(place: Place): ReturnType<typeof startProxy> {
+  return startProxy({
+    get port() {
+      return place.server.port;
+    },
+    url: (database) => place.server.url(database),
+  });
+}
+
+test(`of ${failovers} failovers none loses or repeats an acknowledged change, old primaries that come back included`, async (t) => {
+  t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
+  await using servers = new AsyncDisposableStack();
+  let primary = servers.use(await startPostgres({ durable: true }));
+  let standby: Standby = servers.use(await startStandby(primary, { name: 'node_0', synchronous: true }));
+  /** The place of the primary, and that of its standby. */
+  let [place, other]: [Place, Place] = [{ server: primary }, { server: standby.server }];
+  await using one = await startPlace(place);
+  await using two = await startPlace(other);
+  using folder = emptyFolder();
+  const environment = environmentOn(folder, [one, two]);
+  const token = await openShop(environment, 'flowers.example');
+  await using first = await serve(environment);
+  await using second = await serve(environment);
+  const urls = [first.url, second.url];
+  const tellers = newTellers(12, { token, random });
+  let isOver = false;
+  const working = Promise.all(tellers.map((teller) => teller.work(urls, () => isOver)));
+
+  for (let round = 1; round <= failovers; round += 1) {
+    await untilEachSucceeds(tellers, 3);
+    await wait(random.between(0, 500));
+    const before = countSuccesses(tellers);
+    const startedAt = performance.now();
+    const isSilent = round % 3 === 0;
+    if (isSilent) {
+      for (const pid of primary.processes) signal(pid, 'SIGSTOP');
+      const [row] = await standby.server.query('select pg_promote(true, 30) as done');
+      assert.equal(row?.['done'], true);
+    } else {
+      await primary.killHard();
+      await wait(random.between(0, 800));
+      await standby.promote();
+    }
+    const next = standby.server;
+    await untilEachSucceeds(tellers, 2);
+    const tookMs = performance.now() - startedAt;
+    await primary.fence();
+
+    const comesBack = round % 2 === 1;
+    if (comesBack) {
+      await comeBack(primary);
+      const content = await contentOf(primary);
+      for (const url of urls) {
+        await untilPrimaries(url, 2);
+        await untilReadiness(url, 503);
+      }
+      await using third = startServing(environment);
+      assert.equal((await third.ended()).code, 1, third.output());
+      assert.match(
+        third.errors(),
+        new RegExp(`2 servers .*\\(timeline ${round + 1}\\) and .*\\(timeline ${round}\\)`),
+      );
+      await stalled(next, () => wait(stallMs));
+      await untilEachSucceeds(tellers, 2);
+      assert.equal(await contentOf(primary), content, 'the old primary was written to');
+      await primary.fence();
+    }
+    t.diagnostic(
+      `round ${round}: ${before} acknowledged so far; after ${isSilent ? 'a silent' : 'a killed'} primary each client ` +
+        `had two more within ${Math.round(tookMs)} ms${comesBack ? '; the old primary came back' : ''}`,
+    );
+
+    // The old primary is replaced by a fresh copy of the new one, which is stopped for a moment.
+    await primary[Symbol.asyncDispose]();
+    standby = servers.use(await startStandby(next, { name: `node_${round}`, synchronous: true }));
+    place.server = standby.server;
+    [place, other] = [other, place];
+    primary = next;
+  }
+  for (const url of urls) await untilReadiness(url, 200);
+  await untilEachSucceeds(tellers, 2);
+  isOver = true;
+  await working;
+  await assertTold(tellers, (text) => primary.query(text), keysFileIn(folder));
+  await assertVerifies(environment);
+  for (const service of [first, second]) {
+    assert.doesNotMatch(service.output(), /"level":"fatal"/);
+    assert.equal(service.errors(), '');
+  }
+  const replays = tellers.reduce((sum, teller) => sum + teller.replays, 0);
+  t.diagnostic(
+    `${countSuccesses(tellers)} acknowledged, ${replays} of them by a repeated request; ${JSON.stringify(refusalsOf(tellers))}`,
+  );
+});
