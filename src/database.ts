@@ -3,10 +3,11 @@
 import { systemChance, systemClock, type Chance, type Clock } from './clock-and-chance.ts';
 import { shownLocation, type DatabaseConfig } from './config.ts';
 import type { Context } from './context.ts';
+import { Fault } from './domain/fault.ts';
 import { KeyFileError, makeKeyFile, readKeyFile } from './key-file.ts';
 import { keysOf } from './keys.ts';
 import { refuseHalfCopied } from './service/copy.ts';
-import { checkKeys, hasKeys } from './service/key-check.ts';
+import { checkKeys, checkKeysWithoutWriting, hasKeys } from './service/key-check.ts';
 import { loadMigrations, MigrationError, pending, type Migration } from './storage/migrate.ts';
 import { openPostgres } from './storage/postgres.ts';
 import { openSqlite } from './storage/sqlite.ts';
@@ -48,12 +49,23 @@ export async function openDatabase(
     const masters = readKeyFile(config.keysFile);
     if (!masters) throw new KeyFileError(missingKeys(config));
     const opening: Context = { clock, chance, keys: keysOf(masters) };
-    const oldestKey = await storage.write(() => checkKeys(opening));
+    const oldestKey = await checked(storage, opening);
     const ctx: Context = { clock, chance, keys: keysOf(masters, oldestKey) };
     return { ctx, storage, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
   } catch (error) {
     await storage[Symbol.asyncDispose]();
     throw error;
+  }
+}
+
+/** Checks the keys, without writing where the disk is full or read-only. */
+async function checked(storage: Storage, opening: Context): Promise<string> {
+  try {
+    return await storage.write(() => checkKeys(opening));
+  } catch (error) {
+    if (!(error instanceof Fault && error.code === 'not-writable') || !(await storage.read(hasKeys)))
+      throw error;
+    return storage.read(() => checkKeysWithoutWriting(opening));
   }
 }
 

@@ -1,5 +1,6 @@
 /** The service: the only wiring, in plain calls. */
 
+import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { startBackground } from './background.ts';
@@ -12,6 +13,7 @@ import { startWorker, type Worker } from './delivery/worker.ts';
 import { migrationsOf, openDatabase, type Database } from './database.ts';
 import { endpointsOf, loopbackRule, startDeliveries } from './delivery/deliveries.ts';
 import { openOutboundThread } from './delivery/outbound/thread.ts';
+import { freeSpaceOf, type FreeSpace } from './disk.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer } from './http/server.ts';
 import type { MailServices } from './http/mails.ts';
@@ -23,7 +25,7 @@ import { ensureDemonstrationStore } from './service/store.ts';
 import { beat } from './storage/heartbeat.ts';
 import { pending } from './storage/migrate.ts';
 import { findReplication } from './storage/replication.ts';
-import { hasRealStores } from './storage/store.ts';
+import { findDemonstrationStore, hasRealStores } from './storage/store.ts';
 import { hasRealTokens } from './storage/token.ts';
 
 export type Service = AsyncDisposable & {
@@ -50,7 +52,8 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
   let hasFailed = false;
   const commitListeners = new Set<() => void>();
 
-  const metrics = createMetrics({ queueDepth: () => database.storage.queueDepth });
+  const freeSpace = config.database.kind === 'file' ? freeSpaceOf(dirname(config.database.file)) : null;
+  const metrics = createMetrics({ queueDepth: () => database.storage.queueDepth, freeSpace });
   const database = await openDatabase(config, {
     prepare: true,
     clock,
@@ -58,6 +61,9 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       committed(group) {
         metrics.committed(group);
         for (const listener of commitListeners) listener();
+      },
+      readOnly(cause) {
+        logger.error({ err: cause }, 'the database can be read only: every change is rejected');
       },
       failed(cause) {
         hasFailed = true;
@@ -88,7 +94,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         return () => void commitListeners.delete(listener);
       },
       isClosing: () => isClosing,
-      isReady: readiness(config, database, () => !isClosing && !hasFailed),
+      isReady: readiness(config, { ...database, freeSpace }, () => !isClosing && !hasFailed),
       mail: way,
     });
     await listen(app, config);
@@ -164,7 +170,8 @@ async function chooseMode(config: Config, { ctx, storage }: Database): Promise<b
   }
   // Stores are never removed, so that a door that is closed now stays closed.
   if (!mayDevelop(config) || hasStores) return false;
-  await storage.write(() => ensureDemonstrationStore(ctx));
+  // Where it is there, nothing is written: the disk may be full or read-only.
+  if (!(await storage.read(findDemonstrationStore))) await storage.write(() => ensureDemonstrationStore(ctx));
   return true;
 }
 
@@ -256,16 +263,21 @@ async function refuseLoss(config: Config, { storage }: Database, logger: Log['lo
     logger.warn('DATABASE_URL names several hosts, but no standby follows the primary now');
 }
 
-/** Whether the database takes writes and its schema is current. Asked often, it looks once a second. */
+/**
+ * Whether the database takes writes and its schema is current, and its disk has space. Asked often, it looks once a
+ * second.
+ */
 function readiness(
   config: Config,
-  { ctx, storage }: Database,
+  { ctx, storage, freeSpace }: Pick<Database, 'ctx' | 'storage'> & { readonly freeSpace: FreeSpace | null },
   mayServe: () => boolean,
 ): () => Promise<boolean> {
   const migrations = migrationsOf(config);
   const look = async (): Promise<boolean> => {
     try {
       await storage.write(() => beat(ctx.clock.now()));
+      const free = await freeSpace?.();
+      if (free !== undefined && free < config.limits.diskFreeBytesMin) return false;
       return pending(migrations, await storage.applied()).length === 0;
     } catch {
       return false;

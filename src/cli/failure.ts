@@ -38,6 +38,8 @@ function tellFault({ code, detail, errors, cause }: Fault): string {
   }
   if (code === 'unavailable' && cause instanceof Error)
     return `the database cannot be used: ${cause.message}`;
+  // The cause names the file and what to do.
+  if (code === 'not-writable' && cause instanceof Error) return cause.message;
   return detail ?? code.replaceAll('-', ' ');
 }
 

@@ -21,7 +21,7 @@ type Responses = NonNullable<NonNullable<NonNullable<OpenApiDocument['paths']>[s
 const everywhere: readonly FaultCode[] = [
   'invalid-request', 'invalid-query', 'unauthenticated', 'invalid-signature', 'insufficient-scope', 'cross-site-request',
   'request-timeout', 'expectation-failed', 'too-many-requests', 'headers-too-large', 'internal-error', 'overloaded',
-  'unavailable', 'closing',
+  'unavailable', 'not-writable', 'closing',
 ]; // prettier-ignore
 
 /** What a page that needs no credential may be answered. */
