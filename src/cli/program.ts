@@ -6,6 +6,7 @@ import { addCopyCommand } from './copy.ts';
 import { addCustomerCommands } from './customer.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addMailCommands } from './mail.ts';
+import { addRestoreCommand } from './restore.ts';
 import { addServeCommand } from './serve.ts';
 import { addStatusCommand } from './status.ts';
 import { addStoreCommands } from './store.ts';
@@ -39,6 +40,7 @@ export function program(): Command {
   addServeCommand(root);
   addStatusCommand(root);
   addDatabaseCommands(root);
+  addRestoreCommand(root);
   addCopyCommand(root);
   addStoreCommands(root);
   addTokenCommands(root);
