@@ -407,8 +407,8 @@ export const pages: Readonly<Record<'health' | 'readiness' | 'metrics' | 'openap
   readiness: {
     summary: 'Readiness',
     description:
-      'Whether the database takes writes and its schema is current. `details.mail` says how emails are sent: `smtp`, `folder` (without `SMTP_URL` in development they are kept on this machine), or `none: …` and why; a service that sends none is ready all the same.',
-    success: 'Both.',
+      'Whether the database takes writes, its disk has free space, and its schema is current. `details.mail` says how emails are sent: `smtp`, `folder` (without `SMTP_URL` in development they are kept on this machine), or `none: …` and why; a service that sends none is ready all the same.',
+    success: 'All of it.',
     type: 'application/json',
     faults: ['unavailable'],
   },
