@@ -20,6 +20,8 @@ export type OpenOptions = {
   readonly prepare: boolean;
   /** Whether one transaction may take as long as it takes: for a command that reads everything. */
   readonly unhurried?: boolean;
+  /** Whether the process serves requests: then it starts with an empty log. */
+  readonly serves?: boolean;
   readonly observer?: StorageObserver;
   readonly clock?: Clock;
 };
@@ -29,10 +31,17 @@ const nobody: StorageObserver = { committed() {}, failed() {} };
 /** @throws MigrationError, KeyFileError, or Error if the file is not there or is no database. */
 export async function openDatabase(
   config: DatabaseConfig,
-  { prepare, unhurried = false, observer = nobody, clock = systemClock }: OpenOptions,
+  { prepare, unhurried = false, serves = false, observer = nobody, clock = systemClock }: OpenOptions,
 ): Promise<Database> {
   const chance = systemChance(clock);
-  const storage = openStorage(config, { create: prepare, unhurried, clock, chance, observer });
+  const storage = openStorage(config, {
+    create: prepare,
+    moveLog: serves,
+    unhurried,
+    clock,
+    chance,
+    observer,
+  });
   try {
     const migrations = migrationsOf(config);
     if (prepare) await storage.migrate(migrations);
@@ -76,7 +85,14 @@ async function checked(storage: Storage, opening: Context): Promise<string> {
  */
 export async function openTarget(config: DatabaseConfig): Promise<Storage> {
   const clock = systemClock;
-  const given = { create: true, unhurried: true, clock, chance: systemChance(clock), observer: nobody };
+  const given = {
+    create: true,
+    moveLog: false,
+    unhurried: true,
+    clock,
+    chance: systemChance(clock),
+    observer: nobody,
+  };
   const storage = openStorage(config, given);
   try {
     await storage.migrate(migrationsOf(config));
@@ -96,6 +112,7 @@ function openStorage(
   config: DatabaseConfig,
   given: {
     readonly create: boolean;
+    readonly moveLog: boolean;
     readonly unhurried: boolean;
     readonly clock: Clock;
     readonly chance: Chance;

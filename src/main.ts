@@ -56,6 +56,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
   const metrics = createMetrics({ queueDepth: () => database.storage.queueDepth, freeSpace });
   const database = await openDatabase(config, {
     prepare: true,
+    serves: true,
     clock,
     observer: {
       committed(group) {

@@ -7,13 +7,14 @@ import { KeyFileError } from '../key-file.ts';
 import { StartError } from '../main.ts';
 import { CopyError } from '../service/copy.ts';
 import { MigrationError } from '../storage/migrate.ts';
+import { NotWritable } from '../storage/sqlite-connection.ts';
 
 /** A command was refused; its message is for the person who typed it. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-const expected = [CommandError, CopyError, KeyFileError, StartError, MigrationError];
+const expected = [CommandError, CopyError, KeyFileError, StartError, MigrationError, NotWritable];
 
 /** Tells what went wrong, and gives the exit code. */
 export function reportFailure(error: unknown): number {

@@ -50,7 +50,7 @@ export function isBusy(error: unknown): boolean {
   return resultOf(error) === results.busy;
 }
 
-/** The shared memory could not grow, which SQLite finds out when the frames of a transaction are in the log already. */
+/** The shared memory could not grow. SQLite notices this after it has written the transaction to the log. */
 export function isSharedMemoryFull(error: unknown): boolean {
   return extendedResultOf(error) === sharedMemoryFull;
 }
@@ -59,9 +59,9 @@ export function isSharedMemoryFull(error: unknown): boolean {
 export class NotWritable extends Error {
   override readonly name = 'NotWritable';
 
-  constructor(file: string, cause: unknown, besides = ':') {
+  constructor(file: string, cause: unknown, details = ':') {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    super(`${file} cannot be written (${reason})${besides} free space on its disk, or make it writable`, {
+    super(`${file} cannot be written (${reason})${details} free space on its disk, or make it writable`, {
       cause,
     });
   }

@@ -1,9 +1,9 @@
 /**
- * Opens an SQLite file: for writing, or only for reading where its disk is full or read-only.
+ * Opens an SQLite file for writing, or for reading if its disk is full or read-only.
  *
- * A reader needs the log's shared memory (-shm), and a file can be read without one only if it has no log:
- * `immutable` (https://www.sqlite.org/uri.html#uriimmutable). Then nothing keeps others from writing, so the file is
- * compared before and after each use.
+ * A reader needs the shared memory of the log (-shm). Without it, SQLite can read a file that has no log as `immutable`
+ * (https://www.sqlite.org/uri.html#uriimmutable). SQLite then does not notice changes by others, so the engine checks
+ * the file after each read.
  */
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
@@ -27,13 +27,13 @@ export type OpenFile = {
   readonly reader: Connection;
   /** Why nothing can be written; undefined: it can. */
   readonly unwritable: NotWritable | undefined;
-  /** Whether another process has written to a file of which SQLite does not tell. */
+  /** Whether another process has changed a file that was opened as immutable. */
   readonly hasChanged: () => boolean;
 };
 
 export type OpenFileOptions = {
-  /** Whether the process is one that prepares the database: then the log is moved into the file. */
-  readonly create: boolean;
+  /** Whether the log is moved into the file. */
+  readonly moveLog: boolean;
   readonly written: (tables: Tables) => void;
 };
 
@@ -41,7 +41,7 @@ export type OpenFileOptions = {
 export function openFile(file: string, options: OpenFileOptions): OpenFile {
   try {
     const writer = openWriter(file, options);
-    const reader = connect(file, { readOnly: true });
+    const reader = openReader(file, writer);
     return { writer, reader, unwritable: undefined, hasChanged: () => false };
   } catch (error) {
     if (!isNotWritable(error) && !isCannotOpen(error)) throw error;
@@ -54,9 +54,9 @@ export function canBeWritten(file: string, { cause }: NotWritable): boolean {
   try {
     const files = [dirname(file), file, `${file}-wal`, `${file}-shm`].filter((path) => existsSync(path));
     for (const path of files) accessSync(path, constants.W_OK);
-    // SQLite shares what it opened for reading within a process, so that a second connection would tell nothing.
+    // All connections of a process share its -shm file, so a second connection could not write either.
     if (isDenied(cause)) return true;
-    const { database } = openWriter(file, { create: false, written() {} });
+    const { database } = openWriter(file, { moveLog: false, written() {} });
     try {
       writeNothing(database);
     } finally {
@@ -74,12 +74,12 @@ export function writeNothing(database: Connection['database']): void {
   database.exec(`pragma user_version = ${String(version)}`);
 }
 
-function openWriter(file: string, { create, written }: OpenFileOptions): Connection {
-  // SQLite would open it for reading without a word.
+function openWriter(file: string, { moveLog, written }: OpenFileOptions): Connection {
+  // SQLite would open it for reading and report nothing.
   if (existsSync(file)) accessSync(file, constants.W_OK);
   const writer = connect(file, { readOnly: false, written });
   try {
-    makeDurable(file, writer.database, { andFile: create });
+    makeDurable(file, writer.database, { andFile: moveLog });
     syncFolder(dirname(file));
     return writer;
   } catch (error) {
@@ -87,6 +87,16 @@ function openWriter(file: string, { create, written }: OpenFileOptions): Connect
     if (isNotWritable(error)) throw error;
     const cause = error instanceof Error ? error.message : String(error);
     throw new Error(`what is in ${file} cannot be made durable: ${cause}`, { cause: error });
+  }
+}
+
+/** @throws the error of a file that cannot be opened, and then closes the writer. */
+function openReader(file: string, writer: Connection): Connection {
+  try {
+    return connect(file, { readOnly: true });
+  } catch (error) {
+    writer.database.close();
+    throw error;
   }
 }
 
@@ -112,12 +122,7 @@ function openReadOnly(file: string, { written }: OpenFileOptions, unwritable: No
   const state = stateOf(file);
   const writer = connect(url, { readOnly: true, written });
   const reader = connect(url, { readOnly: true });
-  return {
-    writer,
-    reader,
-    unwritable,
-    hasChanged: () => stateOf(file) !== state,
-  };
+  return { writer, reader, unwritable, hasChanged: () => stateOf(file) !== state };
 }
 
 function logBytes(file: string): number {
@@ -125,6 +130,6 @@ function logBytes(file: string): number {
 }
 
 function stateOf(file: string): string {
-  const { ino, size, mtimeNs } = statSync(file, { bigint: true });
-  return [ino, size, mtimeNs, logBytes(file)].join(' ');
+  const status = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return [status?.ino, status?.size, status?.mtimeNs, logBytes(file)].join(' ');
 }

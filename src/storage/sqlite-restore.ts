@@ -1,9 +1,8 @@
 /**
- * Puts a copy of a database in the place of an SQLite file.
+ * Replaces an SQLite file by a copy of a database.
  *
- * A log (-wal) that lies beside a file is applied to it when it is opened, whichever file that is. So the log of the
- * previous file has to be gone, durably, before another file has its name. The name always leads to a whole database:
- * to the previous one until it leads to the new one.
+ * SQLite applies a log (-wal) to whatever file has the name of the database. So the removal of the previous log must be
+ * durable before the new file gets the name. The name always leads to a whole database, the previous or the new one.
  */
 
 import {
@@ -24,8 +23,9 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { syncFolder } from '../folders.ts';
 import { isBusy, isDamaged } from './sqlite-connection.ts';
+import { makeLogDurable } from './sqlite-recovery.ts';
 
-/** Another process uses the file, or may use it: the message says what to do. */
+/** Another process uses the file, or may use it. */
 export class InUseError extends Error {
   override readonly name = 'InUseError';
 }
@@ -48,8 +48,9 @@ export function lockFile(file: string): Exclusive {
   }
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
-    // Without shared memory, and with a lock on the file that nobody else has any part of.
+    // In this mode SQLite uses no shared memory, and excludes all other connections.
     database.exec('pragma locking_mode = exclusive; begin exclusive; rollback');
+    makeLogDurable(file);
     // When it closes, SQLite removes a log by its name, which may be another file's by then.
     database.exec('pragma journal_mode = delete');
     rmSync(`${file}-journal`, { force: true });
@@ -124,7 +125,7 @@ export function syncFile(path: string): void {
   }
 }
 
-/** Removes a file with what SQLite may have left beside it. */
+/** Removes a database file with its log and its other files. */
 export function removeDatabase(file: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${end}`, { force: true });
 }

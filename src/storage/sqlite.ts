@@ -43,6 +43,8 @@ export type SqliteOptions = {
   readonly file: string;
   /** Whether a file that is not there may be made. */
   readonly create: boolean;
+  /** Whether opening it moves the log into the file: for a process that runs for long. */
+  readonly moveLog?: boolean;
   readonly clock: Clock;
   readonly observer: StorageObserver;
   /** Scripts that may wait to be run or to be durable; one more is refused. */
@@ -68,7 +70,7 @@ const gatheredMax = 32;
 /** To look how long the log is costs 30 µs, as much as a small script, and in so short a time it does not grow much. */
 const considerationsApartMs = 10;
 
-/** How often it is tried whether a file that could not be written can be written again. */
+/** How often the engine checks whether a file that could not be written can be written again. */
 const writabilityTriedApartMs = 1_000;
 
 /**
@@ -85,7 +87,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   else if (!existsSync(file)) throw new Error(`there is no database at ${file}`);
   const remembered = memories();
   const { writer, reader, unwritable, hasChanged } = openFile(file, {
-    create: options.create,
+    moveLog: options.moveLog ?? false,
     written: (tables) => remembered.forget(tables),
   });
   if (unwritable) observer.readOnly?.(unwritable);
@@ -111,7 +113,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   let lockWaitSince: number | undefined;
   /** When the length of the log was last looked at. */
   let consideredAt = 0;
-  /** When it was last tried whether a file that could not be written can be written again. */
+  /** When the engine last checked whether the file can be written again. */
   let triedAt = performance.now();
   /** How many scripts are still to have savepoints. */
   let savepointsLeft = 0;
@@ -247,8 +249,8 @@ export function openSqlite(options: SqliteOptions): Storage {
   };
 
   /**
-   * Refuses a group whose frames are in the log, though SQLite has not taken them for committed: after a crash they
-   * would be. So they are written over, which needs no space, and the group is refused when that is durable.
+   * Rejects a group whose frames are in the log although SQLite rolled it back: recovery after a crash would commit it.
+   * So this overwrites the frames, which needs no space, and rejects the group when that is durable.
    */
   const refuseOverwritten = (group: readonly Job[], cause: unknown): void => {
     try {
@@ -263,7 +265,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     });
   };
 
-  /** Ends the service when its file can be written again, because SQLite opens a file for writing only once. */
+  /** Ends the service when its file can be written again, because a connection cannot change from reading to writing. */
   const endIfWritable = (why: NotWritable): void => {
     if (performance.now() - triedAt < writabilityTriedApartMs) return;
     if (canBeWritten(file, why))

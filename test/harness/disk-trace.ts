@@ -4,8 +4,8 @@
  * The model is as hard on the service as a disk and a file system may be:
  * - What no sync covers survives sector by sector, at random, in any order. What a sync covers survives.
  * - The name of a file survives when its folder was synced.
- * - A sync that fails loses pages for good: the system takes them for clean, programs still read them, and no later
- *   sync writes them, unless they are written to again. Linux does so with most file systems.
+ * - After a failed sync, programs still read the pages, but they are not on the disk, and no later sync writes them
+ *   unless a program writes to them again. Linux does so with most file systems.
  */
 
 import assert from 'node:assert/strict';

@@ -23,8 +23,8 @@ type Acknowledged = {
   readonly position: number;
 };
 
-/** A till, and all that it was told with its place in the trace. */
-/** A till, and all that it was told with its place in the trace. */
+/** A till, and its acknowledged requests. */
+/** A till, and its acknowledged requests. */
 type TracedTill = { readonly till: Till; readonly history: readonly Acknowledged[] };
 
 function openTracedTill(
@@ -102,7 +102,7 @@ export async function openTracedShop(random: Seeded, connections: number): Promi
   const token = await openShop(database.environment, 'flowers.example');
   const folder = new TracedFolder(database.folder, random);
   const disk = faultyDisk(database.folder, { isTraced: true });
-  // As long as a good disk takes.
+  // About as long as on a good disk.
   disk.set({ syncUs: 1_000 });
   const traced = Array.from({ length: connections }, (_, index) =>
     openTracedTill(`till-${index}`, { token, random, disk }),
@@ -160,7 +160,7 @@ async function assertWhole(
   const file = join(image, fileName);
   const keysFile = join(image, keysName);
   const environment = { DATABASE_URL: `file:${file}`, KEYS_FILE: keysFile };
-  await using database = await openDatabase(readDatabaseConfig(environment), { prepare: true });
+  await using database = await openDatabase(readDatabaseConfig(environment), { prepare: true, serves: true });
   const { mismatches } = await database.storage.read(() => verify(10));
   assert.deepEqual(mismatches, []);
   const [integrity] = reading(file, (opened) => opened.prepare('pragma integrity_check').all());
