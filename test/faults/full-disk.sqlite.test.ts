@@ -94,7 +94,7 @@ suite('a disk that becomes full', () => {
     await becomes(503, shop);
     assert.match(await shop.text('/metrics'), /^largesse_database_free_bytes 0$/m);
     await assertRejects(shop);
-    assert.match(service.output(), /largesse\.db cannot be written \(database or disk is full\): free space/);
+    await service.written(/largesse\.db cannot be written \(database or disk is full\): free space/);
     assert.equal((await given.database.query('select count(*) as count from gift_cards'))[0]?.['count'], 1);
 
     disk.set(ordinary);
@@ -128,7 +128,7 @@ suite('a disk that becomes full', () => {
       disk.set({ isFull: 2 });
       const outcomes = await Promise.all(working);
       assert.deepEqual(new Set(outcomes.map((outcome) => outcome?.status)), new Set([503]));
-      assert.match(service.output(), /not-writable/);
+      await service.written(/not-writable/);
       assert.doesNotMatch(service.output(), /"level":"fatal"/);
       assert.equal(await given.client(service.url).status('/healthz'), 200);
       await kill(service, 'SIGKILL');
