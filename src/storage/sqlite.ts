@@ -244,7 +244,7 @@ export function openSqlite(options: SqliteOptions): Storage {
       give() {
         for (const settle of settles) settle();
       },
-      refuse: (cause) => refuse(group, cause),
+      refuse: (cause) => refuseUnknown(group, cause),
     };
   };
 
@@ -261,7 +261,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     durability.afterNextSync({
       count: group.length,
       give: () => refuse(group, cause),
-      refuse: (failure) => refuse(group, failure),
+      refuse: (failure) => refuseUnknown(group, failure),
     });
   };
 
@@ -304,11 +304,17 @@ export function openSqlite(options: SqliteOptions): Storage {
     if (isFatal(cause)) fail(cause);
   };
 
+  /** What was committed may or may not be durable, whatever error the disk reports. */
+  const refuseUnknown = (group: readonly Job[], cause: unknown): void => {
+    const fault = unavailable(cause);
+    for (const job of group) job.refuse(fault);
+  };
+
   /** The state of the file is unknown: nothing is accepted or run any more. */
   const fail = (cause: unknown): void => {
     if (ended) return;
     ended = unavailable(cause);
-    refuse([...reads.splice(0), ...writes.splice(0)], cause);
+    refuseUnknown([...reads.splice(0), ...writes.splice(0)], cause);
     durability.stop(cause);
     observer.failed(cause);
   };
