@@ -304,12 +304,6 @@ export function openSqlite(options: SqliteOptions): Storage {
     if (isFatal(cause)) fail(cause);
   };
 
-  /** What was committed may or may not be durable, whatever error the disk reports. */
-  const refuseUnknown = (group: readonly Job[], cause: unknown): void => {
-    const fault = unavailable(cause);
-    for (const job of group) job.refuse(fault);
-  };
-
   /** The state of the file is unknown: nothing is accepted or run any more. */
   const fail = (cause: unknown): void => {
     if (ended) return;
@@ -402,6 +396,12 @@ function readAnew<T>(
   const { result, lookedAt } = driveWatched(script());
   if (result !== undefined) found.keep(key, result, lookedAt);
   return result;
+}
+
+/** What was committed may or may not be durable, whatever error the disk reports. */
+function refuseUnknown(group: readonly Job[], cause: unknown): void {
+  const fault = unavailable(cause);
+  for (const job of group) job.refuse(fault);
 }
 
 function unavailable(cause: unknown): Fault {
