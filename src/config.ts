@@ -84,6 +84,8 @@ export const limits = Object.freeze({
   scriptsQueuedMax: 4_096,
   scriptsInGroupMax: 256,
   lockWaitMaxMs: 5_000,
+  /** With less free space on the disk of the embedded database the service is not ready. */
+  diskFreeBytesMin: 32 * 2 ** 20,
   /** Of a server: how long connecting to one host, waiting for a connection, and a script with all its waiting may take. */
   connectTimeoutMs: 2_000,
   connectionWaitMaxMs: 3_000,

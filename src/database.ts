@@ -4,11 +4,12 @@ import { dirname, join } from 'node:path';
 import { systemChance, systemClock, type Chance, type Clock } from './clock-and-chance.ts';
 import { shownLocation, type DatabaseConfig } from './config.ts';
 import type { Context } from './context.ts';
+import { Fault } from './domain/fault.ts';
 import type { Secret } from './domain/secret.ts';
 import { KeyFileError, makeKeyFile, readKeyFile } from './key-file.ts';
 import { keysOf } from './keys.ts';
 import { refuseHalfCopied } from './service/copy.ts';
-import { checkKeys, hasKeys } from './service/key-check.ts';
+import { checkKeys, checkKeysWithoutWriting, hasKeys } from './service/key-check.ts';
 import { loadMigrations, MigrationError, pending, type Migration } from './storage/migrate.ts';
 import { openPostgres } from './storage/postgres.ts';
 import { openSqlite } from './storage/sqlite.ts';
@@ -22,6 +23,8 @@ export type OpenOptions = {
   readonly prepare: boolean;
   /** Whether one transaction may take as long as it takes: for a command that reads everything. */
   readonly unhurried?: boolean;
+  /** Whether the process serves requests: then it starts with an empty log. */
+  readonly serves?: boolean;
   readonly observer?: StorageObserver;
   readonly clock?: Clock;
 };
@@ -31,10 +34,17 @@ const nobody: StorageObserver = { committed() {}, failed() {} };
 /** @throws MigrationError, KeyFileError, TimelineFileError, or Error if the file is not there or is no database. */
 export async function openDatabase(
   config: DatabaseConfig,
-  { prepare, unhurried = false, observer = nobody, clock = systemClock }: OpenOptions,
+  { prepare, unhurried = false, serves = false, observer = nobody, clock = systemClock }: OpenOptions,
 ): Promise<Database> {
   const chance = systemChance(clock);
-  const storage = openStorage(config, { create: prepare, unhurried, clock, chance, observer });
+  const storage = openStorage(config, {
+    create: prepare,
+    moveLog: serves,
+    unhurried,
+    clock,
+    chance,
+    observer,
+  });
   try {
     const migrations = migrationsOf(config);
     if (prepare) await storage.migrate(migrations);
@@ -51,12 +61,23 @@ export async function openDatabase(
     const masters = readKeyFile(config.keysFile);
     if (!masters) throw new KeyFileError(missingKeys(config));
     const opening: Context = { clock, chance, keys: keysOf(masters) };
-    const oldestKey = await storage.write(() => checkKeys(opening));
+    const oldestKey = await checked(storage, opening);
     const ctx: Context = { clock, chance, keys: keysOf(masters, oldestKey) };
     return { ctx, storage, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
   } catch (error) {
     await storage[Symbol.asyncDispose]();
     throw error;
+  }
+}
+
+/** Checks the keys, without writing where the disk is full or read-only. */
+async function checked(storage: Storage, opening: Context): Promise<string> {
+  try {
+    return await storage.write(() => checkKeys(opening));
+  } catch (error) {
+    if (!(error instanceof Fault && error.code === 'not-writable') || !(await storage.read(hasKeys)))
+      throw error;
+    return storage.read(() => checkKeysWithoutWriting(opening));
   }
 }
 
@@ -67,7 +88,14 @@ export async function openDatabase(
  */
 export async function openTarget(config: DatabaseConfig): Promise<Storage> {
   const clock = systemClock;
-  const given = { create: true, unhurried: true, clock, chance: systemChance(clock), observer: nobody };
+  const given = {
+    create: true,
+    moveLog: false,
+    unhurried: true,
+    clock,
+    chance: systemChance(clock),
+    observer: nobody,
+  };
   const storage = openStorage(config, given);
   try {
     await storage.migrate(migrationsOf(config));
@@ -87,6 +115,7 @@ function openStorage(
   config: DatabaseConfig,
   given: {
     readonly create: boolean;
+    readonly moveLog: boolean;
     readonly unhurried: boolean;
     readonly clock: Clock;
     readonly chance: Chance;

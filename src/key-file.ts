@@ -7,7 +7,6 @@ import {
   closeSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   statSync,
@@ -16,6 +15,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Chance } from './clock-and-chance.ts';
+import { makeFolder, syncFolder } from './folders.ts';
 import type { MasterKey } from './keys.ts';
 
 export class KeyFileError extends Error {
@@ -70,7 +70,7 @@ export function makeKeyFile(path: string, chance: Chance): void {
   const id = Buffer.from(chance.bytes(4)).toString('hex');
   const secret = Buffer.from(chance.bytes(32)).toString('base64');
   const temporary = `${path}.${id}`;
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   const file = openSync(temporary, 'wx', 0o600);
   try {
     writeSync(file, `${JSON.stringify({ keys: [{ id, secret }] }, null, 2)}\n`);
@@ -85,16 +85,6 @@ export function makeKeyFile(path: string, chance: Chance): void {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   } finally {
     unlinkSync(temporary);
-  }
-}
-
-/** Makes the name of a new file durable, too. */
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
   }
 }
 

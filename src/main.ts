@@ -1,5 +1,6 @@
 /** The service: the only wiring, in plain calls. */
 
+import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { operations } from './api/index.ts';
@@ -14,6 +15,7 @@ import { startWorker, type Worker } from './delivery/worker.ts';
 import { migrationsOf, openDatabase, type Database } from './database.ts';
 import { loopbackRule, startWebhooks, webhookUrlsOf } from './delivery/webhooks/webhooks.ts';
 import { openOutboundThread } from './delivery/webhooks/thread.ts';
+import { freeSpaceOf, type FreeSpace } from './disk.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer, type MailServices } from './http/server.ts';
 import { retiredCodeUses } from './http/retired-codes.ts';
@@ -25,7 +27,7 @@ import { ensureDemonstrationStore } from './service/store.ts';
 import { beat } from './storage/heartbeat.ts';
 import { pending } from './storage/migrate.ts';
 import { findReplication } from './storage/replication.ts';
-import { hasRealStores } from './storage/store.ts';
+import { findDemonstrationStore, hasRealStores } from './storage/store.ts';
 import { hasRealTokens } from './storage/token.ts';
 
 export type Service = AsyncDisposable & {
@@ -54,18 +56,24 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
   let hasFailed = false;
   const commitListeners = new Set<() => void>();
 
+  const freeSpace = config.database.kind === 'file' ? freeSpaceOf(dirname(config.database.file)) : null;
   const metrics = createMetrics({
     queueDepth: () => database.storage.queueDepth,
     clockJumpMs: () => guard.jumpMs(),
+    freeSpace,
   });
   const primaries = watchPrimaries(metrics, logger);
   const database = await openDatabase(config, {
     prepare: true,
+    serves: true,
     clock: guard.clock,
     observer: {
       committed(group) {
         metrics.committed(group);
         for (const listener of commitListeners) listener();
+      },
+      readOnly(cause) {
+        logger.error({ err: cause }, 'the database can be read only: every change is rejected');
       },
       failed(cause) {
         hasFailed = true;
@@ -107,7 +115,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       isClosing: () => isClosing,
       isReady: readiness(
         config,
-        { ...database, guard },
+        { ...database, guard, freeSpace },
         () => !isClosing && !hasFailed && primaries.areFew(),
       ),
       mail: way,
@@ -186,7 +194,8 @@ async function chooseMode(config: Config, { ctx, storage }: Database): Promise<b
   }
   // Stores are never removed, so that a door that is closed now stays closed.
   if (!mayDevelop(config) || hasStores) return false;
-  await storage.write(() => ensureDemonstrationStore(ctx));
+  // Where it is there, nothing is written: the disk may be full or read-only.
+  if (!(await storage.read(findDemonstrationStore))) await storage.write(() => ensureDemonstrationStore(ctx));
   return true;
 }
 
@@ -361,16 +370,26 @@ function watchPrimaries(metrics: Metrics, logger: Log['logger']): Primaries {
   };
 }
 
-/** Whether the database accepts writes and its schema is current. Asked often, it looks once a second. */
+/**
+ * Whether the database accepts writes, its schema is current, and its disk has space. Polled often, it checks once a
+ * second.
+ */
 function readiness(
   config: Config,
-  { ctx, storage, guard }: Database & { readonly guard: ClockGuard },
+  {
+    ctx,
+    storage,
+    guard,
+    freeSpace,
+  }: Database & { readonly guard: ClockGuard; readonly freeSpace: FreeSpace | null },
   mayServe: () => boolean,
 ): () => Promise<boolean> {
   const migrations = migrationsOf(config);
   const look = async (): Promise<boolean> => {
     try {
       await storage.write(() => beat(guard.isTrusted() ? ctx.clock.now() : null));
+      const free = await freeSpace?.();
+      if (free !== undefined && free < config.limits.diskFreeBytesMin) return false;
       return pending(migrations, await storage.applied()).length === 0;
     } catch {
       return false;

@@ -33,7 +33,7 @@ export function addDatabaseCommands(root: Command): void {
     )
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
-      const { stores, mismatches } = await verifyDatabase(readDatabaseConfig());
+      const { stores, mismatches } = await verifyDatabase(readDatabaseConfig(), { prepare: false });
       const totals = stores.map(({ store, currency, cards, transfers, outstanding, accounts }) => ({
         store,
         cards,
@@ -88,14 +88,14 @@ export function addDatabaseCommands(root: Command): void {
       // An earlier backup that was killed may have left its log, which does not belong to this copy.
       for (const rest of ['', '-wal', '-shm', '-journal']) rmSync(`${unverified}${rest}`, { force: true });
       await backup(unverified);
-      const { mismatches } = await verifyDatabase({
-        ...config,
-        database: { kind: 'file', file: unverified },
-      });
+      const { mismatches } = await verifyDatabase(
+        { ...config, database: { kind: 'file', file: unverified } },
+        { prepare: false },
+      );
       if (mismatches.length > 0) {
         for (const mismatch of mismatches) console.error(describeMismatch(mismatch));
         throw new CommandError(
-          `the copy is not sound and stays at ${unverified}: verify the database itself`,
+          `the copy is damaged and remains at ${unverified}: run verify on the database itself`,
         );
       }
       await publish(unverified, target);

@@ -9,6 +9,7 @@ import { StartError } from '../main.ts';
 import { CopyError } from '../service/copy.ts';
 import { MigrationError } from '../storage/migrate.ts';
 import { TimelineFileError } from '../timeline-file.ts';
+import { NotWritable } from '../storage/sqlite-connection.ts';
 
 /** A command was refused; its message is for the person who typed it. */
 export class CommandError extends Error {
@@ -22,6 +23,7 @@ const expected = [
   KeyFileError,
   StartError,
   MigrationError,
+  NotWritable,
   TimelineFileError,
 ];
 
@@ -48,6 +50,8 @@ function tellFault({ code, detail, errors, cause }: Fault): string {
   }
   if (code === 'unavailable' && cause instanceof Error)
     return `the database cannot be used: ${cause.message}`;
+  // The cause names the file and what to do.
+  if (code === 'not-writable' && cause instanceof Error) return cause.message;
   return detail ?? code.replaceAll('-', ' ');
 }
 

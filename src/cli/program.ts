@@ -6,6 +6,7 @@ import { addCopyCommand } from './copy.ts';
 import { addCustomerCommands } from './customer.ts';
 import { addDatabaseCommands } from './database.ts';
 import { addMailCommands } from './mail.ts';
+import { addRestoreCommand } from './restore.ts';
 import { addServeCommand } from './serve.ts';
 import { addSettingsPageCommand } from './settings.ts';
 import { addStatusCommand } from './status.ts';
@@ -30,6 +31,7 @@ export function program(): Command {
   addStatusCommand(root);
   addSettingsPageCommand(root);
   addDatabaseCommands(root);
+  addRestoreCommand(root);
   addCopyCommand(root);
   addStoreCommands(root);
   addTokenCommands(root);

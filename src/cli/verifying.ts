@@ -19,6 +19,7 @@ export type VerifiedDatabase = {
 /**
  * Verifies the database that is configured, also while services use it. If its file is damaged so that it cannot be
  * opened or read to the end, the damage is all that is reported.
+ * @param prepare whether a database of an earlier version is migrated first.
  * @param options.prepare whether an older database is brought up to date first, and a missing one made.
  * @throws whatever keeps a file that is not damaged from being opened or read.
  */

@@ -23,7 +23,7 @@ type Response = Responses[string];
 const everywhere: readonly FaultCode[] = [
   'invalid-request', 'invalid-query', 'unauthenticated', 'invalid-signature', 'insufficient-scope', 'cross-site-request',
   'request-timeout', 'expectation-failed', 'too-many-requests', 'headers-too-large', 'internal-error', 'overloaded',
-  'unavailable', 'closing',
+  'unavailable', 'not-writable', 'closing',
 ]; // prettier-ignore
 
 /** The errors of a page that needs no credential. */

@@ -49,6 +49,7 @@ export type FaultCode =
   | 'internal-error'
   | 'overloaded'
   | 'unavailable'
+  | 'not-writable'
   | 'closing';
 
 /** Parameter name → messages, each of which reads after the name: `{ note: ['is too long'] }`. */

@@ -1,6 +1,7 @@
 /** Metrics in Prometheus's text format. They name route templates, never ids, and no money. */
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { FreeSpace } from '../disk.ts';
 
 export type Metrics = {
   readonly contentType: string;
@@ -30,9 +31,12 @@ export type Metrics = {
 export function createMetrics({
   queueDepth,
   clockJumpMs,
+  freeSpace,
 }: {
   readonly queueDepth: () => number;
   readonly clockJumpMs: () => number;
+  /** Null: the database is not on a disk of this machine. */
+  readonly freeSpace: FreeSpace | null;
 }): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -73,6 +77,16 @@ export function createMetrics({
       this.set(clockJumpMs() / 1_000);
     },
   });
+  if (freeSpace) {
+    new Gauge({
+      name: 'largesse_database_free_bytes',
+      help: 'Free space on the disk of the database file.',
+      registers,
+      async collect() {
+        this.set((await freeSpace()) ?? Number.NaN);
+      },
+    });
+  }
   const audited = new Counter({
     name: 'largesse_ledger_cards_verified_total',
     help: 'Cards whose balance and chain were verified in the background.',

@@ -180,6 +180,12 @@ export const problems = {
     detail:
       'The database cannot be reached. Whether the change was made is unknown: send it again with its Idempotency-Key.',
   },
+  'not-writable': {
+    status: 503,
+    title: 'Service Unavailable',
+    detail:
+      'The database accepts no changes because its disk is full or read-only. Nothing was done; reads still work.',
+  },
   closing: {
     status: 503,
     title: 'Service Unavailable',

@@ -18,16 +18,31 @@ const writingCacheKiB = 8_192;
 const lockAttemptMs = 5;
 
 /** SQLite's primary result codes (https://www.sqlite.org/rescode.html). */
-const results = { busy: 5, full: 13 } as const;
+const results = { busy: 5, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 } as const;
+
+/** IOERR_SHMSIZE: there is no space for the shared memory (the file -shm) to grow. */
+const sharedMemoryFull = 4874;
+
+/** What the system reports of a full disk. */
+const fullCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
+
+/** What the system reports of a read-only disk, or a file that this account may only read. */
+const deniedCodes: ReadonlySet<unknown> = new Set(['EROFS', 'EACCES', 'EPERM']);
 
 /** INTERNAL, NOMEM, IOERR, CORRUPT and NOTADB: the file, or what this process thinks of it, can no longer be trusted. */
 const fatalResults: ReadonlySet<number> = new Set([2, 7, 10, 11, 26]);
 
-/** The primary result code of an error that SQLite raised; undefined of any other. */
-function resultOf(error: unknown): number | undefined {
+/** The extended result code of an error that SQLite raised; undefined of any other. */
+function extendedResultOf(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number')
     return undefined;
-  return error.errcode & 0xff;
+  return error.errcode;
+}
+
+/** The primary result code of an error that SQLite raised; undefined of any other. */
+function resultOf(error: unknown): number | undefined {
+  const result = extendedResultOf(error);
+  return result === undefined ? undefined : result & 0xff;
 }
 
 /** Another connection holds the lock: the same call may succeed later. */
@@ -35,10 +50,50 @@ export function isBusy(error: unknown): boolean {
   return resultOf(error) === results.busy;
 }
 
+/** The shared memory could not grow. SQLite notices this after it has written the transaction to the log. */
+export function isSharedMemoryFull(error: unknown): boolean {
+  return extendedResultOf(error) === sharedMemoryFull;
+}
+
+/** The file cannot be written, because its disk is full or read-only. Nothing was done. */
+export class NotWritable extends Error {
+  override readonly name = 'NotWritable';
+
+  constructor(file: string, cause: unknown, details = ':') {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    super(`${file} cannot be written (${reason})${details} free space on its disk, or make it writable`, {
+      cause,
+    });
+  }
+}
+
+/** The disk is full or read-only, which says nothing against the file: the transaction was undone. */
+export function isNotWritable(error: unknown): boolean {
+  if (error instanceof NotWritable || resultOf(error) === results.full || isSharedMemoryFull(error))
+    return true;
+  return isDenied(error) || (error instanceof Error && 'code' in error && fullCodes.has(error.code));
+}
+
+/** The disk is read-only, or the file is to this account. */
+export function isDenied(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && deniedCodes.has(error.code);
+}
+
+/** SQLite could not open the file, its log or its shared memory. */
+export function isCannotOpen(error: unknown): boolean {
+  return resultOf(error) === results.cannotOpen;
+}
+
+/** The file is no database, or a damaged one. */
+export function isDamaged(error: unknown): boolean {
+  const result = resultOf(error);
+  return result === results.corrupt || result === results.notADatabase;
+}
+
 /** The state of the file is unknown from here on. */
 export function isFatal(error: unknown): boolean {
   const result = resultOf(error);
-  return result !== undefined && fatalResults.has(result);
+  return result !== undefined && fatalResults.has(result) && !isSharedMemoryFull(error);
 }
 
 /** CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE and CONSTRAINT_ROWID: a key is taken. */
@@ -51,7 +106,7 @@ export function isKeyTaken(error: unknown): boolean {
 
 /** The database could not do its work, whatever the statement was: nobody's fault but its own. */
 export function isStorageFailure(error: unknown): boolean {
-  return isBusy(error) || isFatal(error) || resultOf(error) === results.full;
+  return isBusy(error) || isFatal(error) || isNotWritable(error);
 }
 
 export type Connection = {
@@ -108,7 +163,7 @@ const writingActions: ReadonlySet<number> = new Set([
 
 /** @param written is told, after every commit, which tables were written to, or may have been if it failed. */
 export function connect(
-  file: string,
+  file: string | URL,
   { readOnly, written }: { readonly readOnly: boolean; readonly written?: (tables: Tables) => void },
 ): Connection {
   const database = new DatabaseSync(file, { readOnly, readBigInts: true, timeout: openingWaitMs });

@@ -12,20 +12,30 @@
  * ends and recovers at the next start.
  */
 
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { backup } from 'node:sqlite';
 import type { Clock } from '../clock-and-chance.ts';
+import { makeFolder } from '../folders.ts';
 import { Fault } from '../domain/fault.ts';
 import { memories, type Remembered } from './memory.ts';
+import { pending } from './migrate.ts';
 import type { Script } from './sql.ts';
 import { attempt, Spoiled, type Job } from './sqlite-attempt.ts';
-import { connect, isBusy, isFatal, type Connection } from './sqlite-connection.ts';
+import {
+  isBusy,
+  isFatal,
+  isNotWritable,
+  isSharedMemoryFull,
+  NotWritable,
+  type Connection,
+} from './sqlite-connection.ts';
 import { startCheckpointThread } from './sqlite-checkpoint-thread.ts';
 import { checkpointsOf, type Mover } from './sqlite-checkpoints.ts';
 import { durabilityBy, syncOfLog, type Answers, type Sync } from './sqlite-durability.ts';
 import { appliedTo, migrateDatabase } from './sqlite-migrate.ts';
+import { canBeWritten, openFile, writeNothing } from './sqlite-open.ts';
 import { requireSoundSqlite } from './sqlite-version.ts';
 import type { Memory, Storage, StorageObserver } from './storage.ts';
 
@@ -33,6 +43,8 @@ export type SqliteOptions = {
   readonly file: string;
   /** Whether a file that is not there may be made. */
   readonly create: boolean;
+  /** Whether opening it moves the log into the file: for a process that runs for long. */
+  readonly moveLog?: boolean;
   readonly clock: Clock;
   readonly observer: StorageObserver;
   /** Scripts that may wait to be run or to be durable; one more is refused. */
@@ -58,6 +70,9 @@ const gatheredMax = 32;
 /** To look how long the log is costs 30 µs, as much as a small script, and in so short a time it does not grow much. */
 const considerationsApartMs = 10;
 
+/** How often the engine checks whether a file that could not be written can be written again. */
+const writabilityTriedApartMs = 1_000;
+
 /**
  * So many scripts have savepoints of their own once a group has been spoiled. It bounds what anybody can gain by spoiling
  * groups on purpose: in so many scripts, one group is run twice.
@@ -68,15 +83,19 @@ const savepointsAfterSpoiling = 1_024;
 export function openSqlite(options: SqliteOptions): Storage {
   const { file, clock, observer } = options;
   requireSoundSqlite(process.versions['sqlite']);
-  if (options.create) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  if (options.create) makeFolder(dirname(file));
   else if (!existsSync(file)) throw new Error(`there is no database at ${file}`);
   const remembered = memories();
-  const writer = connect(file, { readOnly: false, written: (tables) => remembered.forget(tables) });
-  // Reads have a connection of their own, which cannot write whatever a script yields.
-  const reader = connect(file, { readOnly: true });
+  const { writer, reader, unwritable, hasChanged } = openFile(file, {
+    moveLog: options.moveLog ?? false,
+    written: (tables) => remembered.forget(tables),
+  });
+  if (unwritable) observer.readOnly?.(unwritable);
 
   const log = syncOfLog(file);
-  const durability = durabilityBy(options.sync ?? log, {
+  // What cannot be written cannot be synced either.
+  const sync = unwritable ? async () => {} : (options.sync ?? log);
+  const durability = durabilityBy(sync, {
     synced: () => schedule(),
     failed: (cause) => fail(cause),
   });
@@ -94,6 +113,8 @@ export function openSqlite(options: SqliteOptions): Storage {
   let lockWaitSince: number | undefined;
   /** When the length of the log was last looked at. */
   let consideredAt = 0;
+  /** When the engine last checked whether the file can be written again. */
+  let triedAt = performance.now();
   /** How many scripts are still to have savepoints. */
   let savepointsLeft = 0;
   /** Once set, nothing is accepted or run any more. */
@@ -150,6 +171,11 @@ export function openSqlite(options: SqliteOptions): Storage {
       return settles;
     });
     if (!answers) return;
+    if (hasChanged()) {
+      const cause = new Error(`another process has changed ${file}, which was opened for reading only`);
+      answers.refuse(cause);
+      return fail(cause);
+    }
     // What another process has committed may not be durable yet: a sync covers that, too.
     if (isForeign) durability.afterNextSync(answers);
     else durability.afterOutstanding(answers);
@@ -209,6 +235,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     } catch (error) {
       connection.abandon();
       if (error instanceof Spoiled) runWithSavepoints(group);
+      else if (isSharedMemoryFull(error)) refuseOverwritten(group, error);
       else refuse(group, error);
       return undefined;
     }
@@ -217,8 +244,33 @@ export function openSqlite(options: SqliteOptions): Storage {
       give() {
         for (const settle of settles) settle();
       },
-      refuse: (cause) => refuse(group, cause),
+      refuse: (cause) => refuseUnknown(group, cause),
     };
+  };
+
+  /**
+   * Rejects a group whose frames are in the log although SQLite rolled it back: recovery after a crash would commit it.
+   * So this overwrites the frames, which needs no space, and rejects the group when that is durable.
+   */
+  const refuseOverwritten = (group: readonly Job[], cause: unknown): void => {
+    try {
+      writeNothing(writer.database);
+    } catch (error) {
+      if (!isNotWritable(error)) return refuse(group, error);
+    }
+    durability.afterNextSync({
+      count: group.length,
+      give: () => refuse(group, cause),
+      refuse: (failure) => refuseUnknown(group, failure),
+    });
+  };
+
+  /** Ends the service when its file can be written again, because a connection cannot change from reading to writing. */
+  const endIfWritable = (why: NotWritable): void => {
+    if (performance.now() - triedAt < writabilityTriedApartMs) return;
+    if (canBeWritten(file, why))
+      fail(new Error(`${file} can be written again: the next start opens it for writing`));
+    triedAt = performance.now();
   };
 
   /**
@@ -226,6 +278,11 @@ export function openSqlite(options: SqliteOptions): Storage {
    * a little later instead of standing still; after `lockWaitMaxMs`, refuses what waits.
    */
   const lockWrites = (): boolean => {
+    if (unwritable) {
+      refuse(writes.splice(0), unwritable);
+      endIfWritable(unwritable);
+      return false;
+    }
     try {
       writer.beginImmediate();
       lockWaitSince = undefined;
@@ -242,7 +299,7 @@ export function openSqlite(options: SqliteOptions): Storage {
 
   /** The group did not happen, or nobody can tell whether it did. */
   const refuse = (group: readonly Job[], cause: unknown): void => {
-    const fault = unavailable(cause);
+    const fault = isNotWritable(cause) ? notWritable(cause) : unavailable(cause);
     for (const job of group) job.refuse(fault);
     if (isFatal(cause)) fail(cause);
   };
@@ -251,10 +308,16 @@ export function openSqlite(options: SqliteOptions): Storage {
   const fail = (cause: unknown): void => {
     if (ended) return;
     ended = unavailable(cause);
-    refuse([...reads.splice(0), ...writes.splice(0)], cause);
+    refuseUnknown([...reads.splice(0), ...writes.splice(0)], cause);
     durability.stop(cause);
     observer.failed(cause);
   };
+
+  const notWritable = (cause: unknown): Fault =>
+    new Fault('not-writable', {
+      retryAfterSeconds: 5,
+      cause: cause instanceof NotWritable ? cause : new NotWritable(file, cause),
+    });
 
   const synced = (): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -290,6 +353,10 @@ export function openSqlite(options: SqliteOptions): Storage {
       return reads.length + writes.length;
     },
     async migrate(migrations) {
+      if (unwritable) {
+        if (pending(migrations, appliedTo(reader)).length > 0) throw unwritable;
+        return [];
+      }
       const applied = migrateDatabase(writer, migrations, clock);
       // Nobody has told which tables that wrote to.
       remembered.forgetAll();
@@ -329,6 +396,12 @@ function readAnew<T>(
   const { result, lookedAt } = driveWatched(script());
   if (result !== undefined) found.keep(key, result, lookedAt);
   return result;
+}
+
+/** What was committed may or may not be durable, whatever error the disk reports. */
+function refuseUnknown(group: readonly Job[], cause: unknown): void {
+  const fault = unavailable(cause);
+  for (const job of group) job.refuse(fault);
 }
 
 function unavailable(cause: unknown): Fault {

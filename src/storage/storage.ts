@@ -18,7 +18,8 @@ export type Storage = AsyncDisposable & {
    * its arguments.
    * @param subject absent: the script may change anything.
    * @throws whatever the script throws; Fault `overloaded` if the queue is full (nothing was done),
-   * `unavailable` if the database cannot be reached (then whether it was done is unknown).
+   * `not-writable` if its disk is full or read-only (nothing was done), `unavailable` if the database cannot be reached
+   * (then whether it was done is unknown).
    */
   write<T>(script: () => Script<T>, subject?: Subject): Promise<T>;
 
@@ -75,6 +76,8 @@ export type Subject = {
 export type StorageObserver = {
   /** A transaction became durable: how many scripts it carried, and how long it took. */
   committed(group: { readonly size: number; readonly seconds: number }): void;
+  /** The engine was opened for reading only, because its disk is full or read-only. */
+  readOnly?(cause: Error): void;
   /** The engine can no longer be trusted and serves nothing more; the process has to end. */
   failed(cause: unknown): void;
   /** The servers among several hosts that accept writes, the newest timeline first, whenever all hosts were asked. */

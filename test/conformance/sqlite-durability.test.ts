@@ -266,6 +266,17 @@ suite('SQLite: a sync that fails', () => {
     assert.equal(syncs.begun, before);
   });
 
+  test('leaves the outcome unknown, even if it fails because the disk is full', async () => {
+    await using opened = await openHeld();
+    const { storage, syncs, failures } = opened;
+    const outcomes = followed(storage.write(() => addTo('counter', 1)));
+    await someTurns();
+    syncs.fail(Object.assign(new Error('no space'), { code: 'ENOSPC' }));
+    await someTurns();
+    assert.deepEqual(outcomes, ['unavailable']);
+    assert.equal(failures.length, 1);
+  });
+
   test('is what comes of a log that cannot be opened', async () => {
     await using database = createSqliteDatabase();
     await using sync = syncOfLog(`${database.file}.missing`);

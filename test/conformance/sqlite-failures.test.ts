@@ -118,7 +118,7 @@ test('a database that may not grow refuses the group that is too much, keeps ser
     if (refused.length === 0) for (const id of ids) acknowledged.add(`row-${id}`);
   }
   assert.equal(refused.length, 20);
-  for (const outcome of refused) assertUnavailable(outcome);
+  for (const outcome of refused) assertFault(outcome, 'not-writable');
   const present = async () => new Set((await storage.read(listRows)).map((name) => name.split(' ', 1)[0]));
   assert.ok(acknowledged.size > 0);
   assert.deepEqual(await present(), acknowledged, 'nothing of the refused group was kept');
@@ -149,7 +149,7 @@ if (ownMounts) {
     ].join(' && ');
     const findings = await fill(prelude, [join(folder, 'test.db'), join(folder, 'ballast')], ownMounts);
     assert.ok(findings.acknowledged.length > 0);
-    assert.deepEqual(new Set(findings.refused.map(({ code }) => code)), new Set(['unavailable']));
+    assert.deepEqual(new Set(findings.refused.map(({ code }) => code)), new Set(['not-writable']));
     assert.equal(findings.refused.length, 20);
     assert.equal(findings.failures, 0, 'a full disk says nothing against the file');
     assert.equal(findings.readAfter, findings.acknowledged.length - 1, 'reads were answered all the while');
@@ -162,12 +162,14 @@ if (ownMounts) {
 }
 
 function assertUnavailable(...outcomes: readonly PromiseSettledResult<unknown>[]): void {
-  for (const outcome of outcomes) {
-    assert.equal(outcome.status, 'rejected');
-    assert.ok(outcome.reason instanceof Fault, String(outcome.reason));
-    assert.equal(outcome.reason.code, 'unavailable');
-    assert.ok((outcome.reason.retryAfterSeconds ?? 0) >= 1);
-  }
+  for (const outcome of outcomes) assertFault(outcome, 'unavailable');
+}
+
+function assertFault(outcome: PromiseSettledResult<unknown>, code: 'unavailable' | 'not-writable'): void {
+  assert.equal(outcome.status, 'rejected');
+  assert.ok(outcome.reason instanceof Fault, String(outcome.reason));
+  assert.equal(outcome.reason.code, code);
+  assert.ok((outcome.reason.retryAfterSeconds ?? 0) >= 1);
 }
 
 function* countOf(id: number): Script<number> {

@@ -329,8 +329,8 @@ suite('SQLite: another connection holds the write lock', () => {
     await using opened = await openCounted();
     const { database } = opened;
     const holder = database.connect();
-    holder.exec('begin immediate');
     const storage = database.open({ lockWaitMaxMs: 100 });
+    holder.exec('begin immediate');
     const refused = assert.rejects(
       storage.write(() => insertRow(1, 'late')),
       { code: 'unavailable' },

@@ -91,6 +91,7 @@ const statusOf: Readonly<Record<FaultCode, number>> = {
   'internal-error': 500,
   overloaded: 503,
   unavailable: 503,
+  'not-writable': 503,
   closing: 503,
 };
 
@@ -115,7 +116,7 @@ const titleOf: Readonly<Record<number, string>> = {
 
 /** Codes of which several messages cannot be meant by the status alone, and which come with Retry-After. */
 const retried: ReadonlySet<FaultCode> = new Set([
-  'idempotency-key-in-use', 'too-many-requests', 'too-many-misses', 'overloaded', 'unavailable', 'closing',
+  'idempotency-key-in-use', 'too-many-requests', 'too-many-misses', 'overloaded', 'unavailable', 'not-writable', 'closing',
 ]); // prettier-ignore
 
 const isProblem = Compile(problemSchema);

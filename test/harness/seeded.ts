@@ -5,6 +5,8 @@ export type Seeded = {
   (): number;
   /** A whole number from `min` to `max`, both included. */
   readonly between: (min: number, max: number) => number;
+  /** So many of these, each of which may come several times. */
+  readonly chooseSome: <T>(from: readonly T[], count: number) => readonly T[];
 };
 
 /** The generator mulberry32: 32 bits of state, good enough to choose what a test does next. */
@@ -16,7 +18,12 @@ export function seeded(seed: number): Seeded {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
+  const between = (min: number, max: number): number => min + Math.floor(next() * (max - min + 1));
   return Object.assign(next, {
-    between: (min: number, max: number) => min + Math.floor(next() * (max - min + 1)),
+    between,
+    chooseSome: <T>(from: readonly T[], count: number): readonly T[] =>
+      Array.from({ length: count }, () => from[between(0, from.length - 1)]).filter(
+        (one) => one !== undefined,
+      ),
   });
 }

@@ -40,7 +40,7 @@ export async function storedCards(database: Stored): Promise<ReadonlyMap<number,
  */
 export async function assertHolds(
   database: Stored,
-  tills: readonly Till[],
+  tills: readonly Pick<Till, 'cards' | 'open'>[],
 ): Promise<ReadonlySet<OpenRequest>> {
   const cards = await storedCards(database);
   const rest = new Map(cards);

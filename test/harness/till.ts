@@ -35,7 +35,13 @@ export type OpenRequest = {
 
 export type Answer = { readonly status: number; readonly replayed: boolean; readonly text: string };
 
-export type TillOptions = { readonly name: string; readonly token: string; readonly random: Seeded };
+export type TillOptions = {
+  readonly name: string;
+  readonly token: string;
+  readonly random: Seeded;
+  /** Is called with each acknowledged request and its card, before the next request is sent. */
+  readonly acknowledged?: (request: OpenRequest, card: KnownCard) => void;
+};
 
 export class Till {
   readonly cards = new Map<number, KnownCard>();
@@ -117,6 +123,7 @@ export class Till {
     this.#last = { request: open, text };
     this.open = undefined;
     this.acknowledged += 1;
+    this.#options.acknowledged?.(open, known);
   }
 
   #next(): OpenRequest {

@@ -211,7 +211,7 @@ const codes = [
   'insufficient-scope', 'cross-site-request', 'not-found', 'method-not-allowed', 'request-timeout',
   'idempotency-key-in-use', 'precondition-failed', 'body-too-large', 'unsupported-media-type', 'expectation-failed',
   'invalid-parameter', 'idempotency-key-reused', 'too-many-requests', 'too-many-misses', 'headers-too-large',
-  'internal-error', 'overloaded', 'unavailable', 'closing',
+  'internal-error', 'overloaded', 'unavailable', 'not-writable', 'closing',
 ]; // prettier-ignore
 
 test('every problem’s type leads to its explanation in the reference', async (t) => {

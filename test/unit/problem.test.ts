@@ -49,6 +49,7 @@ const statuses = {
   'internal-error': 500,
   overloaded: 503,
   unavailable: 503,
+  'not-writable': 503,
   closing: 503,
 } as const satisfies Record<FaultCode, number>;
 

@@ -1,0 +1,146 @@
+/** `largesse restore` */
+
+import { existsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { systemClock, systemChance } from '../clock-and-chance.ts';
+import { readDatabaseConfig, type DatabaseConfig } from '../config.ts';
+import { makeFolder } from '../folders.ts';
+import {
+  copyDurably,
+  InUseError,
+  isSqliteFile,
+  lockFile,
+  removeDatabase,
+  replaceFile,
+  syncFile,
+} from '../storage/sqlite-restore.ts';
+import { CommandError } from './failure.ts';
+import { print, printJson } from './output.ts';
+import { describeMismatch, verifyDatabase, type VerifiedDatabase } from './verifying.ts';
+
+export function addRestoreCommand(root: Command): void {
+  root
+    .command('restore')
+    .description('put a verified copy of a backup in the place of the database, while no process uses it')
+    .argument('<file>', 'the backup; it is not changed')
+    .option('--replace', 'replace a database that exists, which is kept under another name')
+    .option('--json', 'print JSON')
+    .action(
+      async (backup: string, { replace = false, json = false }: { replace?: boolean; json?: boolean }) => {
+        const config = readDatabaseConfig();
+        const done = await restore(config, resolve(backup), replace);
+        if (json) return printJson(done);
+        for (const { store, cards, transfers } of done.stores)
+          print(`${store}: ${cards} gift cards, ${transfers} transfers, every balance verified.`);
+        print(`Restored ${done.backup} to ${done.database}, with the keys of ${done.keys_file}.`);
+        if (done.kept.length > 0) print(`Kept the previous database: ${done.kept.join(', ')}.`);
+        if (done.kept_is_damaged) print('SQLite cannot read the previous database.');
+        return undefined;
+      },
+    );
+}
+
+type Restored = {
+  readonly backup: string;
+  readonly database: string;
+  readonly keys_file: string;
+  readonly stores: readonly Pick<VerifiedDatabase['stores'][number], 'store' | 'cards' | 'transfers'>[];
+  /** Where the files of the previous database are now. */
+  readonly kept: readonly string[];
+  /** Whether SQLite could not read it, so that its log is kept as a file of its own. */
+  readonly kept_is_damaged: boolean;
+};
+
+async function restore(config: DatabaseConfig, backup: string, mayReplace: boolean): Promise<Restored> {
+  const { database, keysFile } = config;
+  if (database.kind === 'server')
+    throw new CommandError(
+      'a server is restored with its own tools, such as pg_restore into an empty database',
+    );
+  const { file } = database;
+  assertBackup(backup, file);
+  const exists = existsSync(file);
+  if (exists && !mayReplace)
+    throw new CommandError(`${file} exists: use --replace, which keeps it under another name`);
+  makeFolder(dirname(file));
+  using locked = exists ? lock(file) : undefined;
+  const temporary = `${file}.restoring-${nameOfNow()}-${randomName()}`;
+  try {
+    const { stores } = await copied(backup, { config, temporary, like: exists ? file : dirname(file) });
+    const kept = replaceFile(file, temporary, `${file}.replaced-${nameOfNow()}`);
+    return {
+      backup,
+      database: file,
+      keys_file: keysFile,
+      stores: stores.map(({ store, cards, transfers }) => ({ store, cards, transfers })),
+      kept,
+      kept_is_damaged: locked?.isDamaged ?? false,
+    };
+  } finally {
+    removeDatabase(temporary);
+  }
+}
+
+/** Makes a verified and durable copy. @throws CommandError with what is wrong with the backup. */
+async function copied(
+  backup: string,
+  given: { readonly config: DatabaseConfig; readonly temporary: string; readonly like: string },
+): Promise<VerifiedDatabase> {
+  const { config, temporary, like } = given;
+  try {
+    copyDurably(backup, temporary, like);
+    const verification = await verified({ ...config, database: { kind: 'file', file: temporary } });
+    const [first, ...rest] = verification.mismatches;
+    if (first) {
+      const others = rest.length > 0 ? `, and ${rest.length} more problems` : '';
+      throw new Error(`it is damaged: ${describeMismatch(first)}${others}`);
+    }
+    syncFile(temporary);
+    return verification;
+  } catch (error) {
+    const reason = (error instanceof Error ? error.message : String(error)).replaceAll(temporary, backup);
+    throw new CommandError(`${backup} was not restored, and the database is as it was: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+function randomName(): string {
+  return Buffer.from(systemChance(systemClock).bytes(4)).toString('hex');
+}
+
+/** @throws CommandError if this is no backup, or is the database itself. */
+function assertBackup(backup: string, file: string): void {
+  const status = statSync(backup, { throwIfNoEntry: false });
+  if (!status?.isFile()) throw new CommandError(`there is no file ${backup}`);
+  const current = statSync(file, { throwIfNoEntry: false });
+  if (current && current.ino === status.ino && current.dev === status.dev)
+    throw new CommandError(`${backup} is the database itself`);
+  if ((statSync(`${backup}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
+    throw new CommandError(`${backup}-wal exists: ${backup} is in use or is not a finished backup`);
+  if (!isSqliteFile(backup)) throw new CommandError(`${backup} is no SQLite database`);
+}
+
+function lock(file: string): ReturnType<typeof lockFile> {
+  try {
+    return lockFile(file);
+  } catch (error) {
+    if (error instanceof InUseError) throw new CommandError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** Verifies a copy with the keys that are configured. An older one is brought up to date, as the service would do. */
+async function verified(config: DatabaseConfig): Promise<VerifiedDatabase> {
+  if (!existsSync(config.keysFile))
+    throw new Error(
+      `the key file ${config.keysFile} is missing: put back the one that the backup was made with, or set KEYS_FILE`,
+    );
+  return await verifyDatabase(config, { prepare: true });
+}
+
+/** For names of files: `20261121T070203Z`. */
+function nameOfNow(): string {
+  return new Date(systemClock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+}

@@ -1,0 +1,135 @@
+/**
+ * Opens an SQLite file for writing, or for reading if its disk is full or read-only.
+ *
+ * A reader needs the shared memory of the log (-shm). Without it, SQLite can read a file that has no log as `immutable`
+ * (https://www.sqlite.org/uri.html#uriimmutable). SQLite then does not notice changes by others, so the engine checks
+ * the file after each read.
+ */
+
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { syncFolder } from '../folders.ts';
+import type { Tables } from './memory.ts';
+import {
+  connect,
+  isCannotOpen,
+  isDenied,
+  isNotWritable,
+  NotWritable,
+  type Connection,
+} from './sqlite-connection.ts';
+import { makeDurable } from './sqlite-recovery.ts';
+
+export type OpenFile = {
+  readonly writer: Connection;
+  /** It cannot write, whatever a script yields. */
+  readonly reader: Connection;
+  /** Why nothing can be written; undefined: it can. */
+  readonly unwritable: NotWritable | undefined;
+  /** Whether another process has changed a file that was opened as immutable. */
+  readonly hasChanged: () => boolean;
+};
+
+export type OpenFileOptions = {
+  /** Whether the log is moved into the file. */
+  readonly moveLog: boolean;
+  readonly written: (tables: Tables) => void;
+};
+
+/** @throws Error with the path and what to do, if the file cannot be opened or its log cannot be made durable. */
+export function openFile(file: string, options: OpenFileOptions): OpenFile {
+  try {
+    const writer = openWriter(file, options);
+    const reader = openReader(file, writer);
+    return { writer, reader, unwritable: undefined, hasChanged: () => false };
+  } catch (error) {
+    if (!isNotWritable(error) && !isCannotOpen(error)) throw error;
+    return openReadOnly(file, options, new NotWritable(file, error));
+  }
+}
+
+/** Whether the file can be written now, though it could not when it was opened. */
+export function canBeWritten(file: string, { cause }: NotWritable): boolean {
+  try {
+    const files = [dirname(file), file, `${file}-wal`, `${file}-shm`].filter((path) => existsSync(path));
+    for (const path of files) accessSync(path, constants.W_OK);
+    // All connections of a process share its -shm file, so a second connection could not write either.
+    if (isDenied(cause)) return true;
+    const { database } = openWriter(file, { moveLog: false, written() {} });
+    try {
+      writeNothing(database);
+    } finally {
+      database.close();
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Commits a transaction that changes nothing. @throws the error of a file that cannot be written. */
+export function writeNothing(database: Connection['database']): void {
+  const version = database.prepare('pragma user_version').get()?.['user_version'];
+  database.exec(`pragma user_version = ${String(version)}`);
+}
+
+function openWriter(file: string, { moveLog, written }: OpenFileOptions): Connection {
+  // SQLite would open it for reading and report nothing.
+  if (existsSync(file)) accessSync(file, constants.W_OK);
+  const writer = connect(file, { readOnly: false, written });
+  try {
+    makeDurable(file, writer.database, { andFile: moveLog });
+    syncFolder(dirname(file));
+    return writer;
+  } catch (error) {
+    writer.database.close();
+    if (isNotWritable(error)) throw error;
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new Error(`what is in ${file} cannot be made durable: ${cause}`, { cause: error });
+  }
+}
+
+/** @throws the error of a file that cannot be opened, and then closes the writer. */
+function openReader(file: string, writer: Connection): Connection {
+  try {
+    return connect(file, { readOnly: true });
+  } catch (error) {
+    writer.database.close();
+    throw error;
+  }
+}
+
+function openReadOnly(file: string, { written }: OpenFileOptions, unwritable: NotWritable): OpenFile {
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) throw unwritable;
+  try {
+    const writer = connect(file, { readOnly: true, written });
+    const reader = connect(file, { readOnly: true });
+    return { writer, reader, unwritable, hasChanged: () => false };
+  } catch (error) {
+    if (!isNotWritable(error) && !isCannotOpen(error)) throw error;
+  }
+  if (logBytes(file) > 0) {
+    throw new NotWritable(
+      file,
+      unwritable.cause,
+      `; ${file}-wal holds changes that cannot be read without writing: copy both files into a folder that can be ` +
+        'written and set DATABASE_URL to the copy, or',
+    );
+  }
+  const url = pathToFileURL(file);
+  url.searchParams.set('immutable', '1');
+  const state = stateOf(file);
+  const writer = connect(url, { readOnly: true, written });
+  const reader = connect(url, { readOnly: true });
+  return { writer, reader, unwritable, hasChanged: () => stateOf(file) !== state };
+}
+
+function logBytes(file: string): number {
+  return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function stateOf(file: string): string {
+  const status = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return [status?.ino, status?.size, status?.mtimeNs, logBytes(file)].join(' ');
+}

@@ -1,0 +1,201 @@
+/** A backup that is put in the place of the database. */
+
+import assert from 'node:assert/strict';
+import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { reading } from '../harness/engine-sqlite.ts';
+import type { EngineDatabase } from '../harness/engine-database.ts';
+import { command, databaseToServe, openShop, serve } from '../harness/served.ts';
+
+/** Issues cards with a service that is then killed, so that its log is left. */
+async function issue({ environment }: EngineDatabase, token: string, count: number): Promise<void> {
+  await using service = await serve(environment);
+  for (let issued = 0; issued < count; issued += 1) {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const response = await fetch(`${service.url}/gift_card`, {
+      method: 'POST',
+      headers,
+      body: '{"initial_value": 5}',
+    });
+    assert.equal(response.status, 201);
+    await response.text();
+  }
+  service.kill('SIGKILL');
+  await service.ended();
+}
+
+function countCards(file: string): number {
+  return reading(file, (database) =>
+    Number(database.prepare('select count(*) as count from gift_cards').get()?.['count']),
+  );
+}
+
+/** A database with 2 cards in a backup, and 5 since, most of them in a log that was left. */
+async function fixture() {
+  const database = await databaseToServe();
+  const token = await openShop(database.environment, 'flowers.example');
+  await issue(database, token, 2);
+  const backup = join(database.folder, 'backup.db');
+  const taken = await command(database.environment, 'backup', backup);
+  assert.equal(taken.code, 0, taken.errors);
+  await issue(database, token, 3);
+  const file = join(database.folder, 'largesse.db');
+  assert.ok(existsSync(`${file}-wal`));
+  return {
+    database,
+    token,
+    backup,
+    file,
+    environment: database.environment,
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  };
+}
+
+type Done = { readonly kept: readonly string[]; readonly stores: readonly { readonly cards: number }[] };
+
+test('restore replaces the database, keeps the previous one with its log, and says so', async () => {
+  await using given = await fixture();
+  const { database, environment, backup, file } = given;
+  const bytes = readFileSync(backup);
+  const refused = await command(environment, 'restore', backup);
+  assert.equal(refused.code, 1);
+  assert.match(refused.errors, /largesse\.db exists: use --replace/);
+  assert.equal(countCards(file), 5);
+
+  const restored = await command(environment, 'restore', backup, '--replace', '--json');
+  assert.equal(restored.code, 0, restored.errors);
+  const { kept, stores } = JSON.parse(restored.output) as Done;
+  assert.deepEqual(
+    stores.map(({ cards }) => cards),
+    [2],
+  );
+  assert.equal(kept.length, 1);
+  assert.equal(countCards(file), 2);
+  assert.equal(countCards(kept[0] ?? ''), 5);
+  assert.deepEqual(readFileSync(backup), bytes, 'the backup was changed');
+  for (const each of [file, kept[0] ?? '']) {
+    const verified = await command(
+      { ...environment, DATABASE_URL: `file:${each}`, KEYS_FILE: database.keysFile },
+      'verify',
+    );
+    assert.equal(verified.code, 0, verified.errors);
+  }
+  await issue(database, given.token, 1);
+  assert.equal(countCards(file), 3);
+  assert.deepEqual(
+    readdirSync(database.folder).filter((name) => name.includes('restoring')),
+    [],
+  );
+  const again = await command(environment, 'restore', backup, '--replace');
+  assert.equal(again.code, 0, again.errors);
+  assert.match(again.output, /^flowers\.example: 2 gift cards, 2 transfers/m);
+  assert.match(
+    again.output,
+    /^Restored .*backup\.db to .*largesse\.db, with the keys of .*largesse\.keys\.json\.$/m,
+  );
+  assert.match(again.output, /^Kept the previous database: .*largesse\.db\.replaced-\d{8}T\d{6}Z\.$/m);
+});
+
+test('restore refuses while a process has the database open', async () => {
+  await using given = await fixture();
+  await using service = await serve(given.environment);
+  const refused = await command(given.environment, 'restore', given.backup, '--replace');
+  assert.equal(refused.code, 1);
+  assert.match(refused.errors, /a process has .*largesse\.db open: stop the service first/);
+  assert.equal((await fetch(`${service.url}/healthz`)).status, 200);
+  assert.equal(countCards(given.file), 5);
+});
+
+test('restore refuses what is no whole backup, or was made with other keys, and changes nothing', async () => {
+  await using given = await fixture();
+  const { database, environment, backup, file } = given;
+  await using other = await fixture();
+  const damaged = join(database.folder, 'damaged.db');
+  copyFileSync(backup, damaged);
+  // A card's balance in the file itself, where no trigger guards it.
+  await using tampered = await damagedBackup(given);
+  const text = join(database.folder, 'text.db');
+  writeFileSync(text, 'no database');
+  const bytes = readFileSync(damaged);
+  bytes.fill(0xab, 4_096 * 3);
+  writeFileSync(damaged, bytes);
+  const cases: readonly [name: string, path: string, message: RegExp][] = [
+    ['one that is missing', join(database.folder, 'none.db'), /there is no file .*none\.db/],
+    ['the database itself', file, /is the database itself/],
+    ['no database', text, /text\.db is no SQLite database/],
+    ['a damaged one', damaged, /damaged\.db was not restored, and the database is as it was: /],
+    ['one with a wrong balance', tampered.path, /it is damaged: flowers\.example: /],
+    ['one of another key file', other.backup, /backup\.db was not restored.*key file lacks the key/],
+  ];
+  for (const [name, path, message] of cases) {
+    const refused = await command(environment, 'restore', path, '--replace');
+    assert.equal(refused.code, 1, name);
+    assert.match(refused.errors, message, name);
+    assert.equal(countCards(file), 5, name);
+  }
+  const without = { ...environment, KEYS_FILE: join(database.folder, 'missing.json') };
+  const refused = await command(without, 'restore', backup, '--replace');
+  assert.equal(refused.code, 1);
+  assert.match(refused.errors, /the key file .*missing\.json is missing: put back the one/);
+  assert.deepEqual(
+    readdirSync(database.folder).filter((name) => /restoring|replaced|missing/.test(name)),
+    [],
+  );
+  const verified = await command(environment, 'verify');
+  assert.equal(verified.code, 0, verified.errors);
+});
+
+/** A backup whose only problem is a balance. */
+async function damagedBackup({ backup, database }: Awaited<ReturnType<typeof fixture>>) {
+  const copy = await databaseToServe();
+  const path = join(copy.folder, 'largesse.db');
+  copyFileSync(backup, path);
+  await copy.meddle('update gift_cards set balance = balance + 1');
+  const target = join(database.folder, 'tampered.db');
+  const taken = await command({ ...copy.environment, KEYS_FILE: database.keysFile }, 'backup', target);
+  assert.equal(taken.code, 0, taken.errors);
+  return { path: target, [Symbol.asyncDispose]: () => copy[Symbol.asyncDispose]() };
+}
+
+test('restore makes a database where there is none, and moves a log that was left out of its way', async () => {
+  await using given = await fixture();
+  const { database, environment, backup, file } = given;
+  renameSync(file, join(database.folder, 'lost.db'));
+  const restored = await command(environment, 'restore', backup, '--json');
+  assert.equal(restored.code, 0, restored.errors);
+  const { kept } = JSON.parse(restored.output) as Done;
+  assert.deepEqual(
+    kept.map((path) => path.endsWith('-wal') && existsSync(path)),
+    [true],
+  );
+  assert.equal(countCards(file), 2);
+
+  await using elsewhere = await databaseToServe({ empty: true });
+  const target = join(elsewhere.folder, 'new', 'folder', 'largesse.db');
+  const moved = { ...environment, DATABASE_URL: `file:${target}`, KEYS_FILE: database.keysFile };
+  const made = await command(moved, 'restore', backup);
+  assert.equal(made.code, 0, made.errors);
+  assert.equal(countCards(target), 2);
+  assert.equal((await command(moved, 'verify')).code, 0);
+});
+
+test('restore replaces a database that SQLite cannot read, and keeps it with its log', async () => {
+  await using given = await fixture();
+  const { environment, backup, file } = given;
+  const bytes = readFileSync(file);
+  bytes.fill(0xab, 0, 4_096);
+  writeFileSync(file, bytes);
+  const restored = await command(environment, 'restore', backup, '--replace');
+  assert.equal(restored.code, 0, restored.errors);
+  assert.match(restored.output, /Kept the previous database: .*replaced-\w+, .*replaced-\w+-wal\./);
+  assert.match(restored.output, /SQLite cannot read the previous database/);
+  assert.equal(countCards(file), 2);
+  assert.equal((await command(environment, 'verify')).code, 0);
+});
+
+test('of a server, restore names the tool to use', async () => {
+  const refused = await command({ DATABASE_URL: 'postgres://user@db.example/largesse' }, 'restore', 'x.db');
+  assert.equal(refused.code, 1);
+  assert.match(refused.errors, /pg_restore/);
+});

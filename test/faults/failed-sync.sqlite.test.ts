@@ -1,0 +1,63 @@
+/**
+ * The disk fails a sync under the service. The system may then keep pages that are not on the disk and that no later
+ * sync writes: what the service acknowledges after its next start must survive a power failure all the same.
+ */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { openTracedShop, workUntilEnded, workUntilItFails } from '../harness/power-cut.ts';
+import { seeded } from '../harness/seeded.ts';
+import { startServing } from '../harness/served.ts';
+import { countAcknowledged } from '../harness/till.ts';
+
+const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
+const random = seeded(seed);
+
+test('what is acknowledged after a failed sync of the log and a restart survives a power failure', async (t) => {
+  t.diagnostic(`seed ${seed} (CRASH_SEED)`);
+  await using shop = await openTracedShop(random, 16);
+  // The log of the next process begins without most of the pages that its requests change.
+  await workUntilEnded(shop, 600, 'SIGTERM');
+  await workUntilItFails(shop, 10, { logSyncFails: 1 });
+  const before = countAcknowledged(shop.tills);
+  const failedAt = shop.disk.position();
+  await workUntilEnded(shop, 100, 'SIGKILL');
+
+  const after = shop.places(({ end }) => end > failedAt);
+  // At its start the service makes everything durable, which the power failure may interrupt.
+  const places = [
+    ...random.chooseSome(after.slice(0, 200), 40),
+    ...random.chooseSome(after, 20),
+    failedAt,
+    shop.disk.position(),
+  ];
+  const { acknowledged, done, cuts } = await shop.cutPower(places);
+  t.diagnostic(
+    `${before} requests acknowledged before the failure, ${countAcknowledged(shop.tills) - before} after it; ` +
+      `${cuts} power cuts, ${acknowledged} acknowledged requests found, ${done} others done`,
+  );
+});
+
+test('a service whose disk cannot make an earlier log durable does not start, and the next one loses nothing', async (t) => {
+  t.diagnostic(`seed ${seed} (CRASH_SEED)`);
+  for (const switches of [{ logSyncFails: 1 }, { databaseSyncFails: 1 }]) {
+    await using shop = await openTracedShop(random, 8);
+    await workUntilEnded(shop, 100, 'SIGTERM');
+    await workUntilEnded(shop, 20, 'SIGKILL');
+    shop.disk.set(switches);
+    const failedAt = shop.disk.position();
+    {
+      await using refused = startServing(shop.environment);
+      assert.deepEqual(await refused.ended(), { code: 1, signal: null });
+      assert.match(refused.errors(), /largesse\.db.* cannot be made durable/);
+      assert.doesNotMatch(refused.output(), /largesse serves/);
+    }
+    await workUntilEnded(shop, 40, 'SIGKILL');
+    const after = shop.places(({ end }) => end > failedAt);
+    const { cuts, acknowledged } = await shop.cutPower([
+      ...random.chooseSome(after, 20),
+      shop.disk.position(),
+    ]);
+    t.diagnostic(`${cuts} power cuts, ${acknowledged} acknowledged requests found`);
+  }
+});

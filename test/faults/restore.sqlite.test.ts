@@ -1,0 +1,102 @@
+/** The power is cut while a backup is restored: the previous database is there, or the backup, and never a mixture. */
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import test from 'node:test';
+import { readDatabaseConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database.ts';
+import { verify } from '../../src/service/verify.ts';
+import { recordsOf, TracedFolder } from '../harness/disk-trace.ts';
+import { faultyDisk } from '../harness/faulty-disk.ts';
+import { seeded } from '../harness/seeded.ts';
+import { command, databaseToServe, openShop, serve } from '../harness/served.ts';
+import { openTills, untilMoreAcknowledged } from '../harness/till.ts';
+
+const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
+const random = seeded(seed);
+
+test('a power failure while a backup is restored leaves the previous database or the backup', async (t) => {
+  t.diagnostic(`seed ${seed} (CRASH_SEED)`);
+  await using database = await databaseToServe();
+  await using elsewhere = await databaseToServe();
+  const { environment, folder, keysFile } = database;
+  const backup = join(elsewhere.folder, 'backup.db');
+  const tills = openTills(8, await openShop(environment, 'flowers.example'), random);
+  for (const isFirst of [true, false]) {
+    await using service = await serve(environment);
+    let isOver = false;
+    const working = Promise.all(tills.map((till) => till.work(service.url, () => isOver)));
+    await untilMoreAcknowledged(tills, 100);
+    isOver = true;
+    await working;
+    if (isFirst) assert.equal((await command(environment, 'backup', backup)).code, 0);
+    // The log is left, with pages that the backup has otherwise.
+    service.kill('SIGKILL');
+    await service.ended();
+  }
+  for (const till of tills) till.close();
+  const cardsOf = async (file: string): Promise<number> => {
+    const config = readDatabaseConfig({ DATABASE_URL: `file:${file}`, KEYS_FILE: keysFile });
+    await using opened = await openDatabase(config, { prepare: true });
+    const { stores, mismatches } = await opened.storage.read(() => verify(10));
+    assert.deepEqual(mismatches, []);
+    return stores.find(({ store }) => store === 'flowers.example')?.cards ?? 0;
+  };
+  const restoredCards = await cardsOf(backup);
+  const known = tills.reduce((sum, { cards }) => sum + cards.size, 0);
+  assert.ok(restoredCards < known);
+
+  const traced = new TracedFolder(folder, random);
+  using disk = faultyDisk(folder, { isTraced: true });
+  const restored = await command({ ...environment, ...disk.environment }, 'restore', backup, '--replace');
+  assert.equal(restored.code, 0, restored.errors);
+  const ends = [...recordsOf(disk.trace)].filter(({ kind }) => kind !== 'write').map(({ end }) => end);
+  const places = new Set([
+    ...random.chooseSome(ends.slice(-25), 40),
+    ...random.chooseSome(ends, 20),
+    disk.position(),
+  ]);
+  const found = { previous: 0, restored: 0 };
+  for (const record of recordsOf(disk.trace)) {
+    traced.apply(record);
+    if (!places.has(record.end)) continue;
+    const image = mkdtempSync(join(tmpdir(), 'largesse-image-'));
+    try {
+      traced.writeTorn(image);
+      const cards = await cardsOf(join(image, 'largesse.db'));
+      assert.ok([restoredCards, known].includes(cards), `${cards} cards after ${record.kind} ${record.name}`);
+      if (cards === known) found.previous += 1;
+      else found.restored += 1;
+      if (record.end === disk.position()) assert.equal(cards, restoredCards, 'it was said to be restored');
+    } finally {
+      rmSync(image, { recursive: true });
+    }
+  }
+  assert.ok(found.previous > 0 && found.restored > 0);
+  t.diagnostic(`${found.previous} times ${basename(folder)} was as before, ${found.restored} times restored`);
+});
+
+test('the name of every folder that is made for a database is made durable', async () => {
+  await using parent = await databaseToServe({ empty: true });
+  using disk = faultyDisk(parent.folder, { isTraced: true });
+  const file = join(parent.folder, 'one', 'two', 'largesse.db');
+  const made = await command({ ...disk.environment, DATABASE_URL: `file:${file}` }, 'migrate');
+  assert.equal(made.code, 0, made.errors);
+  const records = [...recordsOf(disk.trace)];
+  for (const [folder, entry] of [
+    ['', 'one'],
+    ['one', 'one/two'],
+    ['one/two', 'one/two/largesse.db'],
+  ]) {
+    const appeared = records.findIndex(
+      ({ kind, name }) => ['mkdir', 'create'].includes(kind) && name === entry,
+    );
+    assert.ok(appeared >= 0, `${entry} was not made`);
+    const synced = records.some(
+      ({ kind, name }, index) => index > appeared && kind === 'sync ends' && name === folder,
+    );
+    assert.ok(synced, `the folder "${folder}" was not synced after ${entry} was made`);
+  }
+});

@@ -1,0 +1,343 @@
+/**
+ * What a power failure leaves of a folder, from the trace of a faulty disk (`faulty-disk.ts`).
+ *
+ * The model is as hard on the service as a disk and a file system may be:
+ * - What no sync covers survives sector by sector, at random, in any order. What a sync covers survives.
+ * - The name of a file survives when its folder was synced.
+ * - After a failed sync, programs still read the pages, but they are not on the disk, and no later sync writes them
+ *   unless a program writes to them again. Linux does so with most file systems.
+ */
+
+import assert from 'node:assert/strict';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Seeded } from './seeded.ts';
+
+const kinds = [
+  'none',
+  'write',
+  'truncate',
+  'sync begins',
+  'sync ends',
+  'sync fails',
+  'create',
+  'unlink',
+  'rename',
+  'link',
+  'mkdir',
+] as const;
+
+export type TraceRecord = {
+  readonly kind: (typeof kinds)[number];
+  /** Relative to the folder; '' is the folder itself. Empty where the inode says which file it is. */
+  readonly name: string;
+  readonly inode: bigint;
+  /** Of a sync: its number. */
+  readonly offset: bigint;
+  /** What was written, or the new name. */
+  readonly data: Buffer;
+  /** Where the record ends in the trace. */
+  readonly end: number;
+};
+
+const headBytes = 32;
+
+/** The records of a trace, in their order. */
+export function* recordsOf(trace: string): Generator<TraceRecord> {
+  const file = openSync(trace, 'r');
+  try {
+    const head = Buffer.alloc(headBytes);
+    for (let at = 0; readSync(file, head, 0, headBytes, at) === headBytes;) {
+      const nameBytes = head.readUInt32LE(4);
+      const dataBytes = Number(head.readBigUInt64LE(24));
+      const rest = Buffer.alloc(nameBytes + dataBytes);
+      const end = at + headBytes + rest.length;
+      // A process that was killed may have left a part of a record.
+      if (readSync(file, rest, 0, rest.length, at + headBytes) < rest.length) return;
+      const kind = kinds[head.readUInt32LE(0)];
+      assert(kind !== undefined && kind !== 'none', `no kind of record at ${at} of ${trace}`);
+      const name = rest.toString('utf8', 0, nameBytes);
+      const data = rest.subarray(nameBytes);
+      yield { kind, name, inode: head.readBigUInt64LE(8), offset: head.readBigUInt64LE(16), data, end };
+      at = end;
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Bytes that grow. */
+class Content {
+  #bytes: Buffer;
+  size: number;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+    this.size = bytes.length;
+  }
+
+  write(offset: number, data: Buffer): void {
+    const end = offset + data.length;
+    if (end > this.#bytes.length) {
+      const grown = Buffer.alloc(Math.max(end, this.#bytes.length * 2));
+      this.#bytes.copy(grown, 0, 0, this.size);
+      this.#bytes = grown;
+    }
+    data.copy(this.#bytes, offset);
+    this.size = Math.max(this.size, end);
+  }
+
+  truncate(size: number): void {
+    if (size > this.size) this.write(size - 1, Buffer.alloc(1));
+    this.#bytes.fill(0, size, this.size);
+    this.size = size;
+  }
+
+  read(from: number, to: number): Buffer {
+    return Buffer.from(this.#bytes.subarray(from, Math.min(to, this.size)));
+  }
+
+  copy(): Content {
+    return new Content(this.read(0, this.size));
+  }
+}
+
+/** A change that no sync covers yet. */
+type Change =
+  | { readonly kind: 'write'; readonly offset: number; readonly data: Buffer }
+  | { readonly kind: 'truncate'; readonly size: number };
+
+const pageBytes = 4_096;
+
+/** How torn a file is: what share of its sectors have all that was written, none, or something in between. */
+type Tearing = { readonly sectorBytes: number; readonly all: number; readonly none: number };
+
+function tearing(random: Seeded): Tearing {
+  const sectorBytes = random() < 0.5 ? 512 : pageBytes;
+  const kind = random();
+  if (kind < 0.1) return { sectorBytes, all: 1, none: 0 };
+  if (kind < 0.2) return { sectorBytes, all: 0, none: 1 };
+  const all = random();
+  return { sectorBytes, all, none: (1 - all) * random() };
+}
+
+/** Makes changes as far as they survive: of each sector those before some moment, whatever survives of others. */
+function makeSome(content: Content, changes: readonly Change[], random: Seeded): void {
+  const { sectorBytes, all, none } = tearing(random);
+  const moment = (): number => {
+    const draw = random();
+    if (draw < all) return changes.length;
+    return draw < all + none ? 0 : random.between(0, changes.length);
+  };
+  const moments = new Map<number, number>();
+  const sizeMoment = moment();
+  for (const [index, change] of changes.entries()) {
+    if (change.kind === 'truncate') {
+      if (index < sizeMoment) content.truncate(change.size);
+      continue;
+    }
+    const { offset, data } = change;
+    for (let at = 0; at < data.length;) {
+      const sector = Math.floor((offset + at) / sectorBytes);
+      const end = Math.min(data.length, (sector + 1) * sectorBytes - offset);
+      let until = moments.get(sector);
+      if (until === undefined) moments.set(sector, (until = moment()));
+      if (index < until) content.write(offset + at, data.subarray(at, end));
+      at = end;
+    }
+  }
+}
+
+class TracedFile {
+  readonly #durable: Content;
+  /** As programs see it. */
+  readonly #seen: Content;
+  /** Pages that programs see otherwise than the disk has them, and that no sync writes. */
+  readonly #lost = new Set<number>();
+  #changes: Change[] = [];
+  /** How many changes were forgotten, because they are durable or lost. */
+  #past = 0;
+
+  constructor(bytes: Buffer) {
+    this.#durable = new Content(bytes);
+    this.#seen = new Content(Buffer.from(bytes));
+  }
+
+  /** The number of changes so far. */
+  get count(): number {
+    return this.#past + this.#changes.length;
+  }
+
+  write(offset: number, data: Buffer): void {
+    // A page is written as a whole: what was lost of it comes along.
+    for (let page = Math.floor(offset / pageBytes); page * pageBytes < offset + data.length; page += 1) {
+      if (!this.#lost.delete(page)) continue;
+      const seen = this.#seen.read(page * pageBytes, (page + 1) * pageBytes);
+      this.#changes.push({ kind: 'write', offset: page * pageBytes, data: seen });
+    }
+    this.#seen.write(offset, data);
+    this.#changes.push({ kind: 'write', offset, data });
+  }
+
+  truncate(size: number): void {
+    this.#seen.truncate(size);
+    for (const page of this.#lost) if (page * pageBytes >= size) this.#lost.delete(page);
+    this.#changes.push({ kind: 'truncate', size });
+  }
+
+  /** Takes the changes before a number. */
+  #take(until: number): readonly Change[] {
+    const taken = this.#changes.splice(0, Math.max(0, until - this.#past));
+    this.#past += taken.length;
+    return taken;
+  }
+
+  sync(until: number): void {
+    for (const change of this.#take(until)) {
+      if (change.kind === 'write') this.#durable.write(change.offset, change.data);
+      else this.#durable.truncate(change.size);
+    }
+  }
+
+  failSync(until: number, random: Seeded): void {
+    const changes = this.#take(until);
+    makeSome(this.#durable, changes, random);
+    for (const change of changes) {
+      if (change.kind !== 'write') continue;
+      const { offset, data } = change;
+      const last = Math.floor((offset + data.length - 1) / pageBytes);
+      for (let page = Math.floor(offset / pageBytes); page <= last; page += 1)
+        if (page * pageBytes < this.#seen.size) this.#lost.add(page);
+    }
+  }
+
+  /** The file as a power failure leaves it. */
+  torn(random: Seeded): Buffer {
+    const content = this.#durable.copy();
+    makeSome(content, this.#changes, random);
+    return content.read(0, content.size);
+  }
+}
+
+type Names = Map<string, TracedFile>;
+type NameChange = {
+  readonly number: number;
+  readonly folder: string;
+  readonly make: (names: Names) => void;
+};
+
+/** A folder on a disk, as a trace changes it. */
+export class TracedFolder {
+  readonly #inodes = new Map<bigint, TracedFile>();
+  readonly #seen: Names = new Map();
+  readonly #durable: Names;
+  readonly #random: Seeded;
+  readonly #syncs = new Map<bigint, number>();
+  #nameChanges: NameChange[] = [];
+  #nameChangesSoFar = 0;
+  /** Folders whose entries were synced. */
+  readonly folderSyncs: string[] = [];
+
+  /** Takes a folder as it is: everything in it is durable. */
+  constructor(folder: string, random: Seeded) {
+    this.#random = random;
+    for (const name of readdirSync(folder)) {
+      const path = join(folder, name);
+      const status = statSync(path, { bigint: true });
+      if (!status.isFile() || name.endsWith('-shm')) continue;
+      const file = new TracedFile(readFileSync(path));
+      this.#inodes.set(status.ino, file);
+      this.#seen.set(name, file);
+    }
+    this.#durable = new Map(this.#seen);
+  }
+
+  apply(record: TraceRecord): void {
+    const { kind, name, inode, offset, data } = record;
+    switch (kind) {
+      case 'write':
+        return this.#fileOf(inode).write(Number(offset), data);
+      case 'truncate':
+        return this.#fileOf(inode).truncate(Number(offset));
+      case 'create': {
+        const file = new TracedFile(Buffer.alloc(0));
+        this.#inodes.set(inode, file);
+        return this.#rename(name, (names) => void names.set(name, file));
+      }
+      case 'unlink':
+        return this.#rename(name, (names) => void names.delete(name));
+      case 'rename':
+      case 'link': {
+        const file = this.#seen.get(name);
+        assert(file, `${name} is not there to be renamed`);
+        return this.#rename(name, (names) => {
+          if (kind === 'rename') names.delete(name);
+          names.set(data.toString(), file);
+        });
+      }
+      case 'sync begins':
+        this.#syncs.set(offset, this.#inodes.get(inode)?.count ?? this.#nameChangesSoFar);
+        return undefined;
+      case 'sync ends':
+      case 'sync fails':
+        return this.#endSync(record);
+      case 'mkdir':
+      case 'none':
+        return undefined;
+    }
+  }
+
+  #fileOf(inode: bigint): TracedFile {
+    const file = this.#inodes.get(inode);
+    assert(file, `no file has the inode ${inode}`);
+    return file;
+  }
+
+  #rename(name: string, make: (names: Names) => void): void {
+    make(this.#seen);
+    const folder = dirname(name);
+    this.#nameChanges.push({ number: this.#nameChangesSoFar, folder: folder === '.' ? '' : folder, make });
+    this.#nameChangesSoFar += 1;
+  }
+
+  #endSync({ kind, name, inode, offset }: TraceRecord): void {
+    const until = this.#syncs.get(offset);
+    assert(until !== undefined, 'a sync ended that has not begun');
+    this.#syncs.delete(offset);
+    const file = this.#inodes.get(inode);
+    if (file) {
+      if (kind === 'sync ends') file.sync(until);
+      else file.failSync(until, this.#random);
+      return;
+    }
+    this.folderSyncs.push(name);
+    const rest: NameChange[] = [];
+    for (const change of this.#nameChanges) {
+      if (change.folder === name && change.number < until) change.make(this.#durable);
+      else rest.push(change);
+    }
+    this.#nameChanges = rest;
+  }
+
+  /** Writes the folder as a power failure leaves it now. */
+  writeTorn(target: string): void {
+    const names: Names = new Map(this.#durable);
+    // A file system does these in their order, and may not get to the last.
+    const done = this.#random.between(0, this.#nameChanges.length);
+    for (const { make } of this.#nameChanges.slice(0, done)) make(names);
+    for (const [name, file] of names) {
+      const path = join(target, name);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, file.torn(this.#random));
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/** A disk that fails when a test wants it to: `test/faults/faulty-disk.c`, compiled once and preloaded into services. */
+
+import { spawnSync } from 'node:child_process';
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Environment } from './engine-database.ts';
+
+const source = join(import.meta.dirname, '../faults/faulty-disk.c');
+
+/** As `struct switches` of the library has them, in its order. */
+const switchNames = [
+  'logSyncFails',
+  'databaseSyncFails',
+  'isFull',
+  'isReadOnly',
+  'syncUs',
+  'growthLeft',
+] as const;
+
+export type Switches = Readonly<Partial<Record<(typeof switchNames)[number], number>>>;
+
+export type FaultyDisk = Disposable & {
+  /** What a program needs to run on this disk. */
+  readonly environment: Environment;
+  /** The file with what programs did to the disk. */
+  readonly trace: string;
+  /** How much of the trace is written. */
+  readonly position: () => number;
+  /** Changes switches of the programs that run. */
+  readonly set: (switches: Switches) => void;
+};
+
+/** Compiles the library. @throws Error with what the compiler says. */
+function compile(target: string): void {
+  const flags = ['-shared', '-fPIC', '-O1', '-Wall', '-Wextra', '-Werror'];
+  const { status, stderr, error } = spawnSync('gcc', [...flags, '-o', target, source, '-ldl', '-lpthread']);
+  if (status !== 0) throw new Error(`gcc: ${error ? error.message : String(stderr)}`);
+}
+
+/** Puts a folder on a disk that can fail. With a trace, no sync reaches the real disk. */
+export function faultyDisk(observed: string, { isTraced }: { readonly isTraced: boolean }): FaultyDisk {
+  const folder = mkdtempSync(join(tmpdir(), 'largesse-faults-'));
+  const library = join(folder, 'faulty-disk.so');
+  compile(library);
+  const trace = join(folder, 'trace');
+  writeFileSync(trace, '');
+  const switchFile = join(folder, 'switches');
+  writeFileSync(switchFile, Buffer.alloc(4 * switchNames.length));
+  return {
+    environment: {
+      LD_PRELOAD: library,
+      FAULTY_FOLDER: realpathSync(observed),
+      FAULTY_SWITCHES: switchFile,
+      ...(isTraced && { FAULTY_TRACE: trace }),
+    },
+    trace,
+    position: () => statSync(trace).size,
+    set(switches) {
+      const file = openSync(switchFile, 'r+');
+      const value = Buffer.alloc(4);
+      for (const [name, number] of Object.entries(switches)) {
+        value.writeInt32LE(number);
+        writeSync(file, value, 0, 4, 4 * switchNames.findIndex((each) => each === name));
+      }
+      closeSync(file);
+    },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,211 @@
+/** Power cuts: the service as it is found on what a power failure leaves of its folder, against what clients know. */
+
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { readDatabaseConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/database.ts';
+import { verify } from '../../src/service/verify.ts';
+import { recordsOf, TracedFolder, type TraceRecord } from './disk-trace.ts';
+import { reading } from './engine-sqlite.ts';
+import type { EngineDatabase, Environment } from './engine-database.ts';
+import { faultyDisk, type FaultyDisk, type Switches } from './faulty-disk.ts';
+import type { Seeded } from './seeded.ts';
+import { databaseToServe, openShop, serve, type Served } from './served.ts';
+import { assertHolds } from './stored.ts';
+import { Till, untilMoreAcknowledged, type KnownCard, type OpenRequest } from './till.ts';
+
+type Acknowledged = {
+  readonly request: OpenRequest;
+  readonly card: KnownCard;
+  /** How far the trace was when the client had the response. */
+  readonly position: number;
+};
+
+/** A till, and its acknowledged requests. */
+/** A till, and its acknowledged requests. */
+type TracedTill = { readonly till: Till; readonly history: readonly Acknowledged[] };
+
+function openTracedTill(
+  name: string,
+  { token, random, disk }: { readonly token: string; readonly random: Seeded; readonly disk: FaultyDisk },
+): TracedTill {
+  const history: Acknowledged[] = [];
+  const till = new Till({
+    name,
+    token,
+    random,
+    acknowledged: (request, card) => history.push({ request, card, position: disk.position() }),
+  });
+  return { till, history };
+}
+
+/** What a till knows when the trace is so far. Moments have to be asked for in their order. */
+class Known implements Pick<Till, 'cards' | 'open'> {
+  readonly cards = new Map<number, KnownCard>();
+  open: OpenRequest | undefined;
+  acknowledged = 0;
+  readonly #of: TracedTill;
+
+  constructor(of: TracedTill) {
+    this.#of = of;
+  }
+
+  advance(position: number): void {
+    const { till, history } = this.#of;
+    let next = history[this.acknowledged];
+    while (next && next.position <= position) {
+      this.cards.set(next.card.id, next.card);
+      this.acknowledged += 1;
+      next = history[this.acknowledged];
+    }
+    // A till sends its next request when it has the response to the last one.
+    this.open = next?.request ?? till.open;
+  }
+}
+
+type PowerCuts = {
+  readonly cuts: number;
+  /** How many acknowledged requests were there to be lost, over all cuts. */
+  readonly acknowledged: number;
+  /** How many requests without a response had been done. */
+  readonly done: number;
+};
+
+const fileName = 'largesse.db';
+
+/** Where a disk that is not a disk can be had, the images are faster to make. */
+const imageFolder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
+export type TracedShop = AsyncDisposable & {
+  readonly database: EngineDatabase;
+  /** The database file. */
+  readonly file: string;
+  readonly disk: FaultyDisk;
+  /** For a service on the faulty disk. */
+  readonly environment: Environment;
+  readonly tills: readonly Till[];
+  /** The ends of the records so far that are wanted. */
+  readonly places: (wanted: (record: TraceRecord) => boolean) => readonly number[];
+  /**
+   * Cuts the power at places of the trace, and opens the database as the service does on what is left each time. Only
+   * once for a shop.
+   * @throws Error if anything acknowledged is lost or half done, or the file is damaged.
+   */
+  readonly cutPower: (places: readonly number[]) => Promise<PowerCuts>;
+};
+
+/** A store on a faulty disk whose operations are recorded from now on. */
+export async function openTracedShop(random: Seeded, connections: number): Promise<TracedShop> {
+  const database = await databaseToServe();
+  const token = await openShop(database.environment, 'flowers.example');
+  const folder = new TracedFolder(database.folder, random);
+  const disk = faultyDisk(database.folder, { isTraced: true });
+  // About as long as on a good disk.
+  disk.set({ syncUs: 1_000 });
+  const traced = Array.from({ length: connections }, (_, index) =>
+    openTracedTill(`till-${index}`, { token, random, disk }),
+  );
+  const keysName = basename(database.keysFile);
+  return {
+    database,
+    file: join(database.folder, fileName),
+    disk,
+    environment: { ...database.environment, ...disk.environment },
+    tills: traced.map(({ till }) => till),
+    places(wanted) {
+      const ends: number[] = [];
+      for (const record of recordsOf(disk.trace)) if (wanted(record)) ends.push(record.end);
+      return ends;
+    },
+    async cutPower(places) {
+      const known = traced.map((till) => new Known(till));
+      const totals = { cuts: 0, acknowledged: 0, done: 0 };
+      const rest = places.toSorted((one, other) => one - other);
+      for (const record of recordsOf(disk.trace)) {
+        folder.apply(record);
+        while (rest[0] !== undefined && rest[0] <= record.end) {
+          const place = rest.shift() ?? 0;
+          for (const each of known) each.advance(place);
+          const image = mkdtempSync(join(imageFolder, 'largesse-image-'));
+          try {
+            folder.writeTorn(image);
+            totals.done += await assertWhole(image, { known, keysName });
+          } catch (error) {
+            throw new Error(`after a power cut at ${place} of the trace (${record.kind})`, { cause: error });
+          } finally {
+            rmSync(image, { recursive: true });
+          }
+          totals.cuts += 1;
+          totals.acknowledged += known.reduce((sum, { acknowledged }) => sum + acknowledged, 0);
+        }
+      }
+      assert.deepEqual(rest, [], 'places beyond the trace');
+      return totals;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const { till } of traced) till.close();
+      disk[Symbol.dispose]();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Opens what is left as the service does, and compares it with what is known. */
+async function assertWhole(
+  image: string,
+  { known, keysName }: { readonly known: readonly Known[]; readonly keysName: string },
+): Promise<number> {
+  const file = join(image, fileName);
+  const keysFile = join(image, keysName);
+  const environment = { DATABASE_URL: `file:${file}`, KEYS_FILE: keysFile };
+  await using database = await openDatabase(readDatabaseConfig(environment), { prepare: true, serves: true });
+  const { mismatches } = await database.storage.read(() => verify(10));
+  assert.deepEqual(mismatches, []);
+  const [integrity] = reading(file, (opened) => opened.prepare('pragma integrity_check').all());
+  assert.equal(integrity?.['integrity_check'], 'ok');
+  const query = async (text: string) => reading(file, (opened) => opened.prepare(text).all());
+  return (await assertHolds({ keysFile, query }, known)).size;
+}
+
+async function decideAll(tills: readonly Till[], { url }: Served): Promise<void> {
+  await Promise.all(tills.map(async (till) => till.open && till.decide(url)));
+}
+
+/** Sends what is open again, and lets the tills work until so many more requests are acknowledged. */
+async function work({ tills }: TracedShop, service: Served, requests: number): Promise<void> {
+  await decideAll(tills, service);
+  let isOver = false;
+  const working = Promise.all(tills.map((till) => till.work(service.url, () => isOver)));
+  await untilMoreAcknowledged(tills, requests);
+  isOver = true;
+  await working;
+}
+
+/** Starts a service, lets the tills work, and ends it with a signal. */
+export async function workUntilEnded(
+  shop: TracedShop,
+  requests: number,
+  signal: 'SIGTERM' | 'SIGKILL',
+): Promise<void> {
+  await using service = await serve(shop.environment);
+  await work(shop, service, requests);
+  service.kill(signal);
+  await service.ended();
+}
+
+/** Starts a service, lets the tills work, and sets switches of the disk, so that the service ends by itself. */
+export async function workUntilItFails(
+  shop: TracedShop,
+  requests: number,
+  switches: Switches,
+): Promise<void> {
+  await using service = await serve(shop.environment);
+  await decideAll(shop.tills, service);
+  const working = Promise.all(shop.tills.map((till) => till.work(service.url, () => false)));
+  await untilMoreAcknowledged(shop.tills, requests);
+  shop.disk.set(switches);
+  await working;
+  assert.deepEqual(await service.ended(), { code: 1, signal: null });
+}
