@@ -4,8 +4,8 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { Fault } from '../domain/fault.ts';
 import { KeyFileError } from '../key-file.ts';
-import { StartError } from '../main.ts';
 import { CopyError } from '../service/copy.ts';
+import { StartError } from '../start-error.ts';
 import { MigrationError } from '../storage/migrate.ts';
 
 /** A command was refused; its message is for the person who typed it. */

@@ -2,13 +2,14 @@
 
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
-import { start } from '../main.ts';
 
 export function addServeCommand(root: Command): void {
   root
     .command('serve')
     .description('run the service until it is told to stop (SIGTERM or SIGINT)')
     .action(async () => {
+      // Other commands start without the HTTP server: most of the program is its libraries.
+      const { start } = await import('../main.ts');
       const service = await start(readConfig());
       const stopped = new Promise<'stop'>((resolve) => {
         process.on('SIGTERM', () => resolve('stop'));
