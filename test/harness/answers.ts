@@ -10,6 +10,7 @@ import Type from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { FaultCode } from '../../src/domain/fault.ts';
 import { giftCardSchema, issuedGiftCardSchema, problemSchema } from '../../src/http/schemas.ts';
+import { retriedCodes, statusOfCode, titleOfStatus } from './error-codes.ts';
 import type { TestAnswer } from './service.ts';
 
 export type Problem = {
@@ -51,72 +52,6 @@ export const fieldsInOrder = [
   'last_characters', 'order_id',
 ] as const satisfies readonly (keyof GiftCard)[]; // prettier-ignore
 
-const statusOf: Readonly<Record<FaultCode, number>> = {
-  'invalid-request': 400,
-  'invalid-body': 400,
-  'invalid-query': 400,
-  'invalid-idempotency-key': 400,
-  unauthenticated: 401,
-  'invalid-signature': 401,
-  'insufficient-scope': 403,
-  'cross-site-request': 403,
-  'not-found': 404,
-  'method-not-allowed': 405,
-  'request-timeout': 408,
-  'idempotency-key-in-use': 409,
-  'precondition-failed': 412,
-  'body-too-large': 413,
-  'unsupported-media-type': 415,
-  'expectation-failed': 417,
-  'invalid-parameter': 422,
-  'insufficient-balance': 422,
-  'currency-mismatch': 422,
-  'card-disabled': 422,
-  'card-expired': 422,
-  'hold-closed': 422,
-  'hold-expired': 422,
-  'capture-exceeds-hold': 422,
-  'not-reversible': 422,
-  'reversal-exceeds-transaction': 422,
-  'undo-window-closed': 422,
-  'no-address': 422,
-  'no-mail': 422,
-  'webhook-paused': 422,
-  'too-many-webhooks': 422,
-  'idempotency-key-reused': 422,
-  'too-many-requests': 429,
-  'too-many-misses': 429,
-  'headers-too-large': 431,
-  'internal-error': 500,
-  overloaded: 503,
-  unavailable: 503,
-  closing: 503,
-};
-
-const titleOf: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  408: 'Request Timeout',
-  409: 'Conflict',
-  412: 'Precondition Failed',
-  413: 'Content Too Large',
-  415: 'Unsupported Media Type',
-  417: 'Expectation Failed',
-  422: 'Unprocessable Content',
-  429: 'Too Many Requests',
-  431: 'Request Header Fields Too Large',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
-};
-
-/** Codes of which several messages cannot be meant by the status alone, and which come with Retry-After. */
-const retried: ReadonlySet<FaultCode> = new Set([
-  'idempotency-key-in-use', 'too-many-requests', 'too-many-misses', 'overloaded', 'unavailable', 'closing',
-]); // prettier-ignore
-
 const isProblem = Compile(problemSchema);
 const isGiftCard = Compile(Type.Object({ gift_card: giftCardSchema }, { additionalProperties: false }));
 const isIssued = Compile(Type.Object({ gift_card: issuedGiftCardSchema }, { additionalProperties: false }));
@@ -149,7 +84,7 @@ export function problemOf(
   { code, errors, replayed = false, basePath = '' }: ExpectedProblem,
 ): Problem {
   const { status, headers, json, text } = answer;
-  assert.equal(status, statusOf[code], `${code} was expected, not ${status} ${text.slice(0, 500)}`);
+  assert.equal(status, statusOfCode[code], `${code} was expected, not ${status} ${text.slice(0, 500)}`);
   assertEveryAnswer(answer);
   assert.match(headers.get('content-type') ?? '', /^application\/problem\+json(?:;|$)/);
   assert.equal(headers.get('cache-control'), 'no-store');
@@ -158,7 +93,7 @@ export function problemOf(
   assert.deepEqual(Object.keys(problem), ['type', 'title', 'status', 'detail', 'errors', 'request_id']);
   assert.equal(problem.type, `${basePath}/docs/problems/${code}`);
   assert.equal(problem.status, status);
-  assert.equal(problem.title, titleOf[status]);
+  assert.equal(problem.title, titleOfStatus[status]);
   assert.ok(problem.detail.length > 10);
   if (!replayed) assert.equal(problem.request_id, headers.get('x-request-id'));
   assert.deepEqual(problem.errors, errors ?? problem.title, text);
@@ -166,8 +101,8 @@ export function problemOf(
   assert.equal(headers.get('location'), null);
   assertBelongs(headers, 'www-authenticate', status === 401 || code === 'insufficient-scope');
   assertBelongs(headers, 'allow', status === 405);
-  assertBelongs(headers, 'retry-after', retried.has(code));
-  if (retried.has(code)) assert.match(headers.get('retry-after') ?? '', /^[1-9][0-9]{0,5}$/);
+  assertBelongs(headers, 'retry-after', retriedCodes.has(code));
+  if (retriedCodes.has(code)) assert.match(headers.get('retry-after') ?? '', /^[1-9][0-9]{0,5}$/);
   if (status === 401) assert.match(headers.get('www-authenticate') ?? '', /^Bearer realm="/);
   if (code === 'invalid-signature') assert.match(headers.get('www-authenticate') ?? '', /\bAppProxy\b/);
   if (code === 'insufficient-scope')

@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import Type, { type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import * as schemas from '../../src/http/schemas.ts';
+import type { FaultCode } from '../../src/domain/fault.ts';
+import { codeOfType, statusOfCode, titleOfStatus } from './error-codes.ts';
 import type { TestAnswer } from './service.ts';
 
 export type CardView = {
@@ -72,33 +74,6 @@ export type ProblemView = {
   readonly held?: string;
   readonly reversible?: string;
   readonly request_id: string;
-};
-
-/** The status of each refusal that these operations know. */
-export const statusOfCode: Readonly<Record<string, number>> = {
-  'invalid-body': 400,
-  'invalid-query': 400,
-  'invalid-idempotency-key': 400,
-  unauthenticated: 401,
-  'insufficient-scope': 403,
-  'not-found': 404,
-  'method-not-allowed': 405,
-  'precondition-failed': 412,
-  'body-too-large': 413,
-  'unsupported-media-type': 415,
-  'invalid-parameter': 422,
-  'insufficient-balance': 422,
-  'currency-mismatch': 422,
-  'card-disabled': 422,
-  'card-expired': 422,
-  'hold-closed': 422,
-  'hold-expired': 422,
-  'capture-exceeds-hold': 422,
-  'not-reversible': 422,
-  'reversal-exceeds-transaction': 422,
-  'undo-window-closed': 422,
-  'idempotency-key-reused': 422,
-  'too-many-misses': 429,
 };
 
 function closed(members: Readonly<Record<string, TSchema>>): (value: unknown) => boolean {
@@ -173,6 +148,7 @@ function assertProblem({ status, headers, json, text }: TestAnswer, said: string
     assert.equal(problem.request_id, headers.get('x-request-id'), said);
   const code = codeOf(problem);
   assert.equal(statusOfCode[code], status, said);
+  assert.equal(problem.title, titleOfStatus[status], said);
   assert.equal('available' in problem, code === 'insufficient-balance', said);
   assert.equal('held' in problem, code === 'capture-exceeds-hold', said);
   assert.equal('reversible' in problem, code === 'reversal-exceeds-transaction', said);
@@ -185,8 +161,8 @@ export function problemOf({ json }: Pick<TestAnswer, 'json'>): ProblemView {
 }
 
 /** The stable machine code that a problem's type ends in. */
-export function codeOf({ type }: ProblemView): string {
-  return type.split('/').at(-1) ?? '';
+export function codeOf({ type }: ProblemView): FaultCode {
+  return codeOfType(type);
 }
 
 export function viewOf({ json }: TestAnswer): View {

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import type { Scope } from '../../src/domain/store.ts';
+import { codeOfType, statusOfCode } from './error-codes.ts';
 import {
   assertAnswer,
   codeOf,
   problemOf,
-  statusOfCode,
   viewOf,
   type CardView,
   type HoldView,
@@ -25,6 +25,7 @@ export type Ask = {
 };
 
 type Refusal = {
+  /** Of the contract's codes. */
   readonly code: string;
   /** Field → messages, or the text; what it must be, if it matters. */
   readonly errors?: unknown;
@@ -109,7 +110,7 @@ function shopWith(service: TestService, domain: string, token: string): Shop {
       assert.ok(answer.status >= 400, `${line} ${JSON.stringify(ask)}: ${answer.status} ${answer.text}`);
       const problem = problemOf(answer);
       assert.equal(codeOf(problem), code, `${line} ${JSON.stringify(ask)}: ${answer.text}`);
-      assert.equal(answer.status, statusOfCode[code]);
+      assert.equal(answer.status, statusOfCode[codeOfType(code)]);
       if (errors !== undefined) assert.deepEqual(problem.errors, errors, line);
       if (available !== undefined) assert.equal(problem.available, available);
       if (held !== undefined) assert.equal(problem.held, held);
