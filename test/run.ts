@@ -34,6 +34,12 @@ const heavy = /^test\/(crash|failover|faults|soak)\//;
 const heavyAtOnce = 2;
 /** `npm run test:fast` runs these, on SQLite. */
 const fast = /^test\/(unit|http|delivery)\//;
+/** `npm run test:soak` runs its own files, and these with more rounds. The environment may ask for other numbers. */
+const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Record<string, string>> }[] = [
+  { files: /^test\/(crash\/(kill|mail|delivery)|money\/crash)\./, rounds: { CRASH_ROUNDS: '40' } },
+  { files: /^test\/money\/model\./, rounds: { MODEL_RUNS: '1000' } },
+  { files: /^test\/failover\/primary\./, rounds: { FAILOVER_ROUNDS: '10' } },
+];
 /** The longest files start first, so that none of them runs alone at the end. */
 const order = [heavy, /^test\/e2e\//, /^test\/(money|race)\//, /^test\/(conformance|interleaving)\//];
 const slowestShown = 10;
@@ -73,7 +79,8 @@ const suites = new Map<string, { tests: number; seconds: number }>();
 const durations: { readonly job: Job; readonly seconds: number }[] = [];
 
 function isOfThisRun(file: string): boolean {
-  return file.startsWith('test/soak/') === values.soak && (!values.fast || fast.test(file));
+  if (values.soak) return file.startsWith('test/soak/') || longer.some(({ files }) => files.test(file));
+  return !file.startsWith('test/soak/') && (!values.fast || fast.test(file));
 }
 
 function byOrder(one: string, other: string): number {
@@ -129,7 +136,12 @@ function suiteOf({ file, engine }: Job): { tests: number; seconds: number } {
 async function runFile(job: Job): Promise<{ job: Job; events: TestEvent[] }> {
   const startedAt = performance.now();
   const signal = AbortSignal.timeout(timeoutPerFileMs);
-  const env = job.engine === null ? process.env : { ...process.env, TEST_ENGINE: job.engine };
+  const rounds = values.soak ? longer.filter(({ files }) => files.test(job.file)) : [];
+  const env = {
+    ...Object.assign({}, ...rounds.map((each) => each.rounds)),
+    ...process.env,
+    ...(job.engine !== null && { TEST_ENGINE: job.engine }),
+  };
   const stream: AsyncIterable<TestEvent> = run({
     files: [job.file],
     signal,

@@ -15,7 +15,7 @@ import { command, databaseToServe, openShop, serve, startServing } from '../harn
 import { assertHolds } from '../harness/stored.ts';
 import { countAcknowledged, openTills, type Till } from '../harness/till.ts';
 
-const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(12));
+const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(8));
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const connections = 32;
 const random = seeded(seed);
@@ -116,7 +116,7 @@ test(`killed ${rounds} times under load, the service loses nothing that it ackno
 });
 
 test('killed at any moment of making its database, the service starts the next time', async (t) => {
-  const times = Math.min(12, Math.max(6, Math.ceil(rounds / 3)));
+  const times = Math.min(12, Math.max(4, Math.ceil(rounds / 3)));
   const found = new Map<string, number>();
   for (let round = 0; round < times; round += 1) {
     await using database = await databaseToServe({ empty: true });
