@@ -79,13 +79,13 @@ const suites = new Map<string, { tests: number; seconds: number }>();
 const durations: { readonly job: Job; readonly seconds: number }[] = [];
 
 function isOfThisRun(file: string): boolean {
-  if (values.soak) return file.startsWith('test/soak/') || longer.some(({ files }) => files.test(file));
+  if (values.soak) return file.startsWith('test/soak/') || longer.some((each) => each.files.test(file));
   return !file.startsWith('test/soak/') && (!values.fast || fast.test(file));
 }
 
 function byOrder(one: string, other: string): number {
   const rank = (file: string): number =>
-    (order.findIndex((files) => files.test(file)) + order.length + 1) % (order.length + 1);
+    (order.findIndex((part) => part.test(file)) + order.length + 1) % (order.length + 1);
   return rank(one) - rank(other) || (one < other ? -1 : 1);
 }
 
@@ -136,9 +136,9 @@ function suiteOf({ file, engine }: Job): { tests: number; seconds: number } {
 async function runFile(job: Job): Promise<{ job: Job; events: TestEvent[] }> {
   const startedAt = performance.now();
   const signal = AbortSignal.timeout(timeoutPerFileMs);
-  const rounds = values.soak ? longer.filter(({ files }) => files.test(job.file)) : [];
+  const rounds = longer.filter((each) => values.soak && each.files.test(job.file));
   const env = {
-    ...Object.assign({}, ...rounds.map((each) => each.rounds)),
+    ...Object.fromEntries(rounds.flatMap((each) => Object.entries(each.rounds))),
     ...process.env,
     ...(job.engine !== null && { TEST_ENGINE: job.engine }),
   };

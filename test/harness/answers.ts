@@ -19,7 +19,19 @@ export type Problem = {
   readonly status: number;
   readonly detail: string;
   readonly errors: string | Readonly<Record<string, readonly string[]>>;
+  readonly available?: string;
+  readonly held?: string;
+  readonly reversible?: string;
   readonly request_id: string;
+};
+
+type Extension = 'available' | 'held' | 'reversible';
+
+/** What a refused amount is compared with. */
+const extensionOf: Partial<Record<FaultCode, Extension>> = {
+  'insufficient-balance': 'available',
+  'capture-exceeds-hold': 'held',
+  'reversal-exceeds-transaction': 'reversible',
 };
 
 export type GiftCard = {
@@ -58,8 +70,11 @@ const isIssued = Compile(Type.Object({ gift_card: issuedGiftCardSchema }, { addi
 
 export type ExpectedProblem = {
   readonly code: FaultCode;
-  /** Field → messages, in full; unless given, `errors` has to be the title. */
-  readonly errors?: Readonly<Record<string, readonly string[]>>;
+  /** Field → messages, in full; unless given, `errors` has to be the title where the code is about no field. */
+  readonly errors?: string | Readonly<Record<string, readonly string[]>>;
+  readonly available?: string;
+  readonly held?: string;
+  readonly reversible?: string;
   /** Of an answer given once more, whose body tells the first request's id. */
   readonly replayed?: boolean;
   readonly basePath?: string;
@@ -81,7 +96,7 @@ export function assertEveryAnswer({ headers, text }: TestAnswer): void {
 /** Asserts that an answer is the problem it should be, in every detail, and answers it. */
 export function problemOf(
   answer: TestAnswer,
-  { code, errors, replayed = false, basePath = '' }: ExpectedProblem,
+  { code, errors, replayed = false, basePath = '', ...extensions }: ExpectedProblem,
 ): Problem {
   const { status, headers, json, text } = answer;
   assert.equal(status, statusOfCode[code], `${code} was expected, not ${status} ${text.slice(0, 500)}`);
@@ -90,13 +105,29 @@ export function problemOf(
   assert.equal(headers.get('cache-control'), 'no-store');
   assert.ok(isProblem.Check(json), `not of the documented form: ${text}`);
   const problem = json as Problem;
-  assert.deepEqual(Object.keys(problem), ['type', 'title', 'status', 'detail', 'errors', 'request_id']);
+  const extension = extensionOf[code];
+  const members = [
+    'type',
+    'title',
+    'status',
+    'detail',
+    'errors',
+    ...(extension ? [extension] : []),
+    'request_id',
+  ];
+  assert.deepEqual(Object.keys(problem), members);
+  for (const [name, value] of Object.entries(extensions)) {
+    assert.equal(name, extension);
+    assert.equal(problem[name], value, text);
+  }
   assert.equal(problem.type, `${basePath}/docs/problems/${code}`);
   assert.equal(problem.status, status);
   assert.equal(problem.title, titleOfStatus[status]);
   assert.ok(problem.detail.length > 10);
   if (!replayed) assert.equal(problem.request_id, headers.get('x-request-id'));
-  assert.deepEqual(problem.errors, errors ?? problem.title, text);
+  if (errors !== undefined) assert.deepEqual(problem.errors, errors, text);
+  else if (code === 'invalid-parameter') assert.equal(typeof problem.errors, 'object', text);
+  else if (!extension) assert.equal(problem.errors, problem.title, text);
   assert.equal(headers.get('etag'), null);
   assert.equal(headers.get('location'), null);
   assertBelongs(headers, 'www-authenticate', status === 401 || code === 'insufficient-scope');
