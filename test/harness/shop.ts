@@ -42,7 +42,7 @@ export type Shop = {
   ask(line: string, ask?: Ask): Promise<TestAnswer>;
   /** A refusal: it is the named one, no row anywhere has changed and no event has fired. */
   refuses(line: string, ask: Ask, expected: ExpectedProblem): Promise<void>;
-  /** As `refuses`, and answers the refusal. */
+  /** As `refuses`, and returns the response. */
   refusal(line: string, ask: Ask, expected: ExpectedProblem): Promise<TestAnswer>;
   /** A change or reading of a card that succeeds with 200: the events it fires are exactly these. */
   accepts(line: string, ask?: Ask, expected?: { readonly events?: readonly string[] }): Promise<Accepted<GiftCard>>;
