@@ -20,7 +20,7 @@ import { makeScratchFolder } from './scratch.ts';
 
 export const postgresEngine: Engine = {
   id: 'postgres',
-  rounds: (ordinary) => Math.ceil(ordinary / 4),
+  rounds: (ordinary) => Math.max(3, Math.ceil(ordinary / 4)),
   createDatabase,
   waitedTooLong: 'overloaded',
   notMade: /the database is older than this version, \S+: run "largesse migrate"$/m,
