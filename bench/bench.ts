@@ -1,115 +1,103 @@
 /**
- * `npm run bench`: what the service costs above a bare `node:http` server.
+ * `npm run bench`: the processor time of a request, compared with a bare `node:http` server.
  *
- * Both run on this machine, one after the other in turn, so that what is compared is a ratio within one run and a
- * slow or noisy machine slows both. Only such ratios may be compared with other runs; see the spread first.
- *
- *   --quick               small numbers, in a minute and a half: to see that it works, and to compare costs roughly
- *   --full                with ten million cards, too
- *   --engine embedded     this engine only: embedded, postgres
+ *   --quick               few cards, rounds and warm-up requests, in about a minute: to see that it works
+ *   --full                with ten million cards as well, on SQLite
+ *   --engine embedded     only this engine: embedded, postgres
  *   --cards 10000,50000   numbers of cards to measure with
- *   --rounds 5            of each operation
- *   --seconds 2           length of a round
- *   --connections 64      each sends its next request when its answer has come
- *   --json <file>         the results, for programs
- *   --record              keep the results in bench/recorded.json, and write docs/performance.md from them
- *   --compare [file]      with the fewest cards; exit with 1 if a request costs more processor time than recorded,
- *                         beyond the spread
- *   --from <file>         take the results of an earlier run instead of measuring; given several times, those of several
+ *   --rounds 15           of each operation
+ *   --seconds 0.4         length of a round
+ *   --connections 64      of the load generator
+ *   --json <file>         write the results
+ *   --record              write the results to bench/recorded.json, and docs/performance.md
+ *   --compare [file]      with the fewest cards; exit with 1 if a request costs more than recorded, beyond the spread
+ *   --from <file>         show earlier results instead of measuring; repeat it to join several runs
  */
 
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { format, resolveConfig } from 'prettier';
 import { changesOf } from './compare.ts';
-import { measureDelivery } from './delivery.ts';
-import { measureEmbedded, measureStartUps } from './embedded.ts';
-import { lookAtMachine, revision } from './machine.ts';
-import { writeFormatted, writePage } from './page.ts';
-import { readCommand, recordedFile, type Plan } from './plan.ts';
-import { measurePostgres, startDatabase, versionOf } from './postgres.ts';
-import { canPin, killServers } from './processes.ts';
-import { inOrder, joined, type Machine, type Results, type SiteResults } from './results.ts';
+import { makeTemplate, measureEmbedded } from './fixture.ts';
+import { markdown } from './format.ts';
+import { inspectMachine, revision } from './machine.ts';
+import { readCommand, recordedFile, type Plan } from './options.ts';
+import { changeTable, pageOf, tablesOf, warningsOf } from './page.ts';
+import { measurePostgres, startDatabase } from './postgres.ts';
+import { canMeasureCpu, canPin, killServers } from './processes.ts';
+import { joined, type FixtureResults, type Results } from './results.ts';
 import type { Bench } from './rounds.ts';
-import { makeMaster } from './site.ts';
-import { changeTable, plainText, tablesOf } from './tables.ts';
-import { warningsOf } from './warnings.ts';
 
-const digits = 5;
+const digits = 4;
+/** PostgreSQL needs an hour for more cards, so it is measured with more only if it is the only engine. */
+const postgresCardsMax = 1_000_000;
 
 const { plan, from, json, record, compareWith } = readCommand(process.argv.slice(2));
-// Read before a run that may take long: it may be replaced, or not be there.
+// Before a run that takes long, because the file may be missing, or replaced at the end.
 const before = compareWith === null ? null : readResults(compareWith);
 const results = from.length === 0 ? await measure(plan) : joined(from.map(readResults));
-tell(results);
+await print([...tablesOf(results).map(markdown), ...warningsOf(results)]);
 if (json !== null) await writeResults(json, results);
 if (record) {
   await writeResults(recordedFile, results);
-  await writePage(results);
+  await writeFormatted('docs/performance.md', pageOf(readResults(recordedFile)));
 }
-if (before) compare(before, results);
+if (before) await compare(before, results);
 
-/** @throws Error if there is no such file. */
 function readResults(file: string): Results {
-  if (!existsSync(file))
-    throw new Error(`there are no results at ${file}: --record or --json keeps those of a run`);
   return JSON.parse(readFileSync(file, 'utf8')) as Results;
 }
 
-/** As JSON, with no more digits than a measurement has. */
 async function writeResults(file: string, written: Results): Promise<void> {
   const shorten = (_key: string, value: unknown): unknown =>
     typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(digits)) : value;
   await writeFormatted(file, JSON.stringify(written, shorten));
 }
 
-function tell(told: Results): void {
-  const { machine, measuredOn, minutes, startUpMs } = told;
-  console.log(
-    `Node.js ${machine.node} on ${machine.processor}, ${measuredOn}, ${minutes.toFixed(1)} minutes`,
-  );
-  console.log(`fdatasync ${machine.fdatasync.p50Ms.toFixed(2)} ms; from nothing to ready ${startUpMs.map((ms) => ms.toFixed(0)).join(', ')} ms`); // prettier-ignore
-  for (const table of tablesOf(told)) console.log(`\n${plainText(table)}`);
-  for (const warning of warningsOf(told)) console.log(`\n${warning}`);
+async function writeFormatted(file: string, text: string): Promise<void> {
+  const options = await resolveConfig(file);
+  writeFileSync(file, await format(text, { ...options, filepath: file }));
 }
 
-/** Exits with 1 if something costs more, or nothing could be compared. */
-function compare(earlier: Results, now: Results): void {
+/** Aligns tables. */
+async function print(paragraphs: readonly string[]): Promise<void> {
+  console.log(await format(paragraphs.join('\n\n'), { parser: 'markdown' }));
+}
+
+/** Exits with 1 if a request costs more, or if nothing could be compared. */
+async function compare(earlier: Results, now: Results): Promise<void> {
   const changes = changesOf(earlier, now);
-  console.log(`\n${plainText(changeTable(changes))}`);
+  await print([markdown(changeTable(changes)), ...warningsOf(earlier).map((text) => `Recorded: ${text}`)]);
   if (earlier.machine.node !== now.machine.node || earlier.machine.processor !== now.machine.processor)
-    console.log('\nRecorded with another Node.js or processor: costs may differ for that alone.');
-  const worse = changes.filter(({ isWorse }) => isWorse);
-  for (const { what } of worse) console.log(`\nWORSE: ${what}`);
-  if (changes.length === 0) console.log('\nNothing was measured that was recorded.');
-  if (worse.length > 0 || changes.length === 0) process.exitCode = 1;
+    console.log('\nRecorded with another Node.js or processor, which alone may change costs.');
+  if (changes.length === 0) console.log('\nNo operation was measured in both runs.');
+  if (changes.length === 0 || changes.some(({ isWorse }) => isWorse)) process.exitCode = 1;
 }
 
-async function measure(given: Plan): Promise<Results> {
+async function measure(measured: Plan): Promise<Results> {
+  if (!canMeasureCpu) throw new Error('the benchmark needs Linux with /proc/<pid>/task/<tid>/schedstat');
   const startedAt = performance.now();
   const folder = makeFolder();
-  const bench: Bench = { plan: given, folder, isPinned: canPin() };
-  // Before anything else keeps the disk busy, or a commit is made.
-  const [machine, measuredRevision] = [lookAtMachine(folder), revision()];
-  const startUpMs = await measureStartUps(bench);
-  const { sites, postgres } = await measureSites(bench);
-  const delivery = given.delivery && (await measureDelivery(bench, given.delivery));
+  // Before the disk is busy.
+  const machine = inspectMachine(folder);
+  const measuredRevision = revision();
+  const fixtures = await measureFixtures({ plan: measured, folder });
   return {
     revision: measuredRevision,
     measuredOn: new Date().toISOString().slice(0, 10),
     minutes: (performance.now() - startedAt) / 60_000,
-    machine: { ...machine, postgres },
-    isPinned: bench.isPinned,
-    connections: given.connections,
-    rounds: given.rounds,
-    secondsPerRound: given.seconds,
-    startUpMs,
-    sites,
-    delivery,
+    machine,
+    isPinned: canPin,
+    connections: measured.connections,
+    rounds: measured.rounds,
+    secondsPerRound: measured.secondsPerRound,
+    warmUpRequests: measured.warmUpRequests,
+    fixtures,
   };
 }
 
-/** A folder that is gone when this process ends, as are the servers that use it, however it ends short of SIGKILL. */
+/** A folder that is removed when this process ends, after its servers were killed. */
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'largesse-bench-'));
   process.once('exit', () => {
@@ -121,25 +109,24 @@ function makeFolder(): string {
   return folder;
 }
 
-/** Every engine with every number of cards, which are loaded once for both. */
-async function measureSites(
-  bench: Bench,
-): Promise<{ readonly sites: readonly SiteResults[] } & Pick<Machine, 'postgres'>> {
+async function measureFixtures(bench: Bench): Promise<readonly FixtureResults[]> {
   const { engines, cards } = bench.plan;
-  await using postgres = engines.includes('postgres') ? await startDatabase(bench) : null;
-  const sites: SiteResults[] = [];
+  await using postgres = engines.includes('postgres') ? await startDatabase() : null;
+  const fixtures: FixtureResults[] = [];
   for (const count of cards) {
-    console.error(`loading ${count} cards`);
-    const master = await makeMaster(bench, count);
+    console.error(`filling ${count} cards`);
+    const template = await makeTemplate(bench, count);
     for (const engine of engines) {
-      console.error(`measuring: ${engine}, ${count} cards`);
-      const server = engine === 'postgres' ? postgres : null;
-      sites.push(
-        server
-          ? await measurePostgres(bench, { postgres: server, master })
-          : await measureEmbedded(bench, master),
+      if (engine === 'postgres' && count > postgresCardsMax && engines.length > 1) continue;
+      console.error(`measuring ${engine}, ${count} cards`);
+      const isServer = engine === 'postgres' && postgres;
+      fixtures.push(
+        isServer
+          ? await measurePostgres(bench, { postgres, template })
+          : await measureEmbedded(bench, template),
       );
     }
+    rmSync(template.file);
   }
-  return { sites: inOrder(sites), postgres: postgres && (await versionOf(postgres)) };
+  return fixtures;
 }

@@ -1,55 +1,59 @@
 /**
- * Whether a request has come to cost more processor time than it did: in the service, and in the database server.
+ * Whether a request costs more processor time than recorded, in the service and in the database server.
  *
- * What is compared is the cost in units of the bare server's of the same round, which other programs on the machine,
- * and another machine, change little.
+ * Costs are compared relative to the baseline of the same run, so that they depend little on the machine.
  */
 
-import { countOf } from './goals.ts';
-import { costsOf, databaseCostsOf, type Results } from './results.ts';
-import { median, relativeSpread } from './statistics.ts';
+import { countOf, engineTitles } from './format.ts';
+import type { Results } from './results.ts';
+import { lowerQuartile, spread } from './statistics.ts';
 
-/** Less than this says nothing, however close the rounds lay together. */
+/** A smaller difference means nothing, however close the rounds are. */
 const toleranceMin = 0.05;
 
+/** The spread of 15 rounds is two standard deviations of their lower quartile, so this accepts three. */
+const acceptedSpreads = 1.5;
+
 export type Change = {
-  /** Such as `embedded, 10,000 cards: create`. */
+  /** Such as `SQLite, 10,000 cards: create`. */
   readonly what: string;
-  /** In processor times of the bare server. */
+  /** Relative to the baseline. */
   readonly before: number;
   readonly now: number;
-  /** How much more it may be, as a share of what it was: as far as the rounds of both lay apart. */
+  /** The accepted increase, as a share. */
   readonly tolerance: number;
   readonly isWorse: boolean;
 };
 
-/** What both have measured. */
+/** Everything that both runs measured. */
 export function changesOf(before: Results, now: Results): readonly Change[] {
-  const earlier = costsIn(before);
-  return Array.from(costsIn(now)).flatMap(([what, costs]) => {
-    const recorded = earlier.get(what);
-    return recorded ? [changeOf(what, { before: recorded, now: costs })] : [];
+  const recorded = costsIn(before);
+  return Array.from(costsIn(now)).flatMap(([what, cost]) => {
+    const earlier = recorded.get(what);
+    if (!earlier) return [];
+    const tolerance = Math.max(
+      toleranceMin,
+      acceptedSpreads * Math.hypot(...earlier.spreads, ...cost.spreads),
+    );
+    const isWorse = !(cost.relative <= earlier.relative * (1 + tolerance));
+    return [{ what, before: earlier.relative, now: cost.relative, tolerance, isWorse }];
   });
 }
 
-function changeOf(
-  what: string,
-  costs: { readonly before: readonly number[]; readonly now: readonly number[] },
-): Change {
-  const tolerance = Math.max(toleranceMin, relativeSpread(costs.before) + relativeSpread(costs.now));
-  const [before, now] = [median(costs.before), median(costs.now)];
-  return { what, before, now, tolerance, isWorse: now > before * (1 + tolerance) };
-}
+type Cost = { readonly relative: number; readonly spreads: readonly number[] };
 
-/** Each cost, round by round, under a name of its own. */
-function costsIn({ sites }: Results): ReadonlyMap<string, readonly number[]> {
-  const costs = new Map<string, readonly number[]>();
-  for (const { engine, cards, measured } of sites)
-    for (const one of measured) {
-      const by = one.processes === 1 ? '' : ` by ${one.processes} processes`;
-      const what = `${engine}, ${countOf(cards)} cards: ${one.operation}${by}`;
-      costs.set(what, costsOf(one));
-      if (engine === 'postgres') costs.set(`${what}, in the server`, databaseCostsOf(one));
+function costsIn({ fixtures }: Results): ReadonlyMap<string, Cost> {
+  const costs = new Map<string, Cost>();
+  for (const { engine, cards, measured } of fixtures)
+    for (const { operation, service, baseline, databaseMicros } of measured) {
+      const what = `${engineTitles[engine]}, ${countOf(cards)} cards: ${operation}`;
+      const base = baseline.microsPerRequest;
+      const costOf = (micros: readonly number[]): Cost => ({
+        relative: lowerQuartile(micros) / lowerQuartile(base),
+        spreads: [spread(micros), spread(base)],
+      });
+      costs.set(what, costOf(service.microsPerRequest));
+      if (databaseMicros) costs.set(`${what}, in the server`, costOf(databaseMicros));
     }
   return costs;
 }

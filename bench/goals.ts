@@ -1,162 +1,110 @@
-/** What the service is to reach, held against what was measured. Ratios are shares of the bare server's rate. */
+/** The goals, and the figures of a run that they are compared with. */
 
+import { engineTitles, countOf } from './format.ts';
 import type { OperationName } from './operations.ts';
-import { ratiosOf, type EngineName, type Measured, type Results, type SiteResults } from './results.ts';
-import { median } from './statistics.ts';
+import type { EngineName, FixtureResults, Measured, Results } from './results.ts';
+import { lowerQuartile, median } from './statistics.ts';
 
 export type Goal = {
-  readonly engine: EngineName;
   readonly what: string;
-  /** Such as `at least 0.75`. */
-  readonly target: string;
-  /** As it was measured; null: it was not. */
-  readonly figure: number | null;
+  readonly limit: number;
+  readonly isMaximum: boolean;
   readonly unit: string;
+  /** Null: not measured. */
+  readonly figure: number | null;
   readonly isMet: boolean | null;
+  /** What the figure mostly consists of, or what limits it. */
+  readonly bound: string;
 };
 
-const few = 10_000;
-const million = 1_000_000;
-const tenMillion = 10_000_000;
-const ratio = 'of the ceiling';
+const [tenThousand, million, tenMillion] = [10_000, 1_000_000, 10_000_000] as const;
 
-type Stated = Pick<Goal, 'engine' | 'what' | 'figure' | 'unit'>;
-
-function atLeast(limit: number, stated: Stated): Goal {
-  const { figure } = stated;
-  return { ...stated, target: `at least ${limit}`, isMet: figure === null ? null : figure >= limit };
+export function serviceMicros({ service }: Measured): number {
+  return lowerQuartile(service.microsPerRequest);
 }
 
-function atMost(limit: number, stated: Stated): Goal {
-  const { figure } = stated;
-  return { ...stated, target: `at most ${limit}`, isMet: figure === null ? null : figure <= limit };
+/** The baseline's processor time per request as a share of the service's. */
+export function costShare({ service, baseline }: Measured): number {
+  return lowerQuartile(baseline.microsPerRequest) / lowerQuartile(service.microsPerRequest);
 }
 
-/** The figures of a run by engine, number of cards and operation; null where there are none. */
-class Figures {
-  readonly #sites: readonly SiteResults[];
-
-  constructor({ sites }: Results) {
-    this.#sites = sites;
-  }
-
-  site<T>(engine: EngineName, cards: number, figure: (site: SiteResults) => T | null): T | null {
-    const site = this.#sites.find((one) => one.engine === engine && one.cards === cards);
-    return site ? figure(site) : null;
-  }
-
-  measured(
-    engine: EngineName,
-    cards: number,
-    given: { readonly operation: OperationName; readonly figure: (measured: Measured) => number },
-  ): number | null {
-    return this.site(engine, cards, ({ measured }) => {
-      const found = measured.find(
-        ({ operation, processes }) => operation === given.operation && processes === 1,
-      );
-      return found ? given.figure(found) : null;
-    });
-  }
-
-  /** The share of the bare server's rate. */
-  ratio(engine: EngineName, cards: number, operation: OperationName): number | null {
-    return this.measured(engine, cards, { operation, figure: (measured) => median(ratiosOf(measured)) });
-  }
+/** The service's rate as a share of the baseline's. */
+export function rateShare({ service, baseline }: Measured): number {
+  return median(service.requestsPerSecond) / median(baseline.requestsPerSecond);
 }
 
-function quotient(dividend: number | null, divisor: number | null): number | null {
-  return dividend === null || divisor === null ? null : dividend / divisor;
-}
+type Row = readonly [what: string, limit: number, figure: number | null, bound: string];
 
-export function goalsOf(results: Results): readonly Goal[] {
-  const figures = new Figures(results);
-  return [...embeddedGoals(figures), ...postgresGoals(figures)];
-}
+export function goalsOf({ fixtures, machine }: Results): readonly Goal[] {
+  const at = (engine: EngineName, cards: number): FixtureResults | undefined =>
+    fixtures.find((fixture) => fixture.engine === engine && fixture.cards === cards);
+  const few = at('embedded', tenThousand);
+  const many = at('embedded', million);
+  const most = at('embedded', tenMillion);
+  const postgres = at('postgres', million);
+  /** Of the SQLite fixture with a million cards. */
+  const of = (figure: Figure, operation: OperationName): number | null => figureIn(many, operation, figure);
+  const create = of(serviceMicros, 'create');
+  const createFew = figureIn(few, 'create', serviceMicros);
+  const p99 = (measured: Measured): number => measured.latency.p99Ms;
+  const writes = (operation: string): number | null =>
+    many?.writes?.find((one) => one.operation === operation)?.logBytes ?? null;
+  const sync = machine.fdatasync.p50Ms;
 
-function embeddedGoals(figures: Figures): readonly Goal[] {
-  const engine = 'embedded';
-  const share = (operation: OperationName, cards: number): Stated => {
-    const figure = figures.ratio(engine, cards, operation);
-    return { engine, what: `${operation} at ${countOf(cards)} cards`, figure, unit: ratio };
-  };
-  const asCreate = (operation: OperationName, cards: number): Stated => ({
-    engine,
-    what: `${operation} against create at ${countOf(cards)} cards`,
-    figure: quotient(
-      figures.ratio(engine, cards, operation),
-      figures.ratio(engine, cards, 'create'),
-    ),
-    unit: 'of its rate',
-  }); // prettier-ignore
-  const slowdown = (cards: number): Stated => ({
-    engine,
-    what: `create slows down from ${countOf(few)} to ${countOf(cards)} cards`,
-    figure: quotient(figures.ratio(engine, few, 'create'), figures.ratio(engine, cards, 'create')),
-    unit: 'times',
-  });
-  const latency = (what: string, unit: string, figure: (measured: Measured) => number): Stated => ({
-    engine,
-    what: `${what} at ${countOf(million)} cards`,
-    figure: figures.measured(engine, million, { operation: 'create', figure }),
-    unit,
-  });
-  const memory = (what: 'atRest' | 'peak'): Stated => ({
-    engine,
-    what: `memory ${what === 'peak' ? 'under load' : 'at rest'} with ${countOf(million)} cards, but for mapped files`,
-    figure: figures.site(engine, million, (site) => site.memory[what].anonymousMb),
-    unit: 'MB',
-  });
+  const maximum = (unit: string, rows: readonly Row[]): readonly Goal[] => goals(unit, true, rows);
+  const minimum = (unit: string, rows: readonly Row[]): readonly Goal[] => goals(unit, false, rows);
   return [
-    atLeast(0.75, share('retrieve', million)),
-    atLeast(0.6, share('search', million)),
-    atLeast(0.7, share('create', few)),
-    atLeast(0.55, share('create', million)),
-    ...[few, million].flatMap((cards) => [
-      atLeast(1, asCreate('update', cards)),
-      atLeast(1, asCreate('debit', cards)),
+    ...maximum('µs', [
+      ['Retrieve', 20, of(serviceMicros, 'retrieve'), 'HTTP, routing, the log line and authentication'],
+      ['Search', 30, of(serviceMicros, 'search'), 'As retrieve, with an address to parse and a larger statement'],
+      ['Create, 10,000 cards', 60, createFew, 'Four inserts with their indexes, HTTP, the commit'],
+      ['Create, 1,000,000 cards', 60, create, 'As above; each code is in another index page'],
     ]),
-    atLeast(0.6, share('mixed 90/10', million)),
-    atMost(25, latency('p99 of create', 'ms', (measured) => measured.latency.p99Ms)),
-    atMost(8, latency('p99 of create against its p50', 'times', ({ latency: { p50Ms, p99Ms } }) => p99Ms / p50Ms)),
-    atMost(1.3, slowdown(million)),
-    atMost(1.5, slowdown(tenMillion)),
-    atMost(150, memory('atRest')),
-    atMost(400, memory('peak')),
+    ...minimum('of the baseline, by processor time', [
+      ['Retrieve', 0.55, of(costShare, 'retrieve'), 'The log line, metrics and request id of each request'],
+      ['Mixed 90/10', 0.4, of(costShare, 'mixed 90/10'), 'The tenth of the requests that write'],
+    ]),
+    ...maximum('×', [
+      ['Create with a key ÷ create', 1.2, ratio(of(serviceMicros, 'create with a key'), create), 'Sealing and storing the response'],
+      ['Debit ÷ create', 1, ratio(of(serviceMicros, 'debit'), create), 'Two random pages: the card, the end of its chain'],
+      ['Create, 10,000,000 ÷ 10,000 cards', 1.15, ratio(figureIn(most, 'create', serviceMicros), createFew), 'Random pages of the code index'],
+    ]),
+    ...maximum('bytes of the log', [
+      ['Create', 3_000, writes('create'), 'Whole pages are logged, so random pages cost most'],
+      ['Debit', 6_000, writes('debit'), 'As above'],
+    ]),
+    ...maximum('ms', [
+      ['p99 of create at half capacity', 5 + sync, many?.halfCapacity?.latency.p99Ms ?? null, `5 ms and one sync (${sync.toFixed(2)} ms)`],
+      ['p99 of create in a closed loop', 15, of(p99, 'create'), 'Its own group and the one before it'],
+    ]),
+    ...minimum(`of the baseline's rate`, [
+      [`${engineTitles.postgres}: create`, 0.2, figureIn(postgres, 'create', rateShare), "The server's core: inserts and their indexes"],
+      [`${engineTitles.postgres}: retrieve`, 0.35, figureIn(postgres, 'retrieve', rateShare), 'Two statements in two round trips'],
+    ]),
+    ...maximum('MB', [
+      [`Memory under load, ${countOf(million)} cards`, 200, many?.memoryMb.underLoad ?? null, 'The heap of Node.js, and SQLite caches of 24 MB'],
+    ]),
   ]; // prettier-ignore
 }
 
-function postgresGoals(figures: Figures): readonly Goal[] {
-  const engine = 'postgres';
-  const share = (operation: OperationName): Stated => {
-    const figure = figures.ratio(engine, million, operation);
-    return { engine, what: `${operation} at ${countOf(million)} cards`, figure, unit: ratio };
-  };
-  const flat = (operation: OperationName): Stated => ({
-    engine,
-    what: `${operation} at ${countOf(million)} cards against ${countOf(few)}`,
-    figure: quotient(figures.ratio(engine, million, operation), figures.ratio(engine, few, operation)),
-    unit: 'of its rate',
-  });
-  const twoProcesses = figures.site(
-    engine,
-    million,
-    ({ scaling }) => scaling && quotient(median(scaling.twoPerSecond), median(scaling.onePerSecond)),
-  );
-  return [
-    atLeast(0.45, share('create')),
-    atLeast(0.35, share('retrieve')),
-    atLeast(0.9, flat('create')),
-    atLeast(0.9, flat('retrieve')),
-    atLeast(1.5, {
-      engine,
-      what: 'debits of two processes against one, where the server is not the limit',
-      figure: twoProcesses,
-      unit: 'times',
-    }),
-  ];
+type Figure = (measured: Measured) => number;
+
+function figureIn(
+  fixture: FixtureResults | undefined,
+  operation: OperationName,
+  figure: Figure,
+): number | null {
+  const found = fixture?.measured.find((measured) => measured.operation === operation);
+  return found ? figure(found) : null;
 }
 
-/** `1,000,000` */
-export function countOf(number: number): string {
-  return number.toLocaleString('en');
+function ratio(dividend: number | null, divisor: number | null): number | null {
+  return dividend === null || divisor === null ? null : dividend / divisor;
+}
+
+function goals(unit: string, isMaximum: boolean, rows: readonly Row[]): readonly Goal[] {
+  return rows.map(([what, limit, figure, bound]) => {
+    const isWithin = figure !== null && (isMaximum ? figure <= limit : figure >= limit);
+    return { what, limit, isMaximum, unit, figure, isMet: figure === null ? null : isWithin, bound };
+  });
 }

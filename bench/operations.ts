@@ -1,209 +1,195 @@
-/** What is asked of the service, and how its answers are looked at. */
+/** The requests of each operation, and the checks of their responses. */
 
 import assert from 'node:assert/strict';
-import type { Call } from './load.ts';
-import { cardValue, richValue, type Population } from './population.ts';
-import { requestWriter, type Credentials, type Request } from './requests.ts';
+import type { Request } from './load.ts';
+import { cardValue, type Population } from './population.ts';
 
+/** Creations come first: each adds a card, and the number of cards is part of what is measured. */
 export const operationNames = [
+  'create',
+  'create with a key',
+  'debit',
+  'update',
   'retrieve',
   'search',
-  'create',
-  'update',
-  'debit',
-  'debit of one card',
   'mixed 90/10',
 ] as const;
 
 export type OperationName = (typeof operationNames)[number];
 
-export type Operation = {
-  readonly name: OperationName;
-  /** Whether any of its calls writes. */
-  readonly isWriting: boolean;
-  readonly next: () => Call;
-};
+type Next = () => Request;
 
-/** What the ledger has to show for the calls that were answered. */
-export class Tally {
+/** A sample of the responses is parsed and checked: two of 64. Of the others only the status is checked. */
+const checkedEvery = 64;
+/** Of a hundred mixed requests; the rest are debits. Half of the writes have an idempotency key. */
+const mix = { retrieve: 80, search: 10, create: 5 } as const;
+const debitedCents = 1n;
+
+/** What the ledger must contain, according to the responses. */
+export class ExpectedLedger {
   creations = 0;
   debits = 0;
 
-  /**
-   * @throws if the ledger does not show every loaded card, and every creation and debit once and to the cent: an
-   * answered change was lost, or one was made twice.
-   */
-  expect(loaded: number, ledger: { cards: number; transfers: number; outstanding: string }): void {
-    // The rich card is one more.
-    const cards = loaded + 1 + this.creations;
-    const cents =
-      BigInt(loaded + this.creations) * cardValue + richValue - BigInt(this.debits) * debitedCents;
-    assert.equal(ledger.cards, cards, 'cards in the ledger, against creations that were answered');
-    assert.equal(ledger.transfers, cards + this.debits, 'entries, against creations and debits');
+  /** @throws AssertionError if a change that was confirmed is lost or was made twice. */
+  check(
+    filled: number,
+    ledger: { readonly cards: number; readonly transfers: number; readonly outstanding: string },
+  ): void {
+    const cards = filled + this.creations;
+    const cents = BigInt(cards) * cardValue - BigInt(this.debits) * debitedCents;
+    assert.equal(ledger.cards, cards, 'cards in the ledger');
+    assert.equal(ledger.transfers, cards + this.debits, 'entries in the ledger');
     assert.equal(ledger.outstanding, `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`);
   }
 }
 
-/** One answer in so many is parsed and looked at, and the one after it; of the others only the status is. */
-const checkedEvery = 64;
-/**
- * One request in so many carries a storefront's signature besides its token. The number is odd, so that writes with an
- * idempotency key and writes without one are signed.
- */
-const signedEvery = 15;
-/** Of a hundred mixed calls so many are retrievals and searches; the rest are creations and debits, half and half. */
-const mix = { retrieve: 80, search: 10, create: 5 } as const;
-const debitedCents = 1n;
-
-/** Who asks, for which cards, and what is noted of it. */
-type Client = {
-  readonly credentials: Credentials;
+export type Client = {
+  readonly token: string;
   readonly population: Population;
-  readonly tally: Tally;
-  /** Whether a sample of the answers is looked at: the bare server's say nothing. */
+  readonly expected: ExpectedLedger;
+  /** False for the baseline, whose responses have no content. */
   readonly isChecking: boolean;
-  /** Tells this client's idempotency keys from those of others. */
-  readonly run: string;
+  /** A prefix that makes the idempotency keys of this client unique. */
+  readonly keyPrefix: string;
 };
 
-export function operationsOf(client: Client): Readonly<Record<OperationName, Operation>> {
-  const { population, tally } = client;
-  const call = caller(client);
-  const anyCard = (): number => population.anyId();
-  const retrieve = (): Call => retrieval(call, anyCard());
-  const search = (): Call => searching(call, population.anySearch());
-  const create = (): Call => {
-    tally.creations += 1;
-    return creation(call);
+export function operationsOf(client: Client): Readonly<Record<OperationName, Next>> {
+  const { population, expected } = client;
+  const write = writer(client);
+  const retrieve: Next = () => retrieval(write, population.anyId());
+  const search: Next = () => searching(write, population.anySearch());
+  const create = (hasKey: boolean): Request => {
+    expected.creations += 1;
+    return creation(write, hasKey);
   };
-  const debit = (id: number): Call => {
-    tally.debits += 1;
-    return debiting(call, id);
+  const debit = (hasKey: boolean): Request => {
+    expected.debits += 1;
+    return debiting(write, population.anyId(), hasKey);
   };
-  const mixed = (): Call => {
-    const draw = Math.random() * 100;
-    if (draw < mix.retrieve) return retrieve();
-    if (draw < mix.retrieve + mix.search) return search();
-    return draw < mix.retrieve + mix.search + mix.create ? create() : debit(anyCard());
+  const mixed: Next = () => {
+    const chosen = Math.random() * 100;
+    const hasKey = Math.random() < 0.5;
+    if (chosen < mix.retrieve) return retrieve();
+    if (chosen < mix.retrieve + mix.search) return search();
+    return chosen < mix.retrieve + mix.search + mix.create ? create(hasKey) : debit(hasKey);
   };
-  const reading = (name: OperationName, next: () => Call): Operation => ({ name, isWriting: false, next });
-  const writing = (name: OperationName, next: () => Call): Operation => ({ name, isWriting: true, next });
   return {
-    retrieve: reading('retrieve', retrieve),
-    search: reading('search', search),
-    create: writing('create', create),
-    update: writing('update', () => updating(call, anyCard())),
-    debit: writing('debit', () => debit(anyCard())),
-    'debit of one card': writing('debit of one card', () => debit(population.richId)),
-    'mixed 90/10': writing('mixed 90/10', mixed),
+    create: () => create(false),
+    'create with a key': () => create(true),
+    debit: () => debit(false),
+    update: () => updating(write, population.anyId()),
+    retrieve,
+    search,
+    'mixed 90/10': mixed,
   };
 }
 
-/** An operation's own part of a call; `write` tells the number of the call, to make each another one. */
-type Asked = Pick<Request, 'method' | 'path' | 'query'> & {
-  readonly status: number;
-  readonly write?: (count: number) => string;
+/** The parts of a request in which the operations differ. */
+type Parts = Pick<Request, 'method' | 'status'> & {
+  /** With its query. */
+  readonly path: string;
+  /** JSON in ASCII; the argument is the number of the request. */
+  readonly body?: (count: number) => string;
+  readonly hasKey?: boolean;
   readonly check: (body: string) => void;
 };
 
-type Caller = (asked: Asked) => Call;
+type Writer = (parts: Parts) => Request;
 
-/** Signs some of the calls, gives every other write an idempotency key of its own, and has a sample looked at. */
-function caller({ credentials, run, isChecking }: Client): Caller {
-  const text = requestWriter(credentials);
+function writer({ token, isChecking, keyPrefix }: Client): Writer {
+  const head = `HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n`;
   let count = 0;
-  return ({ method, path, query, status, write, check }) => {
+  return ({ method, status, path, body, hasKey = false, check }) => {
     count += 1;
-    const request = text({
+    const entity = body?.(count);
+    const key = hasKey ? `Idempotency-Key: ${keyPrefix}-${count}\r\n` : '';
+    const headers =
+      entity === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${entity.length}\r\n`;
+    return {
       method,
-      path,
-      ...(query && { query }),
-      ...(write && { body: write(count) }),
-      ...(write && count % 2 === 0 && { idempotencyKey: `${run}-${count}` }),
-      isSigned: count % signedEvery === 0,
-    });
-    return { method, request, status, check: isChecking && count % checkedEvery < 2 ? check : null };
+      status,
+      text: `${method} ${path} ${head}${key}${headers}\r\n${entity ?? ''}`,
+      check: isChecking && count % checkedEvery < 2 ? check : null,
+    };
   };
 }
 
-type CardRecord = Readonly<{ [field: string]: unknown }>;
+type JsonObject = Readonly<{ [field: string]: unknown }>;
 
-function recordOf(body: string): CardRecord {
-  const { gift_card: record } = JSON.parse(body) as { readonly gift_card: CardRecord };
-  return record;
+function cardOf(body: string): JsonObject {
+  const { gift_card: card } = JSON.parse(body) as { readonly gift_card: JsonObject };
+  return card;
 }
 
-function expectCard(id: number): (body: string) => void {
+function checkCard(id: number): (body: string) => void {
   return (body) => {
-    const record = recordOf(body);
-    assert.equal(record['id'], id);
-    assert.equal(record['initial_value'], '25.00');
-    assert.equal(record['code'], undefined);
+    const card = cardOf(body);
+    assert.equal(card['id'], id);
+    assert.equal(card['initial_value'], '25.00');
+    assert.equal(card['code'], undefined);
   };
 }
 
-function retrieval(call: Caller, id: number): Call {
-  return call({ method: 'GET', path: `/gift_card/${id}`, status: 200, check: expectCard(id) });
+function retrieval(write: Writer, id: number): Request {
+  return write({ method: 'GET', path: `/gift_card/${id}`, status: 200, check: checkCard(id) });
 }
 
-function searching(call: Caller, { id, email, lastCharacters }: ReturnType<Population['anySearch']>): Call {
-  const query = [
-    ['last_characters', lastCharacters],
-    ['email', email],
-  ] as const;
-  return call({ method: 'GET', path: '/gift_card', query, status: 200, check: expectCard(id) });
+function searching(
+  write: Writer,
+  { id, email, lastCharacters }: ReturnType<Population['anySearch']>,
+): Request {
+  const query = `last_characters=${lastCharacters}&email=${encodeURIComponent(email)}`;
+  return write({ method: 'GET', path: `/gift_card?${query}`, status: 200, check: checkCard(id) });
 }
 
-/** A card with nothing but a value. */
-function creation(call: Caller): Call {
-  const check = (body: string): void => {
-    const { code, ...record } = recordOf(body);
-    assert.match(String(code), /^[0-9a-z]{16}$/);
-    assert.equal(record['last_characters'], String(code).slice(-4));
-    assert.equal(record['balance'], '25.00');
-  };
-  return call({
+function creation(write: Writer, hasKey: boolean): Request {
+  return write({
     method: 'POST',
     path: '/gift_card',
     status: 201,
-    write: () => '{"initial_value":25}',
-    check,
+    body: () => '{"initial_value":25}',
+    hasKey,
+    check(body) {
+      const { code, ...card } = cardOf(body);
+      assert.match(String(code), /^[0-9a-z]{16}$/);
+      assert.equal(card['last_characters'], String(code).slice(-4));
+      assert.equal(card['balance'], '25.00');
+    },
   });
 }
 
-/** Another note, so that there is something to change. */
-function updating(call: Caller, id: number): Call {
+function updating(write: Writer, id: number): Request {
   let note = '';
-  return call({
+  return write({
     method: 'PUT',
     path: `/gift_card/${id}`,
     status: 200,
-    write: (count) => {
+    body(count) {
       note = `Seen at the counter, ${count}`;
       return `{"note":"${note}"}`;
     },
     check(body) {
-      expectCard(id)(body);
-      assert.equal(recordOf(body)['note'], note);
+      checkCard(id)(body);
+      assert.equal(cardOf(body)['note'], note);
     },
   });
 }
 
-function debiting(call: Caller, id: number): Call {
-  const check = (body: string): void => {
-    const { transaction, gift_card: card } = JSON.parse(body) as Readonly<{
-      transaction: CardRecord;
-      gift_card: CardRecord;
-    }>;
-    assert.equal(transaction['amount'], '-0.01');
-    assert.equal(transaction['balance_after'], card['balance']);
-    assert.equal(card['id'], id);
-  };
-  return call({
+function debiting(write: Writer, id: number, hasKey: boolean): Request {
+  return write({
     method: 'POST',
     path: `/gift_card/${id}/debit`,
     status: 201,
-    write: () => '{"amount":"0.01"}',
-    check,
+    body: () => '{"amount":"0.01"}',
+    hasKey,
+    check(body) {
+      const { transaction, gift_card: card } = JSON.parse(body) as Readonly<{
+        transaction: JsonObject;
+        gift_card: JsonObject;
+      }>;
+      assert.equal(transaction['amount'], '-0.01');
+      assert.equal(transaction['balance_after'], card['balance']);
+      assert.equal(card['id'], id);
+    },
   });
 }

@@ -1,185 +1,177 @@
-/** The page in `docs/` that tells the results: what stands outside of its marks is written by hand and stays. */
+/** The results as tables, and `docs/performance.md`, which consists of them. */
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { format, resolveConfig } from 'prettier';
-import { draw, type Chart } from './chart.ts';
-import { countOf } from './goals.ts';
-import {
-  costsOf,
-  ratiosOf,
-  type EngineName,
-  type Measured,
-  type Results,
-  type SiteResults,
-} from './results.ts';
-import { spreadOf, type Spread } from './statistics.ts';
-import {
-  costTable,
-  deliveryTable,
-  engineTitles,
-  goalTable,
-  markdown,
-  nameOf,
-  postgresTable,
-  rateTable,
-  siteTable,
-  type Table,
-} from './tables.ts';
-import { warningsOf } from './warnings.ts';
+import type { Change } from './compare.ts';
+import { countOf, engineTitles, figureOf, markdown, type Table } from './format.ts';
+import { costShare, goalsOf, rateShare, serviceMicros } from './goals.ts';
+import { roundsMin, warmUpRequestsMin } from './options.ts';
+import type { FixtureResults, Results } from './results.ts';
+import { lowerQuartile, median, type Latency } from './statistics.ts';
+import { scriptsPerTransaction } from './writes.ts';
 
-const page = 'docs/performance.md';
-/** Beside the page, under its name. */
-const imageFolder = page.replace(/\.md$/, '');
-const marks = { begin: '<!-- bench: begin -->', end: '<!-- bench: end -->' } as const;
-
-/** A chart and the name of its file. */
-type Image = { readonly file: string; readonly chart: Chart };
-
-/** Writes the page's measured part and its charts. @throws Error if the page lacks its marks. */
-export async function writePage(results: Results): Promise<void> {
-  const images = imagesOf(results);
-  mkdirSync(imageFolder, { recursive: true });
-  for (const { file, chart } of images) writeFileSync(join(imageFolder, file), draw(chart));
-  const text = putBetweenMarks(readFileSync(page, 'utf8'), measuredPart(results, images));
-  await writeFormatted(page, text);
-}
-
-/** Writes a file as the formatter would have it. */
-export async function writeFormatted(file: string, text: string): Promise<void> {
-  const options = await resolveConfig(file);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, await format(text, { ...options, filepath: file }));
-}
-
-/** @throws Error if the text lacks its marks. */
-export function putBetweenMarks(text: string, part: string): string {
-  const begin = text.indexOf(marks.begin);
-  const end = text.indexOf(marks.end);
-  if (begin < 0 || end < begin) throw new Error(`${page} has no ${marks.begin} … ${marks.end}`);
-  return `${text.slice(0, begin + marks.begin.length)}\n\n${part}\n\n${text.slice(end)}`;
-}
-
-function measuredPart(results: Results, images: readonly Image[]): string {
-  const section = ({ title }: Table, ...content: readonly string[]): string =>
-    [`## ${title}`, ...content].join('\n\n');
-  const alone = (table: Table): string => section(table, markdown(table));
-  const imagesFor = (engine: EngineName): string =>
-    images
-      .filter(({ file }) => file.startsWith(engine))
-      .map(({ file, chart }) => `![${chart.title}](${basename(imageFolder)}/${file})`)
-      .join('\n\n');
-  const engines = [...new Set(results.sites.map(({ engine }) => engine))];
-  const postgres = postgresTable(results);
+export function tablesOf(results: Results): readonly Table[] {
   return [
-    ...warningsOf(results).map((warning) => `> **${warning}**`),
-    circumstances(results),
-    alone(goalTable(results)),
-    ...engines.flatMap((engine) => [
-      `## ${capitalised(engineTitles[engine])}`,
-      imagesFor(engine),
-      ...results.sites.flatMap((site) => (site.engine === engine ? siteSection(site) : [])),
+    goalTable(results),
+    ...results.fixtures.map(operationTable),
+    fixtureTable(results),
+    ...writesTables(results),
+    ...scalingTables(results),
+  ];
+}
+
+function goalTable(results: Results): Table {
+  const verdicts = new Map([[true, 'met'], [false, 'not met'], [null, 'not measured']]); // prettier-ignore
+  return {
+    title: 'Goals',
+    headings: ['', 'goal', 'measured', '', 'mostly'],
+    rows: goalsOf(results).map(({ what, limit, isMaximum, unit, figure, isMet, bound }) => [
+      what,
+      `${isMaximum ? '≤' : '≥'} ${figureOf(limit)} ${unit}`,
+      figure === null ? '–' : figureOf(figure),
+      verdicts.get(isMet) ?? '',
+      bound,
     ]),
-    ...(postgres.rows.length > 0 ? [alone(postgres)] : []),
-    section(siteTable(results), markdown(siteTable(results)), siteNotes(results)),
-    ...(results.delivery ? [alone(deliveryTable(results.delivery))] : []),
-  ].join('\n\n'); // prettier-ignore
+  };
 }
 
-function siteSection(site: SiteResults): readonly string[] {
-  return [`### ${countOf(site.cards)} cards`, markdown(rateTable(site)), markdown(costTable(site))];
+function titleOf({ engine, cards }: FixtureResults): string {
+  return `${engineTitles[engine]}, ${countOf(cards)} cards`;
 }
 
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-function circumstances(results: Results): string {
-  const { machine, connections, rounds, secondsPerRound, measuredOn, revision, minutes } = results;
-  const { p50Ms, p99Ms } = machine.fdatasync;
-  const postgres = machine.postgres === null ? '' : `, PostgreSQL ${machine.postgres}`;
-  return [
-    `Measured on ${measuredOn} at ${revision}, in ${minutes.toFixed(0)} minutes.`,
-    '',
-    `- ${machine.processor}, ${machine.cores} cores, ${machine.memoryGb} GB of memory, ${machine.kernel}`,
-    `- Node.js ${machine.node}${postgres}`,
-    `- ${machine.fileSystem}; \`fdatasync\` of a page takes ${p50Ms.toFixed(2)} ms (p50), ${p99Ms.toFixed(2)} ms (p99)`,
-    `- ${connections} connections, ${rounds} rounds of ${secondsPerRound} s`,
-    '- Every answer had the status that it should have, one in 32 was looked at, and at the end of each run the ' +
-      'ledger agreed with every balance and with every creation and debit that was answered.',
-  ].join('\n');
-}
-
-function siteNotes({ sites, startUpMs }: Results): string {
-  const { low, median, high } = spreadOf(startUpMs);
-  const ways = new Map(sites.map(({ engine, loading }) => [engine, loading.way]));
-  return [
-    ...Array.from(ways, ([engine, way]) => `- Loading, ${engineTitles[engine]}: ${way}.`),
-    `- From nothing to ready: ${median.toFixed(0)} ms (${low.toFixed(0)}–${high.toFixed(0)}).`,
-    '- Memory is resident memory of the service, in brackets what of it is not of mapped files.',
-    '- `verify` is the whole command; its rows are cards and entries of the ledger.',
-  ].join('\n');
-}
-
-function imagesOf({ sites }: Results): readonly Image[] {
-  return Array.from(
-    Map.groupBy(sites, ({ engine }) => engine),
-    ([engine, ofEngine]) => [
-      { file: `${engine}-ratio.svg`, chart: ratioChart(engine, ofEngine) },
-      { file: `${engine}-cost.svg`, chart: costChart(engine, ofEngine) },
-      { file: `${engine}-latency.svg`, chart: latencyChart(engine, ofEngine) },
+function operationTable(fixture: FixtureResults): Table {
+  const hasServer = fixture.engine === 'postgres';
+  const ofServer = (cell: string): readonly string[] => (hasServer ? [cell] : []);
+  return {
+    title: titleOf(fixture),
+    headings: [
+      '', 'µs', 'of baseline', ...ofServer('server µs'), 'requests/s', 'of baseline', 'p50 ms', 'p99 ms', 'p99.9 ms',
     ],
-  ).flat();
+    rows: [
+      ...fixture.measured.map((measured) => [
+        measured.operation,
+        figureOf(serviceMicros(measured)),
+        costShare(measured).toFixed(2),
+        ...ofServer(figureOf(lowerQuartile(measured.databaseMicros ?? []))),
+        countOf(median(measured.service.requestsPerSecond)),
+        rateShare(measured).toFixed(2),
+        ...latencyCells(measured.latency),
+      ]),
+      ...halfCapacityRows(fixture),
+    ],
+  }; // prettier-ignore
 }
 
-/** A group for each operation, a series for each number of cards. */
-function perOperation(
-  sites: readonly SiteResults[],
-  figure: (measured: Measured) => Spread,
-): Pick<Chart, 'series' | 'groups'> {
-  const labels = [...new Set(sites.flatMap(({ measured }) => measured.map(nameOf)))];
+function halfCapacityRows({ halfCapacity }: FixtureResults): readonly (readonly string[])[] {
+  if (!halfCapacity) return [];
+  const { requestsPerSecond, latency } = halfCapacity;
+  return [['create, half capacity', '', '', countOf(requestsPerSecond), '', ...latencyCells(latency)]];
+}
+
+function latencyCells({ p50Ms, p99Ms, p999Ms }: Latency): readonly string[] {
+  return [p50Ms, p99Ms, p999Ms].map((ms) => ms.toFixed(1));
+}
+
+function fixtureTable({ fixtures }: Results): Table {
   return {
-    series: sites.map(({ cards }) => `${countOf(cards)} cards`),
-    groups: labels.map((label) => ({
-      label,
-      marks: sites.map(({ measured }) => {
-        const found = measured.find((one) => nameOf(one) === label);
-        return found ? figure(found) : null;
-      }),
-    })),
+    title: 'Databases',
+    headings: ['', 'filled, cards/s', 'bytes per card', 'ready after ms', 'MB at rest', 'MB under load', 'cards at end', 'verified, cards/s'],
+    rows: fixtures.map((fixture) => [
+      titleOf(fixture),
+      countOf(fixture.cards / fixture.fillSeconds),
+      countOf(fixture.bytesPerCard),
+      countOf(fixture.readyAfterMs),
+      countOf(fixture.memoryMb.atRest),
+      countOf(fixture.memoryMb.underLoad),
+      countOf(fixture.cardsAtEnd),
+      countOf(fixture.cardsAtEnd / fixture.verifySeconds),
+    ]),
+  }; // prettier-ignore
+}
+
+/** Of the largest SQLite database. */
+function writesTables({ fixtures }: Results): readonly Table[] {
+  const largest = fixtures.findLast(({ writes }) => writes !== null);
+  if (!largest?.writes) return [];
+  const rows = largest.writes.map(({ operation, logBytes, pages, pagesByTree }) => {
+    const shares = Object.entries(pagesByTree).filter(([, share]) => share >= 0.1);
+    const trees = shares.map(([name, share]) => `${name} ${share.toFixed(2)}`).join(', ');
+    return [operation, countOf(logBytes), pages.toFixed(2), trees];
+  });
+  const title = `Writes per operation: ${titleOf(largest)}, ${scriptsPerTransaction} operations in a transaction`;
+  return [{ title, headings: ['', 'bytes of the log', 'pages', 'of these'], rows }];
+}
+
+function scalingTables({ fixtures }: Results): readonly Table[] {
+  const rows = fixtures.flatMap((fixture) => {
+    if (!fixture.scaling) return [];
+    const [one, two] = [median(fixture.scaling.onePerSecond), median(fixture.scaling.twoPerSecond)];
+    return [[titleOf(fixture), countOf(one), countOf(two), figureOf(two / one)]];
+  });
+  const title = 'Debits/s of processes with a quarter of a core each';
+  return rows.length === 0 ? [] : [{ title, headings: ['', 'one', 'two', 'ratio'], rows }];
+}
+
+export function changeTable(changes: readonly Change[]): Table {
+  return {
+    title: 'Processor time per request, relative to the baseline',
+    headings: ['', 'recorded', 'now', 'change', 'tolerance', ''],
+    rows: changes.map(({ what, before, now, tolerance, isWorse }) => [
+      what,
+      before.toFixed(2),
+      now.toFixed(2),
+      `${((now / before - 1) * 100).toFixed(1)} %`,
+      `${(tolerance * 100).toFixed(1)} %`,
+      isWorse ? 'WORSE' : '',
+    ]),
   };
 }
 
-function ratioChart(engine: EngineName, sites: readonly SiteResults[]): Chart {
-  return {
-    title: `Requests per second, as a share of a bare server's: ${engineTitles[engine]}`,
-    axis: "share of the bare server's rate in the same round (line: lowest to highest)",
-    kind: 'bars',
-    decimals: 2,
-    ...perOperation(sites, (measured) => spreadOf(ratiosOf(measured))),
-  };
+/** The reasons why the figures of a run must not be compared with others. */
+export function warningsOf({ isPinned, machine, rounds, warmUpRequests }: Results): readonly string[] {
+  return [
+    ...(isPinned ? [] : ['Not pinned: servers and load generator compete for the same cores.']),
+    ...(machine.isInMemory ? ['Not durable: the databases are in memory, where a sync costs nothing.'] : []),
+    ...(rounds < roundsMin || warmUpRequests < warmUpRequestsMin
+      ? [`Provisional: ${rounds} rounds after ${countOf(warmUpRequests)} warm-up requests are too few.`]
+      : []),
+  ];
 }
 
-function costChart(engine: EngineName, sites: readonly SiteResults[]): Chart {
-  return {
-    title: `Processor time of the service per request: ${engineTitles[engine]}`,
-    axis: "times the bare server's in the same round (line: lowest to highest)",
-    kind: 'bars',
-    decimals: 2,
-    ...perOperation(sites, (measured) => spreadOf(costsOf(measured))),
-  };
-}
-
-function latencyChart(engine: EngineName, sites: readonly SiteResults[]): Chart {
-  return {
-    title: `Latency, p50, p99 and p99.9: ${engineTitles[engine]}`,
-    axis: 'ms, logarithmic; the figure is p99',
-    kind: 'ranges',
-    decimals: 1,
-    ...perOperation(sites, ({ latency }) => ({
-      low: latency.p50Ms,
-      median: latency.p99Ms,
-      high: latency.p999Ms,
-    })),
-  };
+/** The text of `docs/performance.md`. */
+export function pageOf(results: Results): string {
+  const { machine, connections, rounds, secondsPerRound, warmUpRequests, revision } = results;
+  const [goals, ...others] = tablesOf(results);
+  return [
+    '# Performance',
+    '<!-- Generated by `npm run bench -- --record` from bench/recorded.json: change bench/page.ts instead. -->',
+    'The cost of a request in processor time, compared with a bare `node:http` server of the same Node.js, and the goals. [Decisions](decisions/performance.md) lists what was tried.',
+    ...warningsOf(results).map((warning) => `> **${warning}**`),
+    `Measured on ${results.measuredOn} at ${revision}: ${machine.processor}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.kernel}, Node.js ${machine.node}. \`fdatasync\` of a page takes ${machine.fdatasync.p50Ms.toFixed(2)} ms (p50) and ${machine.fdatasync.p99Ms.toFixed(2)} ms (p99).`,
+    goals ? markdown(goals) : '',
+    `Goals without a number of cards are for SQLite with 1,000,000 cards.`,
+    '## How it is measured',
+    [
+      `- **Rounds.** The service and the baseline run in turn, for ${secondsPerRound} s each, ${rounds} rounds per operation, after ${countOf(warmUpRequests)} warm-up requests of the same operation to both. The first requests cost twice as much, until Node.js has compiled the code.`,
+      '- **µs** is the processor time of all threads of the service, user and system, per request. It includes what the service does while the baseline runs, such as moving its log. It is read from the kernel and does not depend on the load generator. The figure is the lower quartile of the rounds, because other programs can only add to it. The share of the baseline is the quotient of both quartiles.',
+      '- **Requests/s** are medians in a closed loop: each of ' +
+        `${connections} keep-alive connections sends its next request when its response has arrived. Latencies are over all rounds. The goals for PostgreSQL are shares of rates, because the service and the database server both limit them.`,
+      '- **Half capacity** is an open loop: requests at a fixed rate of half the closed loop’s. Latency counts from the time at which a request was due.',
+      '- **Baseline.** It returns as many bytes as the service does, and parses request bodies.',
+      '- **Requests.** All have an access token; every card has a note and one in four a customer; cards are chosen at random. Mixed 90/10 is 80 retrievals, 10 searches, 5 creations and 5 debits, half of the writes with an `Idempotency-Key`. The service logs every request; only its rate limit is off. Creations are measured first, and each adds a card.',
+      '- **Cores.** With SQLite, the service has core 0 and the load generator core 1. With PostgreSQL, the database server has core 1, and the service and the baseline share core 0 with the load generator in turn. Its processor time is a column of its own.',
+      '- **Writes** are counted without HTTP on the same database. A test fails if they grow.',
+      '- **Proof.** Every response must have its status, and a sample of the bodies is checked. At the end `largesse verify` recomputes the ledger, and its cards, entries and total must follow from the responses, to the cent. Otherwise there is no result.',
+    ].join('\n'),
+    ...others.map(markdown),
+    '## Run it again',
+    'Use a machine with two idle cores and set `TMPDIR` to a folder on the disk that counts.',
+    [
+      '```sh',
+      'npm run bench -- --quick    # about a minute: shows that it works',
+      'npm run bench -- --compare  # fails if a request costs more than recorded',
+      'npm run bench -- --record   # writes bench/recorded.json and this page',
+      'npm run bench -- --full --record',
+      'node bench/microbenchmarks.ts',
+      '```',
+    ].join('\n'),
+  ].join('\n\n');
 }

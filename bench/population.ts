@@ -1,21 +1,19 @@
-/** The cards that are there before anything is measured. */
+/** The cards in a database before anything is measured. */
 
+import { noDetails } from '../src/domain/card.ts';
 import { readDatabaseConfig } from '../src/config.ts';
 import { openDatabase } from '../src/database.ts';
 import { parseEmail, type EmailAddress } from '../src/domain/email.ts';
-import { issue, type IssueCommand } from '../src/service/card.ts';
+import { issue } from '../src/service/card.ts';
 import { requireStore } from '../src/service/store.ts';
-import type { Loading } from './results.ts';
 import type { Environment } from './processes.ts';
 
-/** What every card is worth when it is loaded or created, in cents. */
+/** The value of every card, in cents. */
 export const cardValue = 2_500n;
-/** What the one rich card is worth, which can afford every debit of a run, in cents. */
-export const richValue = 99_999_999_999_900n;
-/** One card in so many has a customer, each another one. */
+/** One card in four has a customer, each a different one. */
 const customerEvery = 4;
-/** Cards that are under way at once; the service's own maximum of waiting scripts is above it. */
-const loadedAtOnce = 2_048;
+/** Cards issued at once; fewer than the service's longest queue. */
+const issuedAtOnce = 2_048;
 const lastCharactersLength = 4;
 
 export class Population {
@@ -23,8 +21,6 @@ export class Population {
   /** Public ids. */
   readonly #ids: Float64Array;
   readonly #lastCharacters: Buffer;
-  /** The public id of the card that can afford every debit. */
-  richId = 0;
 
   constructor(size: number) {
     this.size = size;
@@ -37,12 +33,12 @@ export class Population {
     this.#lastCharacters.write(card.lastCharacters, index * lastCharactersLength, 'latin1');
   }
 
-  /** The public id of one of the cards, each as likely as any other. */
+  /** The public id of a random card. */
   anyId(): number {
     return this.#ids[Math.floor(Math.random() * this.size)] ?? 0;
   }
 
-  /** What a search for one of the cards that have a customer asks for, and the card that it means. */
+  /** The parameters of a search for a random card that has a customer, and its id. */
   anySearch(): { readonly id: number; readonly email: string; readonly lastCharacters: string } {
     const customers = Math.ceil(this.size / customerEvery);
     const index = Math.floor(Math.random() * customers) * customerEvery;
@@ -59,10 +55,9 @@ function emailOf(index: number): string {
   return `customer-${String(index).padStart(8, '0')}@example.com`;
 }
 
-function customerOf(index: number): EmailAddress | null {
-  if (index % customerEvery !== 0) return null;
-  const address = parseEmail(emailOf(index));
-  if (!address.ok) throw new Error(`an address ${address.refusal}`);
+export function addressOf(text: string): EmailAddress {
+  const address = parseEmail(text);
+  if (!address.ok) throw new Error(`${text} is not a valid address`);
   return address.value;
 }
 
@@ -70,33 +65,23 @@ function customerOf(index: number): EmailAddress | null {
 export async function populate(
   environment: Environment,
   { domain, cards }: { readonly domain: string; readonly cards: number },
-): Promise<{ readonly population: Population; readonly loading: Loading }> {
+): Promise<Population> {
   await using database = await openDatabase(readDatabaseConfig(environment), { prepare: false });
   const { ctx, storage } = database;
   const { store } = await storage.read(() => requireStore(domain));
   const population = new Population(cards);
-  const issued = async (value: bigint, customer: IssueCommand['customer']) => {
-    const money = { minor: value, currency: store.currency };
-    const { card } = await storage.write(() =>
-      issue(ctx, {
-        store, value: money, customer, recipient: null, expiresOn: null, note: 'Sold at the counter', message: null,
-        code: null, apiClientId: null, actor: 'bench',
-      }),
-    ); // prettier-ignore
-    return { id: ctx.keys.publicIds.of(card.id), lastCharacters: card.lastCharacters };
+  const command = {
+    store, value: { minor: cardValue, currency: store.currency }, recipient: null,
+    details: { ...noDetails, note: 'Sold at the counter' }, code: null, apiClientId: null, actor: 'bench',
+  }; // prettier-ignore
+  const add = async (index: number): Promise<void> => {
+    const customer = index % customerEvery === 0 ? addressOf(emailOf(index)) : null;
+    const { card } = await storage.write(() => issue(ctx, { ...command, customer }));
+    population.add(index, { id: ctx.keys.publicIds.of(card.id), lastCharacters: card.lastCharacters });
   };
-  const startedAt = performance.now();
-  for (let start = 0; start < cards; start += loadedAtOnce) {
-    const indexes = Array.from(
-      { length: Math.min(loadedAtOnce, cards - start) },
-      (_, place) => start + place,
-    );
-    await Promise.all(
-      indexes.map(async (index) => population.add(index, await issued(cardValue, customerOf(index)))),
-    );
+  for (let start = 0; start < cards; start += issuedAtOnce) {
+    const count = Math.min(issuedAtOnce, cards - start);
+    await Promise.all(Array.from({ length: count }, (_, place) => add(start + place)));
   }
-  const seconds = (performance.now() - startedAt) / 1_000;
-  population.richId = (await issued(richValue, null)).id;
-  const way = "the service's own script for creations, in one process, as many as fit in one commit";
-  return { population, loading: { way, rows: null, seconds } };
+  return population;
 }

@@ -1,112 +1,100 @@
-/** The processes under load: started, pinned, measured from outside, and stopped. */
+/** The processes under load: started, pinned to a core, measured from outside, and stopped. */
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Memory } from './results.ts';
+import { freePort } from '../test/harness/postgres-port.ts';
 
 const root = join(import.meta.dirname, '..');
-/** Of util-linux: runs a program, or moves a process, to given cores. */
+/** Of util-linux: runs a program on a core, or moves a process to it. */
 const pinner = 'taskset';
-const readyWithinMs = 30_000;
+const readyWithinMs = 60_000;
 const readyPollMs = 2;
 const stopWithinMs = 40_000;
-/** What /proc counts processor time in, on every Linux (sysconf(_SC_CLK_TCK)). */
-const ticksPerSecond = 100;
+/** The unit of processor time in /proc/<pid>/stat, on every Linux (sysconf(_SC_CLK_TCK)). */
+const nsPerTick = 10_000_000;
 const outputBytesMax = 2 ** 26;
+
+/** The servers' core. The load generator has the other one, or shares this one where a database server has the other. */
+export const serverCore = 0;
+export const otherCore = 1;
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** A server process that takes requests on 127.0.0.1. */
+/** A server process on 127.0.0.1. */
 export type Server = AsyncDisposable & {
   readonly port: number;
   readonly pid: number;
-  /** From the start of the process to its first readiness. */
+  /** From the start of the process until it is ready. */
   readonly readyAfterMs: number;
-  /** User and system time so far, in s; NaN where there is no /proc. */
-  cpuSeconds(): number;
-  /** NaN where there is no /proc. */
-  memory(): Memory;
-  /** Ends it with SIGTERM and answers its exit code. */
+  /** Resident memory without mapped files, in MB. */
+  memoryMb(): number;
+  /** Ends it with SIGTERM and returns its exit code. */
   stop(): Promise<number | null>;
 };
 
 /** Servers that were started and have not ended. */
 const running = new Set<ChildProcess>();
 
-/** Kills every server that still runs: for the end of this process, which nothing else may outlive. */
+/** Kills every server that still runs, at the end of this process. */
 export function killServers(): void {
   for (const child of running) child.kill('SIGKILL');
 }
 
-/** Whether processes of this machine can be given a core each. */
-export function canPin(): boolean {
-  return availableParallelism() > 1 && spawnSync(pinner, ['--version']).status === 0;
-}
+/** Whether each process can have a core of its own. */
+export const canPin = availableParallelism() > 1 && spawnSync(pinner, ['--version']).status === 0;
 
-/** Moves a process and all its threads to a core; what it starts from then on starts there, too. */
+/** Moves a process with all its threads to a core, and whatever it starts later. Without effect if `canPin` is false. */
 export function pinTo(core: number, pid = process.pid): void {
+  if (!canPin) return;
   const { status } = spawnSync(pinner, ['--all-tasks', '--cpu-list', '--pid', String(core), String(pid)]);
-  // The process may have ended by itself, as the helpers of a database server do.
-  assert(status === 0 || pid !== process.pid, `${pinner} cannot move a process to core ${core}`);
+  // Another process may have ended, as the workers of a database server do.
+  assert(status === 0 || pid !== process.pid, `${pinner} cannot move this process to core ${core}`);
 }
 
-/** The command that runs another one on a core; null: on whichever is free. */
-export function pinned(command: readonly string[], core: number | null): readonly [string, ...string[]] {
-  if (core !== null) return [pinner, '--cpu-list', String(core), ...command];
-  const [file = '', ...args] = command;
-  return [file, ...args];
-}
-
-/** Starts a server on a free port and waits until `readiness` answers 200. */
-export async function startServer(given: {
+/** Starts a server on a free port and waits until `readiness` returns 200. */
+export async function startServer(options: {
   readonly script: string;
-  readonly argument?: string;
+  readonly arguments?: readonly string[];
   readonly environment?: Environment;
   readonly readiness: string;
-  /** Null: whichever core is free. */
-  readonly core: number | null;
-  /** The file that gets what the process prints. */
+  /** The file that receives what the process prints. */
   readonly log: string;
 }): Promise<Server> {
+  const { log } = options;
   const port = await freePort();
-  const output = openSync(given.log, 'a');
-  const command = [
-    process.execPath,
-    join(root, given.script),
-    ...(given.argument === undefined ? [] : [given.argument]),
-  ];
-  const [file, ...args] = pinned(command, given.core);
+  const output = openSync(log, 'a');
+  const command = [process.execPath, join(root, options.script), ...(options.arguments ?? [])];
+  const [file = '', ...rest] = canPin ? [pinner, '--cpu-list', String(serverCore), ...command] : command;
   const startedAt = performance.now();
-  const child = spawn(file, args, {
+  const child = spawn(file, rest, {
     cwd: root,
     stdio: ['ignore', output, output],
-    env: { PATH: process.env['PATH'], ...given.environment, PORT: String(port) },
+    env: { PATH: process.env['PATH'], ...options.environment, PORT: String(port) },
   });
   closeSync(output);
   running.add(child);
   child.once('exit', () => running.delete(child));
   const stop = stopper(child);
   try {
-    await ready(child, `http://127.0.0.1:${port}${given.readiness}`);
+    await ready(child, `http://127.0.0.1:${port}${options.readiness}`);
   } catch (error) {
     await stop();
-    throw new Error(`${given.script} did not start: ${readFileSync(given.log, 'utf8')}`, { cause: error });
+    throw new Error(`${options.script} did not start: ${readFileSync(log, 'utf8')}`, { cause: error });
   }
-  // The pinner becomes the server: its process id stays.
+  // The pinner becomes the server, so the process id is the same.
   const { pid } = child;
   assert(pid !== undefined);
   return {
     port,
     pid,
     readyAfterMs: performance.now() - startedAt,
-    cpuSeconds: () => cpuSecondsOf([pid]),
-    memory: () => memoryOf(pid),
+    memoryMb: () =>
+      Number(/^RssAnon:\s+(\d+) kB$/m.exec(readProc(`${pid}/status`))?.[1] ?? Number.NaN) / 1_024,
     stop,
     async [Symbol.asyncDispose]() {
       await stop();
@@ -114,32 +102,45 @@ export async function startServer(given: {
   };
 }
 
+/** Whether the kernel counts the processor time of threads in nanoseconds, as Linux usually does. */
+export const canMeasureCpu = threadsNs(process.pid) > 0;
+
 /**
- * User and system time of processes so far, in s, with that of their children that have ended; NaN where there is no
- * /proc. A process that has ended meanwhile counts with its parent.
+ * Processor time of all threads of processes so far, in µs, and of their children that have ended.
+ * Threads that live as long as their process are counted in nanoseconds, ended children in hundredths of a second.
  */
-export function cpuSecondsOf(pids: readonly number[]): number {
-  if (process.platform !== 'linux') return Number.NaN;
-  return pids.reduce((sum, pid) => {
-    const [, fields] = /^.*\) (.*)$/.exec(readProc(pid, 'stat').trim()) ?? [];
-    const times = fields?.split(' ').slice(11, 15).map(Number) ?? [];
-    return times.reduce((total, ticks) => total + ticks / ticksPerSecond, sum);
-  }, 0);
+export function cpuMicros(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + (threadsNs(pid) + childrenNs(pid)) / 1_000, 0);
 }
 
-function memoryOf(pid: number): Memory {
-  const status = readProc(pid, 'status');
-  const megabytes = (name: string): number =>
-    Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? Number.NaN) / 1_024;
-  return { residentMb: megabytes('VmRSS'), anonymousMb: megabytes('RssAnon') };
+function threadsNs(pid: number): number {
+  const threads = listProc(`${pid}/task`);
+  return threads.reduce(
+    (sum, thread) => sum + Number(readProc(`${pid}/task/${thread}/schedstat`).split(' ')[0]),
+    0,
+  );
 }
 
-/** Empty where there is no such process any more. */
-function readProc(pid: number, name: 'stat' | 'status'): string {
+function childrenNs(pid: number): number {
+  const [, fields] = /^.*\) (.*)$/.exec(readProc(`${pid}/stat`).trim()) ?? [];
+  const [user = 0, system = 0] = fields?.split(' ').slice(13, 15).map(Number) ?? [];
+  return (user + system) * nsPerTick;
+}
+
+/** Empty if there is no such process. */
+function readProc(path: string): string {
   try {
-    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+    return readFileSync(`/proc/${path}`, 'utf8');
   } catch {
     return '';
+  }
+}
+
+function listProc(path: string): readonly string[] {
+  try {
+    return readdirSync(`/proc/${path}`);
+  } catch {
+    return [];
   }
 }
 
@@ -158,26 +159,15 @@ async function ready(child: ChildProcess, url: string): Promise<void> {
   const deadline = performance.now() + readyWithinMs;
   while (performance.now() < deadline) {
     if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`);
-    const answer = await fetch(url).catch(() => undefined);
-    await answer?.arrayBuffer();
-    if (answer?.status === 200) return;
+    const response = await fetch(url).catch(() => undefined);
+    await response?.arrayBuffer();
+    if (response?.status === 200) return;
     await wait(readyPollMs);
   }
   throw new Error(`not ready within ${readyWithinMs} ms`);
 }
 
-/** A port that is free now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  assert(address !== null && typeof address === 'object');
-  server.close();
-  await once(server, 'close');
-  return address.port;
-}
-
-/** The service's own command line on a database: what it prints with `--json`. @throws if it exits with another code than 0. */
+/** What a command of the service prints with `--json`. @throws if it exits with another code than 0. */
 export function largesse(environment: Environment, ...args: readonly string[]): unknown {
   const output = execFileSync(process.execPath, [join(root, 'src/cli.ts'), ...args, '--json'], {
     encoding: 'utf8',
@@ -187,21 +177,9 @@ export function largesse(environment: Environment, ...args: readonly string[]): 
   return JSON.parse(output) as unknown;
 }
 
-/** The service as it is shipped, but for the rate limit. `isProduction`: with real stores only. */
-export function startService(
-  environment: Environment,
-  given: { readonly core: number | null; readonly isProduction: boolean; readonly log: string },
-): Promise<Server> {
-  return startServer({
-    script: 'src/cli.ts',
-    argument: 'serve',
-    environment: {
-      ...environment,
-      RATE_LIMIT: 'off',
-      ...(given.isProduction && { NODE_ENV: 'production' }),
-    },
-    readiness: '/readyz',
-    core: given.core,
-    log: given.log,
-  });
+/** The service as it is shipped, without its rate limit. */
+export function startService(environment: Environment, log: string): Promise<Server> {
+  const settings = { RATE_LIMIT: 'off', NODE_ENV: 'production' };
+  const options = { script: 'src/cli.ts', arguments: ['serve'], readiness: '/readyz', log };
+  return startServer({ ...options, environment: { ...environment, ...settings } });
 }

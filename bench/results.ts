@@ -1,177 +1,102 @@
-/** What a run of the benchmark finds: written as JSON, and read again to be shown or compared. */
+/** The results of a run: written as JSON, and read again to be shown or compared. */
 
 import type { OperationName } from './operations.ts';
 import type { Latency } from './statistics.ts';
+import type { WritesPerOperation } from './writes.ts';
 
 export type EngineName = 'embedded' | 'postgres';
 
-/** One server, or some that share the requests, under one operation for a while. */
-export type Round = Latency & {
-  readonly requests: number;
-  readonly seconds: number;
-  readonly requestsPerSecond: number;
-  /** Processor time of the servers, user and system. */
-  readonly cpuMicrosPerRequest: number;
-  /** How much of a core the servers used: near 1, they were the limit, and not the load generator. */
-  readonly coresUsed: number;
-  readonly generatorCoresUsed: number;
-  /** Processor time of the database server; null where there is none. */
-  readonly databaseCpuMicrosPerRequest: number | null;
+/** One server under one operation, a value for each round. */
+type Rounds = {
+  /** Processor time of all threads of the server. */
+  readonly microsPerRequest: readonly number[];
+  readonly requestsPerSecond: readonly number[];
 };
 
-/** An operation in rounds: of the bare server and of the service in turn. */
 export type Measured = {
   readonly operation: OperationName;
-  /** Processes of the service that share the requests. */
-  readonly processes: number;
-  readonly ceiling: readonly Round[];
-  readonly service: readonly Round[];
-  /** Over all rounds of the service. */
+  readonly service: Rounds;
+  readonly baseline: Rounds;
+  /** Processor time of the database server per request; null: there is none. */
+  readonly databaseMicros: readonly number[] | null;
+  /** Of the service, in a closed loop, over all rounds. */
   readonly latency: Latency;
-  /** Mean number of scripts in one commit; null where nothing is written. */
-  readonly commitGroupSize: number | null;
 };
 
-/** The rounds of a transaction that `pgbench` runs, measured in turn with those of the operation. */
-export type PgbenchMeasured = {
-  readonly transaction: 'create' | 'debit';
-  readonly clients: number;
-  readonly transactionsPerSecond: readonly number[];
-};
+/** Creations in an open loop. */
+export type HalfCapacity = { readonly requestsPerSecond: number; readonly latency: Latency };
 
-/** Debits while every process is held to a share of a core, so that neither the server nor the core is the limit. */
+/** Debits while the processes are limited to a share of a core each, so that no core is full. */
 export type Scaling = {
   readonly coreShare: number;
   readonly onePerSecond: readonly number[];
   readonly twoPerSecond: readonly number[];
 };
 
-/** Resident memory in MB; `anonymousMb` is the part that is not of mapped files. */
-export type Memory = { readonly residentMb: number; readonly anonymousMb: number };
-
-export type Loading = {
-  /** How the cards came into the database. */
-  readonly way: string;
-  /** Rows of all tables; null where they were not counted. */
-  readonly rows: number | null;
-  readonly seconds: number;
-};
-
-/** One engine with so many cards. */
-export type SiteResults = {
+/** One database with the service on it. */
+export type FixtureResults = {
   readonly engine: EngineName;
-  /** Cards that were there before anything was measured. */
+  /** Cards before anything was measured. */
   readonly cards: number;
-  /** Cards when the ledger was verified at last. */
   readonly cardsAtEnd: number;
-  readonly loading: Loading;
+  readonly fillSeconds: number;
   readonly bytesPerCard: number;
   readonly readyAfterMs: number;
-  readonly memory: { readonly atRest: Memory; readonly peak: Memory };
+  /** Resident memory of the service without mapped files, in MB. */
+  readonly memoryMb: { readonly atRest: number; readonly underLoad: number };
   readonly measured: readonly Measured[];
-  readonly pgbench: readonly PgbenchMeasured[];
+  /** Null: not measured. */
+  readonly halfCapacity: HalfCapacity | null;
+  readonly writes: readonly WritesPerOperation[] | null;
   readonly scaling: Scaling | null;
-  /** `largesse verify` on what the run left: cards and transfers. */
-  readonly verification: { readonly rows: number; readonly seconds: number };
+  /** Of `largesse verify`. */
+  readonly verifySeconds: number;
 };
 
-/** How fast waiting events are delivered, and what that costs callers. One value a round. */
-export type DeliveryResults = {
-  readonly events: number;
-  readonly receiverAnswersAfterMs: number;
-  readonly requestsPerSecond: number;
-  readonly deliveriesPerSecond: readonly number[];
-  readonly cpuMicrosPerDelivery: readonly number[];
-  readonly idleP99Ms: readonly number[];
-  readonly deliveringP99Ms: readonly number[];
-};
-
-/** Where it was measured: nothing that tells whose machine it is. */
+/** Nothing here names the machine or its owner. */
 export type Machine = {
   readonly processor: string;
   readonly cores: number;
   readonly memoryGb: number;
   readonly kernel: string;
-  readonly fileSystem: string;
-  /** Whether what is written is in memory only, where syncing costs nothing. */
+  /** Whether the databases were on a tmpfs, where a sync costs nothing. */
   readonly isInMemory: boolean;
   readonly fdatasync: { readonly p50Ms: number; readonly p99Ms: number };
   readonly node: string;
-  /** Null where PostgreSQL was not measured. */
-  readonly postgres: string | null;
 };
 
 export type Results = {
-  /** What was measured, as version control names it. */
+  /** The commit, with `-dirty` if files differ from it. */
   readonly revision: string;
   readonly measuredOn: string;
   readonly minutes: number;
   readonly machine: Machine;
-  /** False: servers and load generator competed for the same cores. */
+  /** Whether servers and load generator had a core each. */
   readonly isPinned: boolean;
   readonly connections: number;
   readonly rounds: number;
   readonly secondsPerRound: number;
-  /** From nothing to ready: the database, its schema and its keys are made on the way. */
-  readonly startUpMs: readonly number[];
-  readonly sites: readonly SiteResults[];
-  readonly delivery: DeliveryResults | null;
+  readonly warmUpRequests: number;
+  readonly fixtures: readonly FixtureResults[];
 };
 
-/** By engine, with the fewest cards first. */
-export function inOrder(sites: readonly SiteResults[]): readonly SiteResults[] {
-  return sites.toSorted((one, other) => one.engine.localeCompare(other.engine) || one.cards - other.cards);
-}
-
-/**
- * The results of several runs on one machine as those of one: what only one of them measured, and of what several did
- * the first.
- */
-export function joined(runs: readonly Results[]): Results {
-  const [first, ...others] = runs;
+/** The results of several runs as those of one. If two runs measured the same, the first counts. */
+export function joined([first, ...others]: readonly Results[]): Results {
   if (!first) throw new Error('there is no run');
-  const revisions = new Set(runs.map(({ revision }) => revision));
-  return { ...others.reduce(join, first), revision: [...revisions].join(' and ') };
-}
-
-function join(one: Results, other: Results): Results {
-  const isNew = ({ engine, cards }: SiteResults): boolean =>
-    !one.sites.some((site) => site.engine === engine && site.cards === cards);
-  const { machine } = one;
+  const runs = [first, ...others];
+  const fixtures = new Map<string, FixtureResults>();
+  for (const fixture of runs.flatMap((run) => run.fixtures)) {
+    const name = `${fixture.engine} ${fixture.cards}`;
+    if (!fixtures.has(name)) fixtures.set(name, fixture);
+  }
   return {
-    ...one,
-    minutes: one.minutes + other.minutes,
-    machine: { ...machine, postgres: machine.postgres ?? other.machine.postgres },
-    sites: inOrder([...one.sites, ...other.sites.filter(isNew)]),
-    delivery: one.delivery ?? other.delivery,
+    ...first,
+    revision: [...new Set(runs.map(({ revision }) => revision))].join(' and '),
+    minutes: runs.reduce((sum, { minutes }) => sum + minutes, 0),
+    rounds: Math.min(...runs.map(({ rounds }) => rounds)),
+    warmUpRequests: Math.min(...runs.map(({ warmUpRequests }) => warmUpRequests)),
+    fixtures: [...fixtures.values()].toSorted(
+      (one, other) => one.engine.localeCompare(other.engine) || one.cards - other.cards,
+    ),
   };
-}
-
-/** Value for value of two series of the same rounds. */
-function perRound(
-  { ceiling, service }: Measured,
-  figure: (service: Round, ceiling: Round) => number,
-): readonly number[] {
-  return service.flatMap((round, index) => {
-    const beside = ceiling[index];
-    return beside ? [figure(round, beside)] : [];
-  });
-}
-
-/** The service's rate as a share of the bare server's of the same round. */
-export function ratiosOf(measured: Measured): readonly number[] {
-  return perRound(measured, (service, ceiling) => service.requestsPerSecond / ceiling.requestsPerSecond);
-}
-
-/** The service's processor time per request, in that of the bare server of the same round. */
-export function costsOf(measured: Measured): readonly number[] {
-  return perRound(measured, (service, ceiling) => service.cpuMicrosPerRequest / ceiling.cpuMicrosPerRequest);
-}
-
-/** The database server's processor time per request, in that of the bare server of the same round. */
-export function databaseCostsOf(measured: Measured): readonly number[] {
-  return perRound(
-    measured,
-    (service, ceiling) => (service.databaseCpuMicrosPerRequest ?? 0) / ceiling.cpuMicrosPerRequest,
-  );
 }

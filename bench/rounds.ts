@@ -1,215 +1,128 @@
 /**
- * Rounds of the bare server and of the service in turn.
- *
- * What is compared is the ratio of two neighbours, so that a slow or noisy minute of the machine slows both.
+ * One operation in short rounds of the service and the baseline in turn, so that a slow or noisy moment of the machine
+ * affects both.
  */
 
 import assert from 'node:assert/strict';
-import { load, type Call } from './load.ts';
-import type { Operation } from './operations.ts';
-import type { Plan } from './plan.ts';
-import { cpuSecondsOf, pinTo, startServer, type Server } from './processes.ts';
-import type { Measured, Round } from './results.ts';
-import { latencyOf, type Latency } from './statistics.ts';
+import { LoadClient, type Figures, type Request } from './load.ts';
+import type { OperationName } from './operations.ts';
+import type { Plan } from './options.ts';
+import { cpuMicros, startServer, type Server } from './processes.ts';
+import type { HalfCapacity, Measured } from './results.ts';
+import { latencyOf, median } from './statistics.ts';
 
-/** Calls to find out how long the answers to an operation are. */
+/** Requests that determine the length of the baseline's responses. */
 const probes = 64;
 
-/** Where and how a run measures. */
 export type Bench = {
   readonly plan: Plan;
   /** For databases and logs. */
   readonly folder: string;
-  readonly isPinned: boolean;
 };
-
-const askedCore = 0;
-const otherCore = 1;
-
-/** The core of the servers that are asked; null where nothing can be pinned. */
-export function serverCore({ isPinned }: Bench): number | null {
-  return isPinned ? askedCore : null;
-}
-
-/** Moves the load generator, which is this process, beside the servers that it asks, or away from them. */
-export function moveGenerator({ isPinned }: Bench, place: 'beside servers' | 'away from servers'): void {
-  if (isPinned) pinTo(place === 'beside servers' ? askedCore : otherCore);
-}
-
-/** Moves a database server away from the core of the service's processes. */
-export function moveDatabase({ isPinned }: Bench, pids: readonly number[]): void {
-  if (isPinned) for (const pid of pids) pinTo(otherCore, pid);
-}
-
-/** Somebody else who does the same work, measured in turn with the service. */
-export type Rival = {
-  /** Runs for so many seconds. */
-  readonly run: (seconds: number) => void | Promise<void>;
-};
-
-export function startCeiling(bench: Bench): Promise<Server> {
-  return startServer({
-    script: 'bench/ceiling.ts',
-    readiness: '/',
-    core: serverCore(bench),
-    log: `${bench.folder}/ceiling.log`,
-  });
-}
-
-/** Has a bare server answer as many bytes to each method. */
-export async function answerLike({ port }: Server, lengths: Readonly<Record<string, number>>): Promise<void> {
-  const body = JSON.stringify(lengths);
-  const { ok } = await fetch(`http://127.0.0.1:${port}/`, { method: 'PATCH', body });
-  assert(ok);
-}
-
-/** Has servers compile what they run most, before anything is measured. */
-export async function warmUp({ plan }: Bench, servers: readonly Server[], next: () => Call): Promise<void> {
-  const ports = servers.map(({ port }) => port);
-  await load({ ports, connections: plan.connections, seconds: plan.warmUpSeconds, next });
-}
 
 export type Contest = {
-  readonly bare: Server;
-  readonly operation: Operation;
-  /** The same calls, of which nothing is counted or looked at. */
-  readonly forCeiling: Operation;
-  /** Servers that share the requests of a round: a series of rounds for each group. */
-  readonly groups: readonly (readonly Server[])[];
-  readonly rivals: readonly Rival[];
+  readonly operation: OperationName;
+  readonly service: Server;
+  readonly baseline: Server;
+  /** Of the service, and the same for the baseline. */
+  readonly next: () => Request;
+  readonly nextForBaseline: () => Request;
   /** The database server's processes; null: the database is in the service. */
-  readonly database: (() => readonly number[]) | null;
+  readonly databasePids: (() => readonly number[]) | null;
+  /** Called after each round of the service. */
+  readonly afterRound: () => void;
 };
 
-type Series = {
-  readonly servers: readonly Server[];
-  readonly next: () => Call;
-  readonly rounds: Round[];
-  readonly latenciesMs: Float64Array[];
-  /** Scripts and commits so far, when the first round began. */
-  committedBefore: Committed;
-};
+export function startBaseline({ folder }: Pick<Bench, 'folder'>): Promise<Server> {
+  return startServer({ script: 'bench/baseline.ts', readiness: '/', log: `${folder}/baseline.log` });
+}
 
-/** Measures one operation on every group of servers. */
-export async function measureOperation(bench: Bench, contest: Contest): Promise<readonly Measured[]> {
-  const { bare, operation, forCeiling, groups, rivals, database } = contest;
-  const { seconds, ceilingSeconds, settleSeconds } = bench.plan;
-  const [all = []] = groups;
-  await answerLike(bare, await lengthsOf(all, operation));
-  const ceiling = seriesOf([bare], forCeiling.next);
-  const services = groups.map((servers) => seriesOf(servers, operation.next));
-  for (const one of [ceiling, ...services]) await round(one, { bench, seconds: settleSeconds, database });
-  for (const one of services) one.committedBefore = await committedBy(one.servers);
-  for (let count = 0; count < bench.plan.rounds; count += 1) {
-    keep(ceiling, await round(ceiling, { bench, seconds: ceilingSeconds, database: null }));
-    for (const one of services) keep(one, await round(one, { bench, seconds, database }));
-    for (const rival of rivals) await rival.run(seconds);
+/** Sets the length of a baseline's responses for each method. */
+export async function setResponseLengths(
+  { port }: Server,
+  lengths: Readonly<Record<string, number>>,
+): Promise<void> {
+  const body = JSON.stringify(lengths);
+  const { ok } = await fetch(`http://127.0.0.1:${port}/`, { method: 'PATCH', body });
+  assert(ok, 'the baseline rejects the lengths');
+}
+
+export async function measureOperation(
+  { plan }: Bench,
+  { operation, service, baseline, next, nextForBaseline, databasePids, afterRound }: Contest,
+): Promise<Measured> {
+  const { connections, rounds, secondsPerRound: seconds, warmUpRequests } = plan;
+  using serviceClient = await LoadClient.connect([service.port], connections);
+  using baselineClient = await LoadClient.connect([baseline.port], connections);
+  await setResponseLengths(baseline, await responseLengths(serviceClient, next));
+  await serviceClient.run({ next, requests: warmUpRequests });
+  await baselineClient.run({ next: nextForBaseline, requests: warmUpRequests });
+  const serviceCpu = (): number => cpuMicros([service.pid]);
+  const baselineCpu = (): number => cpuMicros([baseline.pid]);
+  const databaseCpu = (): number => cpuMicros(databasePids?.() ?? []);
+  const [ofService, ofBaseline, databaseMicros]: [Round[], Round[], number[]] = [[], [], []];
+  for (let count = 0; count < rounds; count += 1) {
+    const before = { service: serviceCpu(), database: databaseCpu() };
+    const figures = await serviceClient.run({ next, seconds });
+    const baselineBefore = baselineCpu();
+    const baselineFigures = await baselineClient.run({ next: nextForBaseline, seconds });
+    ofBaseline.push({ ...baselineFigures, micros: baselineCpu() - baselineBefore });
+    // Read after the baseline's round, because the service moves its log and collects garbage when it is idle.
+    ofService.push({ ...figures, micros: serviceCpu() - before.service });
+    databaseMicros.push((databaseCpu() - before.database) / figures.latenciesMs.length);
+    afterRound();
   }
-  return await Promise.all(
-    services.map(async (one) => ({
-      operation: operation.name,
-      processes: one.servers.length,
-      ceiling: ceiling.rounds,
-      service: one.rounds,
-      latency: latencyOf(one.latenciesMs),
-      commitGroupSize: operation.isWriting ? await groupSizeOf(one) : null,
-    })),
-  );
+  return {
+    operation,
+    service: seriesOf(ofService),
+    baseline: seriesOf(ofBaseline),
+    databaseMicros: databasePids && databaseMicros,
+    latency: latencyOf(ofService.map(({ latenciesMs }) => latenciesMs)),
+  };
 }
 
-function seriesOf(servers: readonly Server[], next: () => Call): Series {
-  return { servers, next, rounds: [], latenciesMs: [], committedBefore: { scripts: 0, commits: 0 } };
+/** Creations at a fixed rate of half of what the service can do in a closed loop, so that they rarely wait in line. */
+export async function measureHalfCapacity(
+  { plan }: Bench,
+  { service, next, capacity }: { service: Server; next: () => Request; capacity: readonly number[] },
+): Promise<HalfCapacity> {
+  const rate = Math.round(median(capacity) / 2);
+  using client = await LoadClient.connect([service.port], plan.connections);
+  await client.run({ next, rate, seconds: plan.openLoopSeconds / 5 });
+  const { latenciesMs } = await client.run({ next, rate, seconds: plan.openLoopSeconds });
+  return { requestsPerSecond: rate, latency: latencyOf([latenciesMs]) };
 }
 
-function keep(series: Series, { figures, latenciesMs }: Awaited<ReturnType<typeof round>>): void {
-  series.rounds.push(figures);
-  series.latenciesMs.push(latenciesMs);
+/** With the processor time of the server in all. */
+type Round = Figures & { readonly micros: number };
+
+function seriesOf(rounds: readonly Round[]): Measured['service'] {
+  return {
+    microsPerRequest: rounds.map(({ micros, latenciesMs }) => micros / latenciesMs.length),
+    requestsPerSecond: rounds.map(({ seconds, latenciesMs }) => latenciesMs.length / seconds),
+  };
 }
 
-/** Mean length of the answers of each method. */
-async function lengthsOf(
-  servers: readonly Server[],
-  { next }: Operation,
+/** Mean length of the responses to each method. */
+async function responseLengths(
+  client: LoadClient,
+  next: () => Request,
 ): Promise<Readonly<Record<string, number>>> {
-  const lengths = new Map<Call['method'], number[]>();
-  let left = probes;
-  await load({
-    ports: servers.map(({ port }) => port),
-    connections: 1,
-    seconds: Number.POSITIVE_INFINITY,
+  const lengths = new Map<string, number[]>();
+  await client.run({
+    requests: probes,
     next() {
-      if (left === 0) return undefined;
-      left -= 1;
-      const call = next();
-      const seen = lengths.get(call.method) ?? [];
-      lengths.set(call.method, seen);
-      return {
-        ...call,
-        check(body) {
-          call.check?.(body);
-          seen.push(body.length);
-        },
+      const request = next();
+      const ofMethod = lengths.get(request.method) ?? [];
+      lengths.set(request.method, ofMethod);
+      const check = (body: string): void => {
+        request.check?.(body);
+        ofMethod.push(body.length);
       };
+      return { ...request, check };
     },
   });
   const mean = (values: readonly number[]): number =>
     Math.round(values.reduce((sum, value) => sum + value, 0) / values.length);
-  return Object.fromEntries(Array.from(lengths, ([method, seen]) => [method, mean(seen)]));
-}
-
-/** Asks for so many seconds. */
-async function round(
-  { servers, next }: Series,
-  given: { readonly bench: Bench; readonly seconds: number; readonly database: Contest['database'] },
-): Promise<{ readonly figures: Round; readonly latenciesMs: Float64Array }> {
-  const { database } = given;
-  const databaseSeconds = (): number => (database ? cpuSecondsOf(database()) : 0);
-  const serverSeconds = (): number => servers.reduce((sum, server) => sum + server.cpuSeconds(), 0);
-  const [serverBefore, databaseBefore] = [serverSeconds(), databaseSeconds()];
-  const generatorBefore = process.cpuUsage();
-  const { seconds, latenciesMs } = await load({
-    ports: servers.map(({ port }) => port),
-    connections: given.bench.plan.connections,
-    seconds: given.seconds,
-    next,
-  });
-  const cpuSeconds = serverSeconds() - serverBefore;
-  const generator = process.cpuUsage(generatorBefore);
-  const requests = latenciesMs.length;
-  const latency: Latency = latencyOf([latenciesMs]);
-  const figures = {
-    ...latency,
-    requests,
-    seconds,
-    requestsPerSecond: requests / seconds,
-    cpuMicrosPerRequest: (cpuSeconds * 1e6) / requests,
-    coresUsed: cpuSeconds / seconds,
-    generatorCoresUsed: (generator.user + generator.system) / 1e6 / seconds,
-    databaseCpuMicrosPerRequest: database && ((databaseSeconds() - databaseBefore) * 1e6) / requests,
-  };
-  return { figures, latenciesMs };
-}
-
-/** Scripts that were committed so far, and the commits that carried them. */
-type Committed = { readonly scripts: number; readonly commits: number };
-
-async function committedBy(servers: readonly Server[]): Promise<Committed> {
-  const each = await Promise.all(
-    servers.map(async ({ port }) => {
-      const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-      const valueOf = (name: string): number =>
-        Number(new RegExp(`^largesse_commit_group_size_${name} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
-      return { scripts: valueOf('sum'), commits: valueOf('count') };
-    }),
-  );
-  return each.reduce(
-    (sum, { scripts, commits }) => ({ scripts: sum.scripts + scripts, commits: sum.commits + commits }),
-    { scripts: 0, commits: 0 },
-  );
-}
-
-async function groupSizeOf({ servers, committedBefore: before }: Series): Promise<number | null> {
-  const after = await committedBy(servers);
-  const commits = after.commits - before.commits;
-  return commits > 0 ? (after.scripts - before.scripts) / commits : null;
+  return Object.fromEntries(Array.from(lengths, ([method, values]) => [method, mean(values)]));
 }

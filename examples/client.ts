@@ -1,6 +1,6 @@
 /**
- * A small client for the four operations. It repeats a request that got no answer or was told to wait, always
- * under the same Idempotency-Key, so that a card is never issued twice because an answer was lost on the way.
+ * A small client for the four operations. It retries a request that received no response or a response that asks to
+ * wait, always with the same Idempotency-Key, so that a lost response never issues a card twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -23,36 +23,36 @@ export interface GiftCard {
   message: string | null;
   last_characters: string;
   order_id: number | null;
-  /** Only in the answer to creation. */
+  /** Only in the response to a creation. */
   code?: string;
 }
 
-export interface Answer {
+export interface ApiResponse {
   status: number;
   body: unknown;
   etag: string | null;
-  /** The service had answered this Idempotency-Key before, and did nothing this time. */
+  /** The service replayed the stored response of this Idempotency-Key and changed nothing. */
   replayed: boolean;
 }
 
 export interface Client {
-  issue(card: Record<string, string>, options: { key: string }): Promise<Answer>;
-  retrieve(id: number): Promise<Answer>;
-  search(query: { last_characters: string; email: string }): Promise<Answer>;
+  issue(card: Record<string, string>, options: { key: string }): Promise<ApiResponse>;
+  retrieve(id: number): Promise<ApiResponse>;
+  search(query: { last_characters: string; email: string }): Promise<ApiResponse>;
   update(
     id: number,
     changes: Record<string, string | boolean>,
     options?: { key: string; ifMatch: string },
-  ): Promise<Answer>;
+  ): Promise<ApiResponse>;
 }
 
-/** Something is wrong with one row; the other rows can go on. */
+/** One row is wrong; the others continue. */
 export class RowProblem extends Error {}
 
 const attemptsMax = 8;
 const timeoutMs = 30_000;
-/** "Still being worked on", "too many requests", and what the service or a proxy before it says when it is away. */
-const worthRepeating = new Set([409, 429, 502, 503, 504]);
+/** In progress, too many requests, and an unavailable service or proxy. */
+const retried = new Set([409, 429, 502, 503, 504]);
 
 /** `url` is the root of the service, `token` the access token of one store. */
 export function createClient({ url, token }: { url: string; token: string }): Client {
@@ -62,7 +62,7 @@ export function createClient({ url, token }: { url: string; token: string }): Cl
     method: string,
     path: string,
     { body, headers = {} }: { body?: unknown; headers?: Record<string, string> } = {},
-  ): Promise<Answer> {
+  ): Promise<ApiResponse> {
     const request: RequestInit = {
       method,
       redirect: 'manual',
@@ -80,17 +80,17 @@ export function createClient({ url, token }: { url: string; token: string }): Cl
       try {
         const response = await fetch(root + path, { ...request, signal: AbortSignal.timeout(timeoutMs) });
         const text = await response.text();
-        if (!worthRepeating.has(response.status)) return readAnswer(response, text);
+        if (!retried.has(response.status)) return readResponse(response, text);
         failure = `${response.status} ${text.slice(0, 200)}`;
         waitMs = retryAfterMs(response.headers.get('retry-after')) ?? waitMs;
-        // Being told to slow down is no failure: it may happen as often as it takes.
+        // A rate limit is not a failure and does not count as an attempt.
         if (response.status !== 429) attempt += 1;
       } catch (error) {
         failure = describeConnectionError(error);
         attempt += 1;
       }
       if (attempt > attemptsMax) throw new Error(`${method} ${root}${path}: ${failure}`);
-      // A little more than asked, each request differently, so that not all come back at the same moment.
+      // Jitter, so that not all requests are retried at the same moment.
       await sleep(waitMs * (1 + Math.random() / 4));
     }
   }
@@ -108,25 +108,27 @@ export function createClient({ url, token }: { url: string; token: string }): Cl
 }
 
 /**
- * The card of an answer that must have this status; throws a RowProblem with the service's own words when it
- * has another one, or when the body is not a complete card.
+ * The card of a response.
+ * @throws RowProblem with the service's errors if the status is another one or the body is not a complete card.
  */
-export function readCard(answer: Answer, { status }: { status: 200 | 201 }): GiftCard {
-  if (answer.status === 401 || answer.status === 403) {
-    throw new Error(`the access token was refused: ${JSON.stringify(answer.body)}`);
+export function readCard(response: ApiResponse, { status }: { status: 200 | 201 }): GiftCard {
+  if (response.status === 401 || response.status === 403) {
+    throw new Error(`the access token was rejected: ${JSON.stringify(response.body)}`);
   }
-  if (answer.status !== status) {
-    throw new RowProblem(`expected ${status}, got ${answer.status} ${JSON.stringify(errorsOf(answer.body))}`);
+  if (response.status !== status) {
+    throw new RowProblem(
+      `expected ${status}, got ${response.status} ${JSON.stringify(errorsOf(response.body))}`,
+    );
   }
-  const card = isRecord(answer.body) ? answer.body['gift_card'] : undefined;
-  if (!isGiftCard(card)) throw new RowProblem(`not a gift card: ${JSON.stringify(answer.body)}`);
+  const card = isRecord(response.body) ? response.body['gift_card'] : undefined;
+  if (!isGiftCard(card)) throw new RowProblem(`not a gift card: ${JSON.stringify(response.body)}`);
   if ((card.code !== undefined) !== (status === 201)) {
-    throw new RowProblem(`the code must be in the answer to creation and in no other`);
+    throw new RowProblem(`the code must be in the response to the creation and in no other`);
   }
   return card;
 }
 
-/** The `errors` of a problem, or the whole body where there are none. */
+/** The `errors` of a problem, or the whole body if it has none. */
 export function errorsOf(body: unknown): unknown {
   return isRecord(body) && 'errors' in body ? body['errors'] : body;
 }
@@ -168,7 +170,7 @@ function isGiftCard(value: unknown): value is GiftCard {
   return isRecord(value) && Object.entries(fields).every(([name, holds]) => holds(value[name]));
 }
 
-function readAnswer(response: Response, body: string): Answer {
+function readResponse(response: Response, body: string): ApiResponse {
   return {
     status: response.status,
     body: parseBody(body),
@@ -177,7 +179,7 @@ function readAnswer(response: Response, body: string): Answer {
   };
 }
 
-/** A proxy's error page is no JSON; its text is still worth showing. */
+/** A proxy's error page is not JSON; its text is shown instead. */
 function parseBody(body: string): unknown {
   try {
     return JSON.parse(body);
@@ -193,10 +195,10 @@ function retryAfterMs(header: string | null): number | undefined {
   return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(waitMs, 0), 5 * 60_000);
 }
 
-/** Words for a request that got no answer; anything else that went wrong is thrown on. */
+/** Why a request received no response. @throws the error itself if it is not about the connection. */
 function describeConnectionError(error: unknown): string {
   if (error instanceof DOMException && error.name === 'TimeoutError')
-    return `no answer in ${timeoutMs / 1000} s`;
+    return `no response in ${timeoutMs / 1000} s`;
   if (!(error instanceof TypeError)) throw error;
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
 }

@@ -5,8 +5,7 @@
  *
  *     node examples/counter.ts --url http://127.0.0.1:3000 [--token lgs_…]
  *
- * Amounts are decimal texts from the first line to the last: they are sent, checked and printed as
- * they are, and never become floating-point numbers.
+ * Amounts are decimal strings throughout and never become floating-point numbers.
  */
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -37,14 +36,14 @@ interface Hold {
   captured_amount: string;
 }
 
-interface Answer {
+interface Result {
   gift_card: Card;
   transaction: Transaction;
   transactions: Transaction[];
   hold: Hold;
 }
 
-interface Refusal {
+interface Problem {
   type: string;
   errors: unknown;
 }
@@ -57,7 +56,7 @@ const root = values.url.replace(/\/+$/, '');
 const run = randomUUID();
 let requests = 0;
 
-/** Sends a request. Every write has an Idempotency-Key, so that it could safely be sent again. */
+/** Sends a request. Every write has an Idempotency-Key, so that it can be retried. */
 async function send(
   method: string,
   path: string,
@@ -78,18 +77,18 @@ async function send(
   return { ok: response.ok, json: await response.json(), ...(next !== undefined && { next }) };
 }
 
-/** What must succeed. */
-async function ask(method: string, path: string, body?: object): Promise<Answer> {
+/** Sends a request that must succeed. */
+async function call(method: string, path: string, body?: object): Promise<Result> {
   const { ok, json } = await send(method, path, body);
   if (!ok) throw new Error(`${method} ${path}: ${JSON.stringify(json)}`);
-  return json as Answer;
+  return json as Result;
 }
 
-/** What must be refused: the machine code of the refusal, and its words. */
-async function askInVain(method: string, path: string, body: object): Promise<string> {
+/** Sends a request that must fail. Returns the error's code and messages. */
+async function callRejected(method: string, path: string, body: object): Promise<string> {
   const { ok, json } = await send(method, path, body);
-  if (ok) throw new Error(`${method} ${path} was not refused`);
-  const { type, errors } = json as Refusal;
+  if (ok) throw new Error(`${method} ${path} was not rejected`);
+  const { type, errors } = json as Problem;
   return `${type.split('/').at(-1)} ${JSON.stringify(errors)}`;
 }
 
@@ -99,14 +98,14 @@ async function historyOf(cardId: number): Promise<Transaction[]> {
   for (let path: string | undefined = `/gift_card/${cardId}/transactions?limit=4`; path !== undefined;) {
     const { ok, json, next } = await send('GET', path);
     if (!ok) throw new Error(`${path}: ${JSON.stringify(json)}`);
-    history.push(...(json as Answer).transactions);
+    history.push(...(json as Result).transactions);
     // A link is a path from the root of the host, of which `--url` may name a folder.
     path = next?.slice(new URL(root).pathname.replace(/\/$/, '').length);
   }
   return history;
 }
 
-/** Decimal texts of one currency, added up exactly. */
+/** The exact sum of decimal strings of one currency. */
 function sum(amounts: readonly string[]): string {
   const decimals = amounts[0]?.split('.')[1]?.length ?? 0;
   const total = amounts.reduce((minor, amount) => minor + BigInt(amount.replace('.', '')), 0n);
@@ -142,43 +141,43 @@ function table(history: readonly Transaction[]): void {
   }
 }
 
-const { gift_card: sold } = await ask('POST', '/gift_card', {
+const { gift_card: sold } = await call('POST', '/gift_card', {
   initial_value: '50.00',
   note: 'Sold at the counter',
 });
 const { code, id } = sold;
-const { gift_card: fresh } = await ask('POST', '/gift_card/lookup', { code });
+const { gift_card: fresh } = await call('POST', '/gift_card/lookup', { code });
 say(`Sold a card of ${fresh.balance} ${fresh.currency}`, fresh);
 
-const first = await ask('POST', '/gift_card/redeem', { code, amount: '12.50', reference: 'receipt-1001' });
+const first = await call('POST', '/gift_card/redeem', { code, amount: '12.50', reference: 'receipt-1001' });
 say('Redeemed 12.50 by its code', first.gift_card);
-const second = await ask('POST', '/gift_card/redeem', { code, amount: '7.25', reference: 'receipt-1002' });
+const second = await call('POST', '/gift_card/redeem', { code, amount: '7.25', reference: 'receipt-1002' });
 say('Redeemed 7.25 by its code', second.gift_card);
 
-const held = await ask('POST', `/gift_card/${id}/holds`, { amount: '20.00', reference: 'checkout-77' });
+const held = await call('POST', `/gift_card/${id}/holds`, { amount: '20.00', reference: 'checkout-77' });
 say('Held 20.00 for a checkout', held.gift_card);
-const refusal = await askInVain('POST', '/gift_card/redeem', { code, amount: '10.26' });
-console.log(`10.26 more is refused: ${refusal}`);
-const captured = await ask('POST', `/holds/${held.hold.id}/capture`, { amount: '18.40' });
-say(`Captured ${captured.hold.captured_amount} of it, the rest is free`, captured.gift_card);
+const rejection = await callRejected('POST', '/gift_card/redeem', { code, amount: '10.26' });
+console.log(`10.26 more is rejected: ${rejection}`);
+const captured = await call('POST', `/holds/${held.hold.id}/capture`, { amount: '18.40' });
+say(`Captured ${captured.hold.captured_amount} of it, released the rest`, captured.gift_card);
 
-const other = await ask('POST', `/gift_card/${id}/holds`, { amount: '5.00', expires_in: 600 });
+const other = await call('POST', `/gift_card/${id}/holds`, { amount: '5.00', expires_in: 600 });
 say('Held 5.00 for another checkout', other.gift_card);
-const voided = await ask('POST', `/holds/${other.hold.id}/void`);
-say(`The checkout was left: ${voided.hold.status}`, voided.gift_card);
+const voided = await call('POST', `/holds/${other.hold.id}/void`);
+say(`The checkout was abandoned: ${voided.hold.status}`, voided.gift_card);
 
-const back = await ask('POST', `/transactions/${first.transaction.id}/reverse`, {
+const back = await call('POST', `/transactions/${first.transaction.id}/reverse`, {
   amount: '2.50',
   note: 'One item returned',
 });
-say('Gave back 2.50 of the first sale', back.gift_card);
-const rest = await ask('POST', '/gift_card/redeem', {
+say('Refunded 2.50 of the first sale', back.gift_card);
+const rest = await call('POST', '/gift_card/redeem', {
   code,
   amount: '40.00',
   partial: true,
   reference: 'receipt-1003',
 });
-say(`Asked for 40.00, took what there was: ${rest.transaction.amount}`, rest.gift_card);
+say(`Requested 40.00, debited the rest: ${rest.transaction.amount}`, rest.gift_card);
 
 const history = await historyOf(id);
 console.log(`\nThe history of the card, newest first`);

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# The whole import from nothing, in a temporary folder: four stores, a running service, 666 gift cards, the same
-# file again after a crash, and the proof that the ledger adds up. Needs bash, curl and what `npm install` installs.
-# Exit code 0: all of it went as it should.
+# The whole import in a temporary folder: four stores, a running service, 666 gift cards, the same file again after a
+# crash, and a verified ledger. Needs bash, curl and what `npm install` installs. Exit code 0: everything succeeded.
 set -euo pipefail
 umask 077
 cd "$(dirname "$0")/.."
@@ -47,7 +46,7 @@ collect_tokens="const { readFileSync } = require('node:fs');
 node -e "$collect_tokens" "$dir"/token.*.json >"$dir/tokens.json"
 
 echo "== Service on $url"
-# Without npx, which would stand between the signal and the service.
+# Without npx, so that the signal reaches the service.
 node src/cli.ts serve >"$dir/server.log" 2>&1 &
 server=$!
 for _ in $(seq 150); do
@@ -63,7 +62,7 @@ import() { # the file for the codes
 echo '== First run'
 import "$dir/issued.csv"
 
-# A run that crashed leaves the beginning of the file, and its last line is cut off in the middle.
+# A run that crashed leaves the beginning of the file, with an incomplete last line.
 echo '== Second run, as after a crash halfway'
 head -c "$(($(wc -c <"$dir/issued.csv") / 2))" "$dir/issued.csv" >"$dir/after-crash.csv"
 import "$dir/after-crash.csv"

@@ -1,6 +1,6 @@
 /**
- * Issues every gift card of a CSV file, checks what the service made of it, and works through a card's life:
- * retrieve, search, update, disable. Run it again after a crash, with the same --out: nothing is issued twice.
+ * Issues every gift card of a CSV file, checks the result, and retrieves, searches, updates and disables cards.
+ * After a crash, run it again with the same --out: nothing is issued twice.
  *
  *     node examples/import-csv.ts --url http://127.0.0.1:3000 --tokens tokens.json \
  *       [--csv examples/gift-cards.csv] [--out issued.csv] [--issue-only]
@@ -133,8 +133,8 @@ function renderSummaries(summaries: readonly Summary[]): string {
   /** Of one store, or of all together: then without an amount, since the currencies differ. */
   const line = (name: string, some: readonly Summary[], outstanding: string): string[] => {
     const perCount = counts.map((count) => sum(some.map(({ store }) => store.count[count])));
-    const asked = sum(some.map(({ store }) => store.count.issued + store.count.replayed));
-    const rate = asked === 0 ? '-' : (asked / sum(some.map((one) => one.issueSeconds))).toFixed(0);
+    const requested = sum(some.map(({ store }) => store.count.issued + store.count.replayed));
+    const rate = requested === 0 ? '-' : (requested / sum(some.map((one) => one.issueSeconds))).toFixed(0);
     const seconds = sum(some.map((one) => one.seconds)).toFixed(2);
     return [name, ...perCount.map(String), outstanding, seconds, rate];
   };

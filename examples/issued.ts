@@ -1,7 +1,7 @@
 /**
- * The file of issued codes. The service shows a code once and keeps only what it needs to recognise it again,
- * so this file is the only place where an import's codes can be read: it belongs to its owner alone (mode 0600),
- * and each line is on the disk before its card counts as issued.
+ * The file of issued codes. The service returns a code only once, so this file is the only place where the codes of
+ * an import can be read. Only its owner can read it (mode 0600), and each line is synced before its card counts as
+ * issued.
  */
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -18,17 +18,17 @@ interface IssuedCode {
 }
 
 export interface IssuedFile extends AsyncDisposable {
-  /** What earlier runs have written, by the row's key. */
+  /** The lines of earlier runs, by the row's key. */
   readonly recorded: ReadonlyMap<string, { id: number; code: string }>;
   append(issued: IssuedCode): Promise<void>;
 }
 
-/** Opens the file to go on where an earlier run stopped, or creates it. */
+/** Opens the file of an earlier run to continue it, or creates one. */
 export async function openIssuedFile(path: string): Promise<IssuedFile> {
   const { O_RDWR, O_CREAT, O_APPEND, O_SYNC } = constants;
   const file = await open(path, O_RDWR | O_CREAT | O_APPEND | O_SYNC, 0o600);
   // The last line of a run that was cut off in the middle of writing has no end. Its card counts as not recorded:
-  // the service answers with it again when it is asked with the same key.
+  // the service replays its response for the same key.
   const text = await file.readFile('utf8');
   if (!text.startsWith(header) && !header.startsWith(text)) {
     await file.close();

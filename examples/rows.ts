@@ -21,11 +21,11 @@ const columns = [
 export interface Row extends Record<(typeof columns)[number], string> {
   /** As a spreadsheet counts: row 1 is the header, row 2 the first card. */
   number: number;
-  /** The same whenever this card is imported, wherever in the file its row stands. */
+  /** Made from the row's content, so that it does not depend on the row's place in the file. */
   key: string;
 }
 
-/** Reads the whole file; throws, with all it has found, when a row cannot be meant as it stands. */
+/** Reads the whole file. @throws Error with every row that is not valid. */
 export function readRows(csv: Buffer, { stores }: { stores: ReadonlySet<string> }): Row[] {
   const [header = [], ...records] = parse(csv, { bom: true });
   if (header.join() !== columns.join()) {
@@ -113,7 +113,7 @@ export function expectedAtIssue(row: Row, { decimals }: { decimals: number }): E
 
 /**
  * What this example changes on every seventh row: half of the value is spent, the note says so, and the card is
- * good until the end of its year. It follows from the row alone, so that a second run can tell it was done.
+ * valid until the end of its year. It depends on the row only, so that a second run recognizes it.
  */
 export function changesTo(row: Row, { decimals }: { decimals: number }) {
   return {
@@ -123,7 +123,7 @@ export function changesTo(row: Row, { decimals }: { decimals: number }) {
   };
 }
 
-/** What differs between a card and what it must be, in words; empty when nothing does. */
+/** The differences between a card and its expected fields, as messages. */
 export function differences(card: GiftCard, expected: Partial<GiftCard>): string[] {
   const actual = new Map<string, unknown>(Object.entries(card));
   return Object.entries(expected).flatMap(([name, wanted]) => {
@@ -133,13 +133,13 @@ export function differences(card: GiftCard, expected: Partial<GiftCard>): string
   });
 }
 
-/** Addresses are compared without regard to case: the service answers with the spelling it saw first. */
+/** Compares addresses without case: the service returns the spelling that it stored first. */
 export function sameAddress(one: unknown, other: unknown): boolean {
   if (typeof one !== 'string' || typeof other !== 'string') return one === other;
   return one.trim().toLowerCase() === other.trim().toLowerCase();
 }
 
-/** The last four letters or digits of a code, as the service answers them. */
+/** The last four letters or digits of a code, as the service returns them. */
 export function lastCharacters(code: string): string {
   return code.replaceAll(/[\s-]/g, '').slice(-4).toLowerCase();
 }

@@ -1,9 +1,9 @@
 /**
- * The steps of the import, each for one card of one store. A step throws a RowProblem when the service's answer is
- * not what the row asks for.
+ * The steps of the import, each for one card of one store. A step throws a RowProblem if the service's response
+ * differs from the row.
  */
 import { RowProblem, errorsOf, isRecord, readCard } from './client.ts';
-import type { Answer, Client, GiftCard } from './client.ts';
+import type { ApiResponse, Client, GiftCard } from './client.ts';
 import type { IssuedFile } from './issued.ts';
 import {
   addressesOf,
@@ -27,7 +27,7 @@ export interface StoreImport {
   domain: string;
   client: Client;
   issued: IssuedFile;
-  /** The store's own currency, as its first card tells it. */
+  /** The store's currency, read from its first card. */
   money: { currency: string; decimals: number } | undefined;
   rowOfCard: Map<number, number>;
   customerOf: Map<string, number>;
@@ -68,16 +68,16 @@ export async function issue(store: StoreImport, { row }: { row: Row }): Promise<
     store.count.recorded += 1;
     return { row, ...earlier, fresh: false };
   }
-  const answer = await store.client.issue(parametersOf(row), { key: row.key });
-  const card = readCard(answer, { status: 201 });
+  const response = await store.client.issue(parametersOf(row), { key: row.key });
+  const card = readCard(response, { status: 201 });
   const code = card.code ?? '';
   // Before anything is checked: whatever is wrong with the card, its code must not be lost.
   await store.issued.append({ row: row.number, store: store.domain, id: card.id, code, key: row.key });
-  store.count[answer.replayed ? 'replayed' : 'issued'] += 1;
-  const asked = row.code.replaceAll(/[\s-]/g, '').toLowerCase();
-  if (asked !== '' && asked !== code) throw new RowProblem(`another code than the row's: ${code}`);
-  const imported = { row, id: card.id, code, fresh: !answer.replayed };
-  // A replayed answer is the first one, whatever has happened to the card since.
+  store.count[response.replayed ? 'replayed' : 'issued'] += 1;
+  const wanted = row.code.replaceAll(/[\s-]/g, '').toLowerCase();
+  if (wanted !== '' && wanted !== code) throw new RowProblem(`another code than the row's: ${code}`);
+  const imported = { row, id: card.id, code, fresh: !response.replayed };
+  // A replayed response is the first one, although the card may have changed since.
   const { decimals } = moneyOf(store, card);
   mustMatch(store, card, {
     imported,
@@ -89,8 +89,8 @@ export async function issue(store: StoreImport, { row }: { row: Row }): Promise<
 /** The card must be what its row says: as issued, or as an earlier run of this example has left it. */
 export async function retrieve(store: StoreImport, imported: Imported): Promise<Known> {
   const { row, id, fresh } = imported;
-  const answer = await store.client.retrieve(id);
-  const card = readCard(answer, { status: 200 });
+  const response = await store.client.retrieve(id);
+  const card = readCard(response, { status: 200 });
   const { decimals } = moneyOf(store, card);
   const changed =
     !fresh && row.number % updateEvery === 0 && card.balance === changesTo(row, { decimals }).balance;
@@ -102,20 +102,20 @@ export async function retrieve(store: StoreImport, imported: Imported): Promise<
   if (card.disabled_at !== null && (fresh || row.number % disableEvery !== 0)) {
     throw new RowProblem(`disabled since ${card.disabled_at}`);
   }
-  return { ...imported, card, etag: etagOf(answer) };
+  return { ...imported, card, etag: etagOf(response) };
 }
 
 /** The card must be found by the end of its code and each address it has. */
 export async function find(store: StoreImport, { row, code, card }: Known): Promise<void> {
   const addresses = addressesOf(row);
   for (const email of addresses) {
-    const answer = await store.client.search({ last_characters: lastCharacters(code), email });
-    const found = readCard(answer, { status: 200 });
+    const response = await store.client.search({ last_characters: lastCharacters(code), email });
+    const found = readCard(response, { status: 200 });
     if (found.id === card.id) {
-      refuse(differences(found, card));
+      assertNone(differences(found, card));
       continue;
     }
-    // Several cards may end alike and belong to one address; the service then answers with one of them.
+    // If several cards of one address end alike, the service returns one of them.
     const belongs = sameAddress(found.customer_email, email) || sameAddress(found.recipient_email, email);
     if (!belongs || found.last_characters !== card.last_characters) {
       throw new RowProblem(`the search for ${email} found card ${found.id}, which does not match`);
@@ -131,12 +131,12 @@ export async function update(store: StoreImport, known: Known): Promise<Known> {
   const changes = changesTo(row, { decimals });
   if (row.number % updateEvery !== 0 || card.balance === changes.balance) return known;
   const key = hash('update', row.key, etag);
-  const answer = await store.client.update(card.id, changes, { key, ifMatch: etag });
-  const after = readCard(answer, { status: 200 });
-  refuse(differences(after, { ...card, ...changes }));
-  if (etagOf(answer) === etag) throw new RowProblem('the card changed and its ETag did not');
+  const response = await store.client.update(card.id, changes, { key, ifMatch: etag });
+  const after = readCard(response, { status: 200 });
+  assertNone(differences(after, { ...card, ...changes }));
+  if (etagOf(response) === etag) throw new RowProblem('the card changed and its ETag did not');
   store.count.updated += 1;
-  return { ...known, card: after, etag: etagOf(answer) };
+  return { ...known, card: after, etag: etagOf(response) };
 }
 
 /** Disables every eleventh row's card, and makes sure that its balance cannot change any more. */
@@ -144,29 +144,29 @@ export async function disable(store: StoreImport, known: Known): Promise<Known> 
   const { row, card, etag } = known;
   if (row.number % disableEvery !== 0) return known;
   const key = hash('disable', row.key, etag);
-  const answer = await store.client.update(card.id, { disable: true }, { key, ifMatch: etag });
-  const after = readCard(answer, { status: 200 });
+  const response = await store.client.update(card.id, { disable: true }, { key, ifMatch: etag });
+  const after = readCard(response, { status: 200 });
   if (after.disabled_at === null) throw new RowProblem('disabled_at is still null');
   // Disabling again is no error, and the first time stays.
-  refuse(differences(after, { ...card, disabled_at: card.disabled_at ?? after.disabled_at }));
+  assertNone(differences(after, { ...card, disabled_at: card.disabled_at ?? after.disabled_at }));
   if (card.disabled_at === null) store.count.disabled += 1;
 
   const { balance: half } = changesTo(row, moneyOf(store, card));
   const otherBalance = card.balance === half ? card.initial_value : half;
-  const refused = await store.client.update(card.id, { balance: otherBalance });
-  const errors = errorsOf(refused.body);
-  if (refused.status !== 422 || !isRecord(errors) || !('balance' in errors)) {
+  const rejected = await store.client.update(card.id, { balance: otherBalance });
+  const errors = errorsOf(rejected.body);
+  if (rejected.status !== 422 || !isRecord(errors) || !('balance' in errors)) {
     throw new RowProblem(
-      `a balance change of a disabled card: ${refused.status} ${JSON.stringify(refused.body)} instead of 422`,
+      `a balance change of a disabled card: ${rejected.status} ${JSON.stringify(rejected.body)} instead of 422`,
     );
   }
-  return { ...known, card: after, etag: etagOf(answer) };
+  return { ...known, card: after, etag: etagOf(response) };
 }
 
-/** The last look: every card is still what the last answer about it said, and its balance is owed. */
+/** Checks at the end that every card equals its last response, and adds up the balances. */
 export async function countOutstanding(store: StoreImport, { card }: Known): Promise<void> {
   const now = readCard(await store.client.retrieve(card.id), { status: 200 });
-  refuse(differences(now, card));
+  assertNone(differences(now, card));
   if (now.disabled_at === null) store.outstanding += parseUnits(now.balance, moneyOf(store, now));
 }
 
@@ -186,7 +186,7 @@ function mustMatch(
   store.rowOfCard.set(id, row.number);
   problems.push(...customerProblems(store, row.email, card.customer_id));
   problems.push(...customerProblems(store, row.recipient_email, card.recipient_id));
-  refuse(problems);
+  assertNone(problems);
 }
 
 /** One address is one customer, however it is spelled and however many cards name it; no address is none. */
@@ -205,11 +205,11 @@ function moneyOf(store: StoreImport, card: GiftCard): { currency: string; decima
   return store.money;
 }
 
-function etagOf(answer: Answer): string {
-  if (answer.etag === null) throw new RowProblem('an answer without an ETag');
-  return answer.etag;
+function etagOf(response: ApiResponse): string {
+  if (response.etag === null) throw new RowProblem('a response without an ETag');
+  return response.etag;
 }
 
-function refuse(problems: readonly string[]): void {
+function assertNone(problems: readonly string[]): void {
   if (problems.length > 0) throw new RowProblem(problems.join('; '));
 }

@@ -1,10 +1,10 @@
 /**
- * A receiver of webhooks: verifies each message and prints what happened to which card, a line an event.
+ * A receiver of webhooks: verifies each message and prints one line for each event.
  *
  *   WEBHOOK_SECRET=whsec_… npx node examples/webhook-receiver.ts --port 4000
  *
- * Two rules make a receiver right. A message may come twice, so what was seen is left out. Messages may overtake each
- * other, so the record of a card counts only if its sequence is higher than the last one.
+ * A receiver follows two rules. A message can arrive twice, so it ignores ids that it has seen. Messages can arrive in
+ * another order, so it uses a card's record only if its sequence is not lower than the last one.
  */
 
 import { createServer } from 'node:http';
@@ -27,15 +27,15 @@ interface Event {
 
 const { values: options } = parseArgs({ options: { port: { type: 'string', default: '4000' } } });
 const secret = process.env['WEBHOOK_SECRET'];
-if (!secret) throw new Error('WEBHOOK_SECRET takes the secret that "largesse webhook create" shows');
+if (!secret) throw new Error('WEBHOOK_SECRET must be the secret that "largesse webhook create" shows');
 const verifier = new Webhook(secret);
 const bodyBytesMax = 262_144;
 
-/** A real receiver keeps both in its database, written together with what it does about the event. */
+/** A real receiver stores both in its database, in the transaction that handles the event. */
 const seen = new Set<number>();
 const latest = new Map<number, number>();
 
-function tell({ id, type, sequence, data }: Event): void {
+function print({ id, type, sequence, data }: Event): void {
   if (seen.has(id)) return;
   seen.add(id);
   const { gift_card: card, transaction, hold } = data;
@@ -43,8 +43,8 @@ function tell({ id, type, sequence, data }: Event): void {
     console.log(type);
     return;
   }
-  const isNews = sequence >= (latest.get(card.id) ?? 0);
-  if (isNews) latest.set(card.id, sequence);
+  const isCurrent = sequence >= (latest.get(card.id) ?? 0);
+  if (isCurrent) latest.set(card.id, sequence);
   const what = [
     type,
     `card ${card.id}`,
@@ -52,7 +52,7 @@ function tell({ id, type, sequence, data }: Event): void {
     ...(transaction ? [transaction.amount] : []),
     ...(hold ? [`hold of ${hold.amount} ${hold.status}`] : []),
     `balance ${card.balance} ${card.currency}`,
-    ...(isNews ? [] : ['(older than what is known)']),
+    ...(isCurrent ? [] : ['(older than what is known)']),
   ];
   console.log(what.join(', '));
 }
@@ -66,7 +66,7 @@ const server = createServer((request, response) => {
     else chunks.push(chunk);
   });
   request.on('end', () => {
-    // Exactly the bytes that came: another way to write the same JSON has another signature.
+    // The signature covers the exact bytes of the body.
     const body = Buffer.concat(chunks).toString();
     try {
       verifier.verify(body, request.headers as Record<string, string>);
@@ -74,7 +74,7 @@ const server = createServer((request, response) => {
       response.writeHead(401).end('the signature is not valid');
       return;
     }
-    tell(JSON.parse(body) as Event);
+    print(JSON.parse(body) as Event);
     response.writeHead(204).end();
   });
 });

@@ -1,6 +1,7 @@
 /** What the service does by itself, a little at a time: erase what has run out, release expired holds, tell of expiries, verify the ledger, note token uses. */
 
 import type { FastifyBaseLogger } from 'fastify';
+import type { ClockGuard } from './clock-guard.ts';
 import type { Limits } from './config.ts';
 import type { Database } from './database.ts';
 import type { Metrics } from './http/metrics.ts';
@@ -14,6 +15,7 @@ import { recordRetiredCodeUses } from './service/lookup-throttle.ts';
 import { bookReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
 import { eraseDeliveriesOf, eraseOutdated } from './service/upkeep.ts';
 import { verifyPage } from './service/verify.ts';
+import { beat } from './storage/heartbeat.ts';
 import { listRemindingStores } from './storage/mail.ts';
 import { listStores } from './storage/store.ts';
 import { listWebhookPlaces, type WebhookPlace } from './storage/webhook.ts';
@@ -26,6 +28,7 @@ export type Background = {
 export function startBackground(given: {
   readonly database: Database;
   readonly limits: Limits;
+  readonly guard: ClockGuard;
   readonly metrics: Metrics;
   readonly tokenUses: TokenUses;
   readonly retiredCodeUses: RetiredCodeUses;
@@ -33,7 +36,7 @@ export function startBackground(given: {
   readonly canSend: boolean;
   readonly logger: FastifyBaseLogger;
 }): Background {
-  const { database, limits, logger } = given;
+  const { database, limits, guard, logger } = given;
   const { ctx, storage } = database;
 
   const noteUses = async (): Promise<void> => {
@@ -65,21 +68,37 @@ export function startBackground(given: {
   const expire = async (): Promise<void> => {
     while (await storage.write(() => expireHolds(ctx, limits.upkeepRowsMax)));
   };
+  const keepTime = async (): Promise<void> => {
+    await storage.write(() => beat(ctx.clock.now()));
+  };
+  /** What cannot be undone is only done by a clock that is trusted. */
+  const whileTrusted = (task: () => Promise<void>) => async (): Promise<void> => {
+    if (guard.isTrusted()) await task();
+  };
   const audit = auditor(given);
   const remind = reminding(given);
 
   const timers = [
     repeat(noteUses, limits.tokenUsesPeriodMs, logger),
     repeat(publishRetiredUses, limits.retiredCodesPeriodMs, logger),
-    repeat(erase, limits.upkeepPeriodMs, logger),
-    repeat(expire, limits.holdExpiryPeriodMs, logger),
-    repeat(tellExpiries, limits.expiryPeriodMs, logger),
+    repeat(whileTrusted(erase), limits.upkeepPeriodMs, logger),
+    repeat(whileTrusted(expire), limits.holdExpiryPeriodMs, logger),
+    repeat(whileTrusted(tellExpiries), limits.expiryPeriodMs, logger),
+    repeat(whileTrusted(keepTime), limits.heartbeatPeriodMs, logger),
     repeat(audit, limits.auditPeriodMs, logger),
-    repeat(remind, limits.reminderPeriodMs, logger),
+    repeat(whileTrusted(remind), limits.reminderPeriodMs, logger),
   ];
+  // The next start may come before the first period ends.
+  const firstTime = whileTrusted(keepTime)().catch((error: unknown) =>
+    logger.warn({ err: error }, 'the time was not written'),
+  );
   return {
     async stop() {
       for (const timer of timers) clearInterval(timer);
+      await firstTime;
+      await whileTrusted(keepTime)().catch((error: unknown) =>
+        logger.warn({ err: error }, 'the last time was not written'),
+      );
       await noteUses().catch((error: unknown) =>
         logger.warn({ err: error }, 'the last token uses were not noted'),
       );

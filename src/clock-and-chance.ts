@@ -1,10 +1,33 @@
 /** Time and chance: the one place where the service asks what time it is and draws at random. */
 
 import { randomBytes, randomUUID } from 'node:crypto';
+import { uptime } from 'node:os';
 
+/** What scripts and their callers ask for the time. Instants are whole ms since 1970 UTC. */
 export type Clock = {
-  /** The present instant, whole ms since 1970 UTC. */
+  /** The time of the system. */
   now(): number;
+  /**
+   * The earliest instant that the present can be. It is `now()`, unless the system's clock has jumped: then it is the
+   * earlier of the system's time and the time before the jump plus what has elapsed since. What expires is compared
+   * with it.
+   */
+  earliest(): number;
+  /** The latest instant that the present can be. What must last for a period lasts from then on. */
+  latest(): number;
+  /**
+   * What was written at this instant or later is not `periodMs` old for certain, and must be retained. 0 while the
+   * clock cannot be trusted: then everything must be.
+   */
+  retainFrom(periodMs: number): number;
+  /** Ms since any instant; it cannot be set. On Linux it does not count while the machine is suspended. */
+  monotonic(): number;
+};
+
+/** What a clock is made of. */
+export type TimeSource = Pick<Clock, 'now' | 'monotonic'> & {
+  /** Ms since the machine started, to 10 ms at best. It counts while the machine is suspended. */
+  uptime(): number;
 };
 
 export type Chance = {
@@ -13,16 +36,28 @@ export type Chance = {
   /** A random identifier for a request. */
   requestId(): string;
   /**
-   * An id for a new row: an integer below 2^53, later ones larger within this process, telling
+   * An id for a new row: an integer below 2^52, later ones larger within this process, telling
    * roughly when it was made and nothing about how many there are.
    */
   id(): number;
 };
 
-export const systemClock: Clock = { now: () => Date.now() };
+/** A clock without a memory, which believes its source. */
+export function plainClock(now: () => number): Clock {
+  return { now, earliest: now, latest: now, retainFrom: (periodMs) => now() - periodMs, monotonic: now };
+}
 
-/** 2025-01-01T00:00:00Z. 41 bits of milliseconds from here last until 2094. */
+/** The clock of this machine. A service guards it against jumps (`clock-guard.ts`). */
+export const systemClock: Clock & TimeSource = {
+  ...plainClock(() => Date.now()),
+  monotonic: () => performance.now(),
+  uptime: () => uptime() * 1_000,
+};
+
+/** 2025-01-01T00:00:00Z. */
 const idEpoch = 1_735_689_600_000;
+/** 2059-01-01T00:00:00Z. Ids of instants until 2059-11-04 are below 2^52, which public ids require. */
+const idEnd = 2_808_604_800_000;
 const idsPerMs = 4_096;
 /** Ids of one burst lie this far apart at most, so that their distance does not count the rows between them. */
 const idStepMax = 32;
@@ -32,15 +67,44 @@ export function idsAt(instant: number): number {
   return (instant - idEpoch) * idsPerMs;
 }
 
-/** Chance from the system's cryptographic source, with ids that follow the given clock. */
-export function systemChance(clock: Clock): Chance {
+/** When an id was drawn, or shortly before: ids of a burst may be ahead of the clock. */
+export function instantOf(id: number): number {
+  return Math.floor(id / idsPerMs) + idEpoch;
+}
+
+/** Whether ids can be drawn at an instant: from 2025 to 2058. */
+export function isInRange(instant: number): boolean {
+  return instant >= idEpoch && instant < idEnd;
+}
+
+/** The clock cannot be worked with; the message says what to do. */
+export class ClockError extends Error {
+  override readonly name = 'ClockError';
+}
+
+/** @throws ClockError if no ids can be drawn at an instant. */
+export function assertInRange(instant: number): void {
+  if (isInRange(instant)) return;
+  const shown = new Date(instant).toISOString();
+  throw new ClockError(
+    `the system clock is at ${shown}: set it to the present time, which must be in the years 2025 to 2058`,
+  );
+}
+
+/**
+ * Chance from the system's cryptographic source, with ids that follow the given clock.
+ * `id` throws ClockError outside of the years 2025 to 2058.
+ */
+export function systemChance(clock: Pick<Clock, 'earliest'>): Chance {
   let lastId = 0;
   const small = randomNumbers();
   return {
     bytes: pooledBytes(),
     requestId: () => randomUUID(),
     id() {
-      const fresh = (clock.now() - idEpoch) * idsPerMs + small(idsPerMs);
+      const instant = clock.earliest();
+      assertInRange(instant);
+      const fresh = idsAt(instant) + small(idsPerMs);
       lastId = fresh > lastId ? fresh : lastId + 1 + small(idStepMax);
       return lastId;
     },

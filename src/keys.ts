@@ -68,8 +68,7 @@ export function keysOf(masters: readonly MasterKey[], publicIdKey?: string): Key
       const cipher = createCipheriv('aes-256-gcm', current.derived(purpose), nonce);
       cipher.setAAD(Buffer.from(boundTo));
       const body = Buffer.concat([cipher.update(plain), cipher.final()]);
-      const id = Buffer.from(current.id);
-      return Buffer.concat([Buffer.of(id.length), id, nonce, cipher.getAuthTag(), body]);
+      return Buffer.concat([sealHead(current.id), nonce, cipher.getAuthTag(), body]);
     },
     open(purpose, sealed, boundTo) {
       const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
@@ -91,6 +90,17 @@ export function keysOf(masters: readonly MasterKey[], publicIdKey?: string): Key
       return Buffer.concat([decipher.update(bytes.subarray(tagAt + tagLength)), decipher.final()]);
     },
   };
+}
+
+/** What everything that is sealed with a key starts with. */
+export function sealHead(keyId: string): Uint8Array {
+  const id = Buffer.from(keyId);
+  return Buffer.concat([Buffer.of(id.length), id]);
+}
+
+/** The length of the shortest text that is not empty, sealed with a key. */
+export function sealedLengthMin(keyId: string): number {
+  return sealHead(keyId).length + sealNonceLength + tagLength + 1;
 }
 
 function ringOf({ id, secret }: MasterKey) {

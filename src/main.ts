@@ -2,8 +2,10 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import { operations } from './api/index.ts';
 import { startBackground } from './background.ts';
-import { systemClock, type Clock } from './clock-and-chance.ts';
+import { assertInRange, systemClock, type TimeSource } from './clock-and-chance.ts';
+import { guardClock, type ClockGuard, type ClockObserver } from './clock-guard.ts';
 import { mailWayOf, mayDevelop, shownLocation, type Config } from './config.ts';
 import { mailFolder } from './delivery/mail/folder.ts';
 import { mailQueue, mailWorkerLimits } from './delivery/mail/queue.ts';
@@ -13,12 +15,12 @@ import { migrationsOf, openDatabase, type Database } from './database.ts';
 import { endpointsOf, loopbackRule, startDeliveries } from './delivery/deliveries.ts';
 import { openOutboundThread } from './delivery/outbound/thread.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
-import { createServer } from './http/server.ts';
-import type { MailServices } from './http/mails.ts';
+import { createServer, type MailServices } from './http/server.ts';
 import { retiredCodeUses } from './http/retired-codes.ts';
 import { tokenUses } from './http/token-uses.ts';
 import { isExposed } from './key-file.ts';
 import { createLog, type Log } from './log.ts';
+import { contradictionOf, findClockEvidence, isConfirmed } from './service/clock.ts';
 import { ensureDemonstrationStore } from './service/store.ts';
 import { StartError } from './start-error.ts';
 import { beat } from './storage/heartbeat.ts';
@@ -35,21 +37,26 @@ export type Service = AsyncDisposable & {
 };
 
 /** What the service takes from the world besides its configuration; tests bring their own. */
-export type Surroundings = { readonly clock: Clock; readonly log: Log };
+export type Surroundings = { readonly clock: TimeSource; readonly log: Log };
 
 /** Starts the service. @throws StartError, or whatever keeps the database from being opened. */
 export async function start(config: Config, given?: Surroundings): Promise<Service> {
-  const { clock, log } = given ?? { clock: systemClock, log: await createLog(config) };
+  const { clock: source, log } = given ?? { clock: systemClock, log: await createLog(config) };
   const { logger } = log;
+  assertInRange(source.now());
+  const guard = guardClock(source, config.limits, clockLog(config, logger));
   const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
   let isClosing = false;
   let hasFailed = false;
   const commitListeners = new Set<() => void>();
 
-  const metrics = createMetrics({ queueDepth: () => database.storage.queueDepth });
+  const metrics = createMetrics({
+    queueDepth: () => database.storage.queueDepth,
+    clockJumpMs: () => guard.jumpMs(),
+  });
   const database = await openDatabase(config, {
     prepare: true,
-    clock,
+    clock: guard.clock,
     observer: {
       committed(group) {
         metrics.committed(group);
@@ -64,12 +71,18 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
   });
   try {
     await refuseLoss(config, database, logger);
+    await checkClock(config, { database, guard, logger });
     const developmentMode = await chooseMode(config, database);
     const uses = tokenUses();
     const retiredUses = retiredCodeUses();
     const mayUseLoopback = loopbackRule(developmentMode, database.storage);
     const way = wayOfMails(config, logger);
     const app = createServer({
+      operations,
+      async describe() {
+        const { openApiDocument } = await import('./docs/openapi.ts');
+        return openApiDocument(config.basePath);
+      },
       config,
       ctx: database.ctx,
       storage: database.storage,
@@ -84,7 +97,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         return () => void commitListeners.delete(listener);
       },
       isClosing: () => isClosing,
-      isReady: readiness(config, database, () => !isClosing && !hasFailed),
+      isReady: readiness(config, { ...database, guard }, () => !isClosing && !hasFailed),
       mail: way,
     });
     await listen(app, config);
@@ -92,6 +105,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     const background = startBackground({
       database,
       limits: config.limits,
+      guard,
       metrics,
       tokenUses: uses,
       retiredCodeUses: retiredUses,
@@ -252,16 +266,65 @@ async function refuseLoss(config: Config, { storage }: Database, logger: Log['lo
     logger.warn('DATABASE_URL names several hosts, but no standby follows the primary now');
 }
 
+/**
+ * Refuses a clock that contradicts the database, and trusts one that it confirms.
+ * @throws StartError that says what to do.
+ */
+async function checkClock(
+  { database: { kind }, implausibleClockAllowed, limits }: Config,
+  { database, guard, logger }: { database: Database; guard: ClockGuard; logger: Log['logger'] },
+): Promise<void> {
+  const evidence = await database.storage.read(() => findClockEvidence({ hasServer: kind === 'server' }));
+  const now = database.ctx.clock.now();
+  const contradiction = contradictionOf(evidence, { now, offsetMaxMs: limits.clockOffsetMaxMs });
+  if (contradiction !== undefined) {
+    if (!implausibleClockAllowed) {
+      throw new StartError(
+        `${contradiction}: set the clock that is wrong, or accept it with IMPLAUSIBLE_CLOCK=allow`,
+      );
+    }
+    logger.warn(contradiction);
+    return;
+  }
+  const { clockJumpMaxMs: jumpMaxMs, clockStableMs: stableMs } = limits;
+  if (isConfirmed(evidence, { now, jumpMaxMs, stableMs })) return guard.confirm();
+  logger.info(
+    { stable_seconds: stableMs / 1_000 },
+    'nothing confirms the system clock: background work that erases or expires starts once the clock has been stable for stable_seconds',
+  );
+}
+
+/** Logs jumps of the clock. */
+function clockLog({ limits }: Config, logger: Log['logger']): ClockObserver {
+  const fields = (byMs: number): object => ({
+    jump_seconds: Math.round(byMs / 1_000),
+    stable_seconds: limits.clockStableMs / 1_000,
+  });
+  return {
+    jumped: (byMs) =>
+      logger.error(
+        fields(byMs),
+        'the system clock has jumped by jump_seconds against the monotonic clock, because it was set or the machine was suspended: background work that erases or expires is paused until the clock is back or has been stable for stable_seconds',
+      ),
+    returned: () => logger.info('the system clock is back where the monotonic clock expects it'),
+    accepted: (byMs) =>
+      logger.warn(
+        fields(byMs),
+        'the system clock has been stable for stable_seconds since its jump by jump_seconds: it is trusted again',
+      ),
+  };
+}
+
 /** Whether the database takes writes and its schema is current. Asked often, it looks once a second. */
 function readiness(
   config: Config,
-  { ctx, storage }: Database,
+  { ctx, storage, guard }: Database & { readonly guard: ClockGuard },
   mayServe: () => boolean,
 ): () => Promise<boolean> {
   const migrations = migrationsOf(config);
   const look = async (): Promise<boolean> => {
     try {
-      await storage.write(() => beat(ctx.clock.now()));
+      await storage.write(() => beat(guard.isTrusted() ? ctx.clock.now() : null));
       return pending(migrations, await storage.applied()).length === 0;
     } catch {
       return false;

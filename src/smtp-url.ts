@@ -20,7 +20,8 @@ export type SmtpServer = {
   readonly password: Secret | null;
 };
 
-const form = 'must be an address such as smtp://user:password@mail.example:587 or smtps://…:465';
+const form =
+  'must be a URL such as smtp://user:password@mail.example:587 or smtps://user:password@mail.example:465';
 
 /** Reads the address of a mail server. No refusal repeats it: it may hold a password. */
 export function parseSmtpUrl(secret: Secret): Parsed<SmtpServer> {
@@ -30,11 +31,12 @@ export function parseSmtpUrl(secret: Secret): Parsed<SmtpServer> {
   if (!['', '/'].includes(url.pathname) || url.hash !== '') return refused('must have no path');
   const { starttls, ...others } = Object.fromEntries(url.searchParams);
   if (Object.keys(others).length > 0 || url.searchParams.size > 1)
-    return refused('may be followed by ?starttls=… and nothing else');
-  if (isSecure && starttls !== undefined) return refused('has TLS from its start: smtps takes no ?starttls');
+    return refused('must have no parameter but ?starttls');
+  if (isSecure && starttls !== undefined)
+    return refused('cannot have ?starttls with smtps, which uses TLS from the start');
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const tls = isSecure ? 'from_start' : starttlsOf(starttls, host);
-  if (!tls) return refused('takes ?starttls=required, optional or never');
+  if (!tls) return refused('must have ?starttls=required, ?starttls=optional or ?starttls=never');
   const [user, password] = [decoded(url.username), decoded(url.password)];
   if (user === undefined || password === undefined)
     return refused('must have its user and password percent-encoded');

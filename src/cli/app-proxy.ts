@@ -43,7 +43,7 @@ export type AppProxy = {
   readonly to: URL;
   /** The signed-in customer, if one is. */
   readonly customerId: number | null;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'now'>;
 };
 
 /** Headers that the proxy does not hand on: those of one connection, and the storefront's cookies. */

@@ -3,7 +3,8 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { readDatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
-import { customerRecordOf, type CustomerAccount, type CustomerRecord } from '../domain/customer.ts';
+import { customerRecordOf, type CustomerAccount } from '../domain/customer.ts';
+import type { CustomerRecord } from '../domain/schemas.ts';
 import { parseEmail, type EmailAddress } from '../domain/email.ts';
 import { linkCustomer, showCustomerByEmail } from '../service/customer.ts';
 import type { Script } from '../storage/sql.ts';

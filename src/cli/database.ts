@@ -1,18 +1,17 @@
 /** `largesse migrate`, `verify`, `backup` */
 
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
+import { open, rename } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { readDatabaseConfig, shownLocation } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import { currencyOf } from '../domain/currency.ts';
 import { formatMoney } from '../domain/money.ts';
-import { shownId } from '../domain/public-id.ts';
-import { verify } from '../service/verify.ts';
+import type { Mismatch } from '../service/verify.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson, printTable } from './output.ts';
-
-const mismatchesMax = 1_000;
+import { describeMismatch, verifyDatabase } from './verifying.ts';
 
 export function addDatabaseCommands(root: Command): void {
   root
@@ -30,12 +29,11 @@ export function addDatabaseCommands(root: Command): void {
   root
     .command('verify')
     .description(
-      'compute every balance, every hash chain and the totals anew; exit code 1 if anything is off',
+      'compute every balance, every hash chain and the totals anew, and check all rows and the file; exit code 1 if anything is wrong',
     )
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false, unhurried: true });
-      const { stores, mismatches } = await database.storage.read(() => verify(mismatchesMax));
+      const { stores, mismatches } = await verifyDatabase(readDatabaseConfig());
       const totals = stores.map(({ store, currency, cards, transfers, outstanding, accounts }) => ({
         store,
         cards,
@@ -49,30 +47,23 @@ export function addDatabaseCommands(root: Command): void {
           ]),
         ),
       }));
-      const { publicIds } = database.ctx.keys;
-      const found = mismatches.map((mismatch) => ({
-        ...mismatch,
-        gift_card_id: mismatch.cardId === null ? null : shownId(publicIds, mismatch.cardId),
-      }));
-      if (json) printJson({ ok: mismatches.length === 0, stores: totals, mismatches: found });
+      const isSound = mismatches.length === 0;
+      if (json) printJson({ ok: isSound, stores: totals, mismatches });
       else {
-        printTable(
-          totals.map(({ store, cards, transfers, outstanding, currency }) => ({
-            store,
-            cards,
-            transfers,
-            outstanding,
-            currency,
-          })),
-          {
-            none: 'There are no stores.',
-          },
-        );
-        for (const { store, cardId, gift_card_id: id, problem } of found)
-          print(`${store}${id === null ? '' : `, gift card ${id} (row ${cardId})`}: ${problem}`);
-        print(
-          mismatches.length === 0 ? 'The ledger agrees with every balance.' : 'THE LEDGER DOES NOT AGREE.',
-        );
+        // There are no totals of a file that cannot be read.
+        if (isSound || totals.length > 0)
+          printTable(
+            totals.map(({ store, cards, transfers, outstanding, currency }) => ({
+              store,
+              cards,
+              transfers,
+              outstanding,
+              currency,
+            })),
+            { none: 'There are no stores.' },
+          );
+        for (const mismatch of mismatches) print(describeMismatch(mismatch));
+        print(isSound ? 'The ledger agrees with every balance.' : conclusionOf(mismatches));
       }
       if (mismatches.length > 0) process.exitCode = 1;
     });
@@ -80,19 +71,61 @@ export function addDatabaseCommands(root: Command): void {
   root
     .command('backup')
     .description(
-      'copy the database into a new file while the service runs; the key file is to be kept apart from it',
+      'copy the database into a new file while the service runs, and verify the copy; keep the key file apart from it',
     )
     .argument('<file>', 'the new file')
     .option('--json', 'print JSON')
     .action(async (file: string, { json }: { json?: boolean }) => {
       const target = resolve(file);
-      await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
+      const config = readDatabaseConfig();
+      await using database = await openDatabase(config, { prepare: false });
       const { backup } = database.storage;
       if (!backup) throw new CommandError('a server is backed up with its own tools, such as pg_dump');
       if (!existsSync(dirname(target)))
         throw new CommandError(`the folder ${dirname(target)} does not exist`);
-      await backup(target);
+      if (existsSync(target)) throw new CommandError(`${target} is there already`);
+      const unverified = `${target}.unverified`;
+      // An earlier backup that was killed may have left its log, which does not belong to this copy.
+      for (const rest of ['', '-wal', '-shm', '-journal']) rmSync(`${unverified}${rest}`, { force: true });
+      await backup(unverified);
+      const { mismatches } = await verifyDatabase({
+        ...config,
+        database: { kind: 'file', file: unverified },
+      });
+      if (mismatches.length > 0) {
+        for (const mismatch of mismatches) console.error(describeMismatch(mismatch));
+        throw new CommandError(
+          `the copy is not sound and stays at ${unverified}: verify the database itself`,
+        );
+      }
+      await publish(unverified, target);
       if (json) printJson({ backup: target });
-      else print(`Copied to ${target}. It opens only with the key file, which is not in it.`);
+      else print(`Copied to ${target} and verified. It opens only with the key file, which is not in it.`);
     });
+}
+
+/** Gives a file its name once it is durable. @throws CommandError if another file has that name by now. */
+async function publish(file: string, name: string): Promise<void> {
+  await syncOf(file);
+  try {
+    // Only this fails if the name is taken, on every file system.
+    await (await open(name, 'wx')).close();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
+      throw new CommandError(`${name} is there already`, { cause: error });
+    throw error;
+  }
+  await rename(file, name);
+  await syncOf(dirname(name));
+}
+
+async function syncOf(path: string): Promise<void> {
+  await using handle = await open(path);
+  await handle.sync();
+}
+
+function conclusionOf(mismatches: readonly Mismatch[]): string {
+  return mismatches.some(({ store }) => store !== null)
+    ? 'THE LEDGER DOES NOT AGREE.'
+    : 'THE DATABASE IS DAMAGED.';
 }

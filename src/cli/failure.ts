@@ -1,6 +1,7 @@
 /** How a command fails: one clear message on standard error, and an exit code. */
 
 import { CommanderError } from 'commander';
+import { ClockError } from '../clock-and-chance.ts';
 import { ConfigError } from '../config.ts';
 import { Fault } from '../domain/fault.ts';
 import { KeyFileError } from '../key-file.ts';
@@ -13,7 +14,7 @@ export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-const expected = [CommandError, CopyError, KeyFileError, StartError, MigrationError];
+const expected = [ClockError, CommandError, CopyError, KeyFileError, StartError, MigrationError];
 
 /** Tells what went wrong, and gives the exit code. */
 export function reportFailure(error: unknown): number {

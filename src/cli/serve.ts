@@ -2,11 +2,13 @@
 
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
+import { settingsHelp } from './settings.ts';
 
 export function addServeCommand(root: Command): void {
   root
     .command('serve')
-    .description('run the service until it is told to stop (SIGTERM or SIGINT)')
+    .description('run the service until SIGTERM or SIGINT')
+    .addHelpText('after', settingsHelp)
     .action(async () => {
       // Other commands start without the HTTP server: most of the program is its libraries.
       const { start } = await import('../main.ts');

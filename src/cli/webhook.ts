@@ -13,9 +13,9 @@ import {
   parsePatterns,
   webhookRecordOf,
   type Delivery,
-  type DeliveryRecord,
   type Webhook,
 } from '../domain/webhook.ts';
+import type { DeliveryRecord } from '../domain/schemas.ts';
 import {
   changeWebhook,
   createWebhook,

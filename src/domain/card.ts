@@ -16,7 +16,15 @@ export type Customer = {
   readonly email: string;
 };
 
-export type Card = {
+/**
+ * What the issuer of a card sets and nothing else depends on; null: none. `expiresOn` is the last day on which the card
+ * is valid, `YYYY-MM-DD`.
+ */
+export type CardDetails = { readonly [K in keyof typeof noDetails]: string | null };
+
+export const noDetails = Object.freeze({ note: null, message: null, expiresOn: null });
+
+export type Card = CardDetails & {
   readonly storeId: number;
   readonly id: number;
   readonly version: number;
@@ -27,10 +35,6 @@ export type Card = {
   readonly lastCharacters: string;
   readonly customer: Customer | null;
   readonly recipient: Customer | null;
-  readonly note: string | null;
-  readonly message: string | null;
-  /** The last good day, `YYYY-MM-DD`; null: never expires. */
-  readonly expiresOn: string | null;
   /** Instant in ms; null while the card is not disabled. */
   readonly disabledAt: number | null;
   /** Instant in ms. */

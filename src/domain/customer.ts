@@ -2,7 +2,8 @@
 
 import type { Customer } from './card.ts';
 import { formatInstant } from './day.ts';
-import type { PublicId, PublicIds } from './public-id.ts';
+import type { PublicIds } from './public-id.ts';
+import type { CustomerRecord } from './schemas.ts';
 
 /** A customer with everything that is stored. */
 export type CustomerAccount = Customer & {
@@ -10,13 +11,6 @@ export type CustomerAccount = Customer & {
   readonly storefrontCustomerId: number | null;
   /** Instant in ms. */
   readonly createdAt: number;
-};
-
-export type CustomerRecord = {
-  readonly id: PublicId;
-  readonly email: string;
-  readonly storefront_customer_id: number | null;
-  readonly created_at: string;
 };
 
 export function customerRecordOf(ids: PublicIds, customer: CustomerAccount): CustomerRecord {

@@ -13,9 +13,9 @@
 import type { Card, CardChanges } from './card.ts';
 import type { CustomerAccount } from './customer.ts';
 import { formatInstant } from './day.ts';
-import type { MailDeliveryRecord } from './mail.ts';
 import type { PublicIds } from './public-id.ts';
-import { recordOf, type HoldRecord, type TransactionRecord } from './record.ts';
+import { recordOf } from './record.ts';
+import type { HoldRecord, MailDeliveryRecord, TransactionRecord } from './schemas.ts';
 import { webhookRecordOf, type Webhook } from './webhook.ts';
 
 export const eventTypes = [

@@ -7,7 +7,9 @@
 
 import type { Money } from './money.ts';
 
-export type HoldStatus = 'open' | 'captured' | 'voided' | 'expired';
+export const holdStatuses = ['open', 'captured', 'voided', 'expired'] as const;
+
+export type HoldStatus = (typeof holdStatuses)[number];
 
 export type Hold = {
   readonly storeId: number;

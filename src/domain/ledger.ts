@@ -20,7 +20,9 @@ type SystemAccount = (typeof systemAccounts)[number];
 export type Account = 'card' | SystemAccount;
 
 /** `capture` is a debit of what a hold reserved; a `reversal` gives back a debit or capture, or takes back a credit. */
-export type TransferKind = 'issue' | 'adjustment' | 'debit' | 'credit' | 'capture' | 'reversal';
+export const transferKinds = ['issue', 'adjustment', 'debit', 'credit', 'capture', 'reversal'] as const;
+
+export type TransferKind = (typeof transferKinds)[number];
 
 export type Transfer = {
   readonly storeId: number;

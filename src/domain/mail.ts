@@ -12,7 +12,8 @@
 import type { Card, Customer } from './card.ts';
 import { formatInstant } from './day.ts';
 import { accepted, refused, type Parsed } from './parsed.ts';
-import type { PublicId, PublicIds } from './public-id.ts';
+import type { PublicIds } from './public-id.ts';
+import type { MailDeliveryRecord } from './schemas.ts';
 
 export const mailKinds = [
   'gift_card',
@@ -131,30 +132,6 @@ export function messageName({ cardId, id }: Pick<MailDelivery, 'cardId' | 'id'>)
   return `${cardId}.${id}`;
 }
 
-export type MailDeliveryRecord = {
-  readonly id: number;
-  readonly gift_card_id: PublicId;
-  readonly kind: MailKind;
-  readonly recipient: string;
-  readonly status: MailState;
-  readonly message_id: string;
-  readonly send_at: string;
-  readonly created_at: string;
-  readonly attempts: number;
-  readonly next_attempt_at: string | null;
-  readonly last_attempt: MailAttemptRecord | null;
-  readonly cancel_reason: string | null;
-  readonly ended_at: string | null;
-};
-
-type MailAttemptRecord = {
-  readonly attempted_at: string;
-  /** What the mail server said last, on one line; null if it said nothing. */
-  readonly response: string | null;
-  /** Why there was no response. */
-  readonly failure: { readonly reason: 'no-response'; readonly detail: string } | null;
-};
-
 /** A delivery as the world reads it. @param domain the store's. */
 export function mailRecordOf(
   ids: PublicIds,
@@ -178,7 +155,12 @@ export function mailRecordOf(
   };
 }
 
-function lastAttemptOf({ state, attempts, lastAt, answer }: MailDelivery): MailAttemptRecord | null {
+function lastAttemptOf({
+  state,
+  attempts,
+  lastAt,
+  answer,
+}: MailDelivery): MailDeliveryRecord['last_attempt'] {
   if (attempts === 0 || lastAt === null) return null;
   const said = state === 'cancelled' ? null : answer;
   const isResponse = said !== null && (state === 'sent' || isReply(said));

@@ -8,31 +8,18 @@
 import { availableOf, stateOf, type Card, type CardState } from './card.ts';
 import { formatInstant } from './day.ts';
 import { parseEmail } from './email.ts';
-import { hasRunOut, type Hold, type HoldStatus } from './hold.ts';
-import { effectOf, type Transfer, type TransferKind } from './ledger.ts';
+import { hasRunOut, type Hold } from './hold.ts';
+import { effectOf, type Transfer } from './ledger.ts';
 import { formatMoney, parseAmount } from './money.ts';
-import { publicIdOrNull, type PublicId, type PublicIds } from './public-id.ts';
-
-export type GiftCardRecord = {
-  readonly id: PublicId;
-  readonly balance: string;
-  readonly created_at: string;
-  readonly currency: string;
-  readonly initial_value: string;
-  readonly disabled_at: string | null;
-  readonly line_item_id: number | null;
-  readonly api_client_id: number | null;
-  readonly user_id: number | null;
-  readonly customer_id: PublicId | null;
-  readonly customer_email: string | null;
-  readonly recipient_id: PublicId | null;
-  readonly recipient_email: string | null;
-  readonly note: string | null;
-  readonly expires_on: string | null;
-  readonly message: string | null;
-  readonly last_characters: string;
-  readonly order_id: number | null;
-};
+import { publicIdOrNull, type PublicIds } from './public-id.ts';
+import type {
+  BalanceRecord,
+  GiftCardRecord,
+  HoldRecord,
+  SpendableRecord,
+  TillRecord,
+  TransactionRecord,
+} from './schemas.ts';
 
 /** The record of a card. The code is no part of it: only the answer to a creation adds it. */
 export function recordOf(ids: PublicIds, card: Card): GiftCardRecord {
@@ -58,22 +45,9 @@ export function recordOf(ids: PublicIds, card: Card): GiftCardRecord {
   };
 }
 
-/** A card on the resources beyond the four operations: with what may be spent of its balance. */
-export type SpendableRecord = GiftCardRecord & { readonly held: string; readonly available: string };
-
 export function spendableRecordOf(ids: PublicIds, card: Card): SpendableRecord {
   return { ...recordOf(ids, card), held: formatMoney(card.held), available: formatMoney(availableOf(card)) };
 }
-
-/** What of a card may be spent, and whether it is usable. */
-export type BalanceRecord = {
-  readonly balance: string;
-  readonly held: string;
-  readonly available: string;
-  readonly currency: string;
-  readonly expires_on: string | null;
-  readonly state: CardState;
-};
 
 /** @param today the present day in the store's time zone. */
 export function balanceRecordOf(card: Card, today: string): BalanceRecord {
@@ -87,34 +61,12 @@ export function balanceRecordOf(card: Card, today: string): BalanceRecord {
   };
 }
 
-/** A card for a caller who may redeem but not read it: no addresses, note or message. */
-export type TillRecord = BalanceRecord & {
-  readonly id: PublicId;
-  readonly last_characters: string;
-};
-
 /** @param today the present day in the store's time zone. */
 export function tillRecordOf(ids: PublicIds, card: Card, today: string): TillRecord {
   return { id: ids.of(card.id), ...balanceRecordOf(card, today), last_characters: card.lastCharacters };
 }
 
-/** A transfer as the world reads it: its amount is signed by what it did to the balance. */
-export type TransactionRecord = {
-  readonly id: PublicId;
-  readonly gift_card_id: PublicId;
-  readonly kind: TransferKind;
-  readonly amount: string;
-  readonly currency: string;
-  readonly balance_after: string;
-  readonly actor: string;
-  readonly reference: string | null;
-  readonly note: string | null;
-  readonly order_id: number | null;
-  readonly hold_id: PublicId | null;
-  readonly reverses: PublicId | null;
-  readonly created_at: string;
-};
-
+/** A transfer as callers read it: the sign of its amount says how the balance changed. */
 export function transactionOf(ids: PublicIds, transfer: Transfer): TransactionRecord {
   const { currency } = transfer.amount;
   return {
@@ -133,22 +85,6 @@ export function transactionOf(ids: PublicIds, transfer: Transfer): TransactionRe
     created_at: formatInstant(transfer.createdAt),
   };
 }
-
-export type HoldRecord = {
-  readonly id: PublicId;
-  readonly gift_card_id: PublicId;
-  readonly status: HoldStatus;
-  readonly amount: string;
-  readonly captured_amount: string;
-  readonly currency: string;
-  readonly actor: string;
-  readonly reference: string | null;
-  readonly note: string | null;
-  readonly order_id: number | null;
-  readonly created_at: string;
-  readonly expires_at: string;
-  readonly closed_at: string | null;
-};
 
 /** A hold as it stands at an instant: one that has run out is expired, closed yet or not. */
 export function holdRecordOf(ids: PublicIds, hold: Hold, now: number): HoldRecord {
@@ -171,40 +107,11 @@ export function holdRecordOf(ids: PublicIds, hold: Hold, now: number): HoldRecor
   };
 }
 
-/**
- * The fields that no operation sets by their own name: those of the specification's record in its order, then those
- * that only other responses have.
- */
-export const claimableFields = [
-  'id',
-  'created_at',
-  'currency',
-  'initial_value',
-  'disabled_at',
-  'line_item_id',
-  'api_client_id',
-  'user_id',
-  'customer_id',
-  'customer_email',
-  'recipient_id',
-  'recipient_email',
-  'message',
-  'last_characters',
-  'order_id',
-  'held',
-  'available',
-  'state',
-] as const satisfies readonly (keyof ClaimableRecord)[];
-
-export type ClaimableField = (typeof claimableFields)[number];
-
-/** Whether a field holds an id, which is an integer. */
-export function isIdField(field: ClaimableField): boolean {
-  return field === 'id' || field.endsWith('_id');
-}
-
 /** All fields of a card in any response. */
 type ClaimableRecord = SpendableRecord & { readonly state: CardState };
+
+/** A field that no update sets. */
+export type ClaimableField = Exclude<keyof ClaimableRecord, 'balance' | 'expires_on' | 'note'>;
 
 /** Whether a claim equals the card's present value on a day of the store, whichever way it is written. */
 export function isTrue(

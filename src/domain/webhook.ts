@@ -9,8 +9,11 @@
 
 import { formatInstant } from './day.ts';
 import { accepted, refused, type Parsed } from './parsed.ts';
+import type { AttemptRecord, DeliveryRecord, WebhookRecord } from './schemas.ts';
 
-export type PauseReason = 'requested' | 'failures' | 'gone';
+export const pauseReasons = ['requested', 'failures', 'gone'] as const;
+
+export type PauseReason = (typeof pauseReasons)[number];
 
 export type Webhook = {
   readonly storeId: number;
@@ -65,27 +68,13 @@ function asList(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) ? value : undefined;
 }
 
-export type WebhookRecord = {
-  readonly id: number;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly status: 'active' | 'paused';
-  readonly paused_at: string | null;
-  readonly pause_reason: PauseReason | null;
-  readonly failing_since: string | null;
-  readonly failure: string | null;
-  readonly previous_secret_until: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-};
-
 /** A webhook as the world reads it. Its secret is no part of it. */
 export function webhookRecordOf(webhook: Webhook): WebhookRecord {
   const { paused, failing } = webhook;
   return {
     id: webhook.id,
     url: webhook.url,
-    events: webhook.patterns,
+    events: [...webhook.patterns],
     status: paused ? 'paused' : 'active',
     paused_at: formatOrNull(paused?.at),
     pause_reason: paused?.reason ?? null,
@@ -97,7 +86,9 @@ export function webhookRecordOf(webhook: Webhook): WebhookRecord {
   };
 }
 
-export type DeliveryStatus = 'queued' | 'retrying' | 'delivered' | 'dead';
+export const deliveryStatuses = ['queued', 'retrying', 'delivered', 'dead'] as const;
+
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** What came of an attempt: the receiver's answer, or why there was none. */
 export type AttemptResult =
@@ -120,24 +111,6 @@ export type Delivery = {
   /** When it is due, or taken back from the process that has it; null once it has ended. */
   readonly nextAt: number | null;
   readonly last: Attempt | null;
-};
-
-export type AttemptRecord = {
-  readonly attempted_at: string;
-  readonly duration_ms: number;
-  readonly response: { readonly status: number; readonly body: string } | null;
-  readonly failure: { readonly reason: string; readonly detail: string } | null;
-};
-
-export type DeliveryRecord = {
-  readonly event_id: number;
-  readonly event_type: string;
-  readonly webhook_id: number;
-  readonly status: DeliveryStatus;
-  readonly created_at: string;
-  readonly attempts: number;
-  readonly next_attempt_at: string | null;
-  readonly last_attempt: AttemptRecord | null;
 };
 
 export function attemptRecordOf({ at, durationMs, result }: Attempt): AttemptRecord {

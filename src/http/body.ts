@@ -15,11 +15,6 @@ export type Body = {
   readonly isForm: boolean;
 };
 
-/** The names that a body may be wrapped in; each operation takes one of them. */
-export const wrappers = ['gift_card', 'transaction', 'hold', 'webhook', 'event', 'customer'] as const;
-
-export type Wrapper = (typeof wrappers)[number];
-
 const wrappedName = /^([a-z_]+)\[([^[\]]*)\]$/;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -39,7 +34,7 @@ export const noBody: RawBody = { contentType: undefined, encoding: undefined, by
  */
 export function parseBody(
   { contentType, encoding, bytes }: RawBody,
-  { wrapper, refusals }: { readonly wrapper: Wrapper; readonly refusals: Refusals },
+  { wrapper, refusals }: { readonly wrapper: string; readonly refusals: Refusals },
 ): Body {
   if (bytes.length === 0) return { parameters: new Map(), isForm: false };
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
@@ -236,7 +231,7 @@ function isObject(value: unknown): value is object {
 }
 
 /** A form's fields; `wrapper[name]` becomes part of one wrapped object. */
-function parseForm(text: string, wrapper: Wrapper): Entries {
+function parseForm(text: string, wrapper: string): Entries {
   let fields;
   try {
     fields = parseUrlEncoded(text);
@@ -256,7 +251,7 @@ function parseForm(text: string, wrapper: Wrapper): Entries {
   return wrapped.length === 0 ? bare : [...bare, [wrapper, Object.fromEntries(wrapped)]];
 }
 
-function unwrap(entries: Entries, wrapper: Wrapper, refusals: Refusals): ReadonlyMap<string, unknown> {
+function unwrap(entries: Entries, wrapper: string, refusals: Refusals): ReadonlyMap<string, unknown> {
   const wrapped = entries.find(([name]) => name === wrapper);
   if (!wrapped) return new Map(entries);
   if (entries.length > 1) {

@@ -19,7 +19,7 @@ import { constant, type Script } from '../storage/sql.ts';
 import type { Storage, Subject } from '../storage/storage.ts';
 import type { Endpoints } from '../service/webhook.ts';
 import type { Caller } from './auth.ts';
-import { noBody, parseBody, type Body, type RawBody, type Wrapper } from './body.ts';
+import { noBody, parseBody, type Body, type RawBody } from './body.ts';
 import type { EventStreams } from './event-stream.ts';
 import type { LookupAttempt } from './lookup-throttle.ts';
 import { problemBody, problemHeaders, problems } from './problem.ts';
@@ -45,7 +45,7 @@ export type Exchange = {
   /** Whether the answer is wanted without its effect. */
   readonly isDryRun: boolean;
   /** @throws Fault `unsupported-media-type` or `invalid-body`. */
-  readBody(wrapper: Wrapper, refusals: Refusals): Body;
+  readBody(wrapper: string, refusals: Refusals): Body;
   /**
    * Runs the script that answers a write: once for an idempotency key, if the request has one. A dry run keeps nothing.
    * @param subject absent: the script may change anything. The key is no part of it, because it is used by one request

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Fault } from '../domain/fault.ts';
 import { version } from '../version.ts';
 import { requireLocalRequest } from './auth.ts';
-import { pagePaths } from './routes.ts';
+import { pagePaths } from './page-paths.ts';
 import { markup, type Markup } from './reference/markup.ts';
 import type { Services } from './server.ts';
 

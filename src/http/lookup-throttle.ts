@@ -9,7 +9,7 @@
  */
 
 import { Fault } from '../domain/fault.ts';
-import { failuresLeft, recordFailedLookup, throttled } from '../service/lookup-throttle.ts';
+import { countedRefill, failuresLeft, recordFailedLookup, throttled } from '../service/lookup-throttle.ts';
 import type { Context } from '../context.ts';
 import type { Answer } from '../service/idempotency.ts';
 import { findRefilledAt, type LookupCaller } from '../storage/lookup-throttle.ts';
@@ -67,6 +67,11 @@ const rereadPeriodMs = 1_000;
 /** A caller that is throttled is logged at most this often. */
 const logPeriodMs = 60_000;
 
+/** The later of two instants at which a budget is available again, of those that count. */
+function laterRefill({ refilledAt = 0 }: Pick<State, 'refilledAt'>, other: number, now: number): number {
+  return Math.max(countedRefill(refilledAt, now), countedRefill(other, now));
+}
+
 export function lookupThrottle({
   ctx,
   storage,
@@ -110,7 +115,7 @@ export function lookupThrottle({
   const refresh = async (state: State, key: LookupCaller): Promise<void> => {
     const now = ctx.clock.now();
     const read = (await storage.read(() => findRefilledAt(key))) ?? 0;
-    state.refilledAt = Math.max(state.refilledAt ?? 0, read);
+    state.refilledAt = laterRefill(state, read, now);
     state.readAt = now;
   };
 
@@ -146,7 +151,7 @@ export function lookupThrottle({
       throw refuse(caller, state);
     }
     // Before the reservation ends: one of the two always counts.
-    state.refilledAt = Math.max(state.refilledAt ?? 0, refilledAt);
+    state.refilledAt = laterRefill(state, refilledAt, budget.now);
   };
 
   return {

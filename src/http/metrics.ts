@@ -26,7 +26,13 @@ export type Metrics = {
   readonly webhookPaused: () => void;
 };
 
-export function createMetrics({ queueDepth }: { readonly queueDepth: () => number }): Metrics {
+export function createMetrics({
+  queueDepth,
+  clockJumpMs,
+}: {
+  readonly queueDepth: () => number;
+  readonly clockJumpMs: () => number;
+}): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -56,6 +62,14 @@ export function createMetrics({ queueDepth }: { readonly queueDepth: () => numbe
     registers,
     collect() {
       this.set(queueDepth());
+    },
+  });
+  new Gauge({
+    name: 'largesse_clock_jump_seconds',
+    help: 'How far the system clock is ahead (behind, if negative) of where the monotonic clock expects it, after a jump of more than 5 minutes: background work that erases or expires is paused until it is 0 again.',
+    registers,
+    collect() {
+      this.set(clockJumpMs() / 1_000);
     },
   });
   const audited = new Counter({

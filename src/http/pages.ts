@@ -8,7 +8,7 @@ import { hostName } from './auth.ts';
 import { addDevelopmentMails } from './dev-mails.ts';
 import { looksForwarded } from './forwarded.ts';
 import { addHome } from './home.ts';
-import { pagePaths } from './routes.ts';
+import { pagePaths } from './page-paths.ts';
 import type { Services } from './server.ts';
 
 const contentSecurityPolicy =
@@ -18,8 +18,8 @@ const contentSecurityPolicy =
 const noMail = 'none: SMTP_URL is not set, so no email is sent';
 
 export function addPages(app: FastifyInstance, services: Services, prefix: string): void {
-  const { config, metrics, mail } = services;
-  const documentation = documentationOf(config.basePath);
+  const { metrics, mail } = services;
+  const documentation = documentationOf(services);
   const at = (name: keyof typeof pagePaths): string => `${prefix}${pagePaths[name]}`;
 
   app.get(at('health'), (_request, reply) =>
@@ -70,13 +70,12 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
 type Documentation = { readonly json: string; readonly html: string; readonly css: string };
 
 /** The API's description and its pages: read and made when somebody first asks for one of them. */
-function documentationOf(basePath: string): () => Promise<Documentation> {
+function documentationOf({ describe }: Services): () => Promise<Documentation> {
   const make = async (): Promise<Documentation> => {
-    const [{ openApiDocument }, { renderReference }] = await Promise.all([
-      import('./openapi.ts'),
+    const [document, { renderReference }] = await Promise.all([
+      describe(),
       import('./reference/reference.ts'),
     ]);
-    const document = openApiDocument(basePath);
     return { json: JSON.stringify(document, null, 2), ...renderReference(document) };
   };
   let made: Promise<Documentation> | undefined;

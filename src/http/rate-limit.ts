@@ -12,9 +12,10 @@ type RateLimited = {
   readonly headers: Readonly<Record<string, string>>;
 };
 
+/** @param now on the monotonic clock (ms): a system clock that was ahead would refill nothing until it gets there. */
 export type RateLimiter = (caller: string, now: number) => RateLimited;
 
-/** What a caller has left, as of an instant (ms). */
+/** What a caller has left, as of an instant on the monotonic clock (ms). */
 type Bucket = { readonly left: number; readonly at: number };
 
 /** Sums of fractions may miss a whole by less than this. */

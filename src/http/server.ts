@@ -8,10 +8,11 @@
 import type { IncomingMessage } from 'node:http';
 import Fastify, { LogController } from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Config } from '../config.ts';
+import type { Config, MailWay } from '../config.ts';
 import type { Context } from '../context.ts';
 import { proxyParameters, type QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, Refusals, type FaultCode } from '../domain/fault.ts';
+import type { Store } from '../domain/store.ts';
 import type { Log } from '../log.ts';
 import type { Answer } from '../service/idempotency.ts';
 import type { Shop } from '../service/caller.ts';
@@ -24,22 +25,34 @@ import { clientAddresses, clientKey } from './client-address.ts';
 import { answerClientError } from './client-error.ts';
 import { guardConnections } from './connections.ts';
 import { eventStreams } from './event-stream.ts';
-import { exchangeOf, type Exchange, type KeysInFlight, type Streamed } from './exchange.ts';
+import type { KeptMails } from './dev-mails.ts';
+import { exchangeOf, type KeysInFlight, type Streamed } from './exchange.ts';
 import { isLingering, isReceived } from './linger.ts';
 import { lookupThrottle } from './lookup-throttle.ts';
-import type { MailServices } from './mails.ts';
 import { addOtherMethods, collectMethods } from './methods.ts';
 import type { Metrics } from './metrics.ts';
 import { addPages } from './pages.ts';
 import { commonHeaders, problemBody, problemHeaders, problems, sendProblem } from './problem.ts';
 import { findRepeated, MalformedError, parseUrlEncoded, queryOf } from './query.ts';
 import { rateLimiter, type RateLimiter } from './rate-limit.ts';
-import { namesGuessableId } from './reading.ts';
+import type { OpenApiDocument } from './reference/reference.ts';
 import type { RetiredCodeUses } from './retired-codes.ts';
-import { operations, searches, type Operation } from './routes.ts';
+import type { Route } from './route.ts';
 import type { TokenUses } from './token-uses.ts';
 
+/** How the service sends email. */
+export type MailServices = {
+  readonly way: MailWay;
+  /** Where a service in development keeps emails, for its page; null: no page shows them. */
+  readonly kept: KeptMails | null;
+  /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
+  readonly noteUnsent: (store: Store) => void;
+};
+
 export type Services = {
+  readonly operations: readonly Route[];
+  /** The API's description, loaded and generated when it is first requested. */
+  readonly describe: () => Promise<OpenApiDocument>;
   readonly config: Config;
   readonly ctx: Context;
   readonly storage: Storage;
@@ -291,7 +304,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
     streams.close();
     done();
   });
-  for (const operation of operations) {
+  for (const operation of services.operations) {
     app.route({
       method: operation.method,
       url: `${basePath}${operation.path}`,
@@ -302,9 +315,13 @@ function addOperations(app: FastifyInstance, services: Services): void {
           query,
           customerMaySearch,
         }).catch((error: unknown) => refuseStranger(error, request, reply, { ctx, limiters }));
-        if (limiters) limit(limiters.callers, reply, { key: rateKeyOf(caller), now: ctx.clock.now() });
+        if (limiters) limit(limiters.callers, reply, { key: rateKeyOf(caller), now: ctx.clock.monotonic() });
         if (caller.tokenId !== null) {
-          services.tokenUses.note({ storeId: caller.store.id, id: caller.tokenId, usedAt: ctx.clock.now() });
+          services.tokenUses.note({
+            storeId: caller.store.id,
+            id: caller.tokenId,
+            usedAt: ctx.clock.earliest(),
+          });
         }
         refuseScopes(caller, operation);
         request.isDryRun = isDryRun(query);
@@ -317,7 +334,6 @@ function addOperations(app: FastifyInstance, services: Services): void {
         const { caller, operationQuery: query = [] } = request;
         if (!caller) throw new Error('an operation without a caller');
         const answer = await throttle.run(caller, async (lookup) => {
-          if (isLookup(operation, { request, ctx })) await lookup.reserve(isNotFound);
           const exchange = exchangeOf({
             request,
             ctx,
@@ -343,15 +359,6 @@ function addOperations(app: FastifyInstance, services: Services): void {
   }
 }
 
-/** Whether "not found" tells the caller that a guess was wrong. */
-function isLookup({ id }: Operation, asked: Pick<Exchange, 'request' | 'ctx'>): boolean {
-  return searches.has(id) || namesGuessableId(asked);
-}
-
-function isNotFound(status: number): boolean {
-  return status === 404;
-}
-
 function send(reply: FastifyReply, answer: Answer | Streamed): FastifyReply {
   if ('stream' in answer) return reply.code(answer.status).headers(answer.headers).send(answer.stream);
   const { status, headers, body } = answer;
@@ -365,7 +372,7 @@ function send(reply: FastifyReply, answer: Answer | Streamed): FastifyReply {
 const known: ReadonlySet<string> = new Set(proxyParameters);
 
 /** @throws Fault `invalid-query`. */
-function parseQuery(request: FastifyRequest, { query: names }: Operation): QueryParameter[] {
+function parseQuery(request: FastifyRequest, { query: names }: Route): QueryParameter[] {
   const text = queryOf(request.url);
   if (text === '') return [];
   let parameters;
@@ -392,7 +399,7 @@ const strangers: ReadonlySet<FaultCode> = new Set([
 ]);
 
 /** @throws Fault `insufficient-scope`. */
-function refuseScopes(caller: Caller, { scopes }: Operation): void {
+function refuseScopes(caller: Caller, { scopes }: Route): void {
   if (!scopes.some((scope) => caller.scopes.includes(scope)))
     throw new Fault('insufficient-scope', { scopes });
 }
@@ -416,7 +423,7 @@ function refuseStranger(
 ): never {
   const isStranger = error instanceof Fault && strangers.has(error.code);
   if (isStranger && limiters)
-    limit(limiters.strangers, reply, { key: clientKey(request), now: ctx.clock.now() });
+    limit(limiters.strangers, reply, { key: clientKey(request), now: ctx.clock.monotonic() });
   throw error;
 }
 

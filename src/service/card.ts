@@ -2,7 +2,7 @@
 
 import type { Context } from '../context.ts';
 import { choose, effectiveChanges, isDisabled, isExpired, refuseChanges } from '../domain/card.ts';
-import type { Card, CardChanges } from '../domain/card.ts';
+import type { Card, CardChanges, CardDetails } from '../domain/card.ts';
 import { lastCharactersOf, randomCode } from '../domain/code.ts';
 import type { EmailAddress } from '../domain/email.ts';
 import { cardCreated, cardEnabled, cardUpdated, customerCreated } from '../domain/event.ts';
@@ -39,13 +39,11 @@ export type IssueCommand = {
   readonly apiClientId: number | null;
   readonly actor: string;
   readonly value: Money;
-  readonly expiresOn: string | null;
+  readonly details: CardDetails;
   readonly customer: EmailAddress | null;
   /** The storefront's id of that customer; absent or null: their link stays as it is. */
   readonly storefrontCustomerId?: number | null;
   readonly recipient: EmailAddress | null;
-  readonly note: string | null;
-  readonly message: string | null;
   /** The code that the store chose; null: a random one. */
   readonly code: Secret | null;
   /** The mails that go with it; absent: none. */
@@ -60,13 +58,13 @@ export function* issue(
   ctx: Context,
   command: IssueCommand,
 ): Script<{ readonly card: Card; readonly code: Secret }> {
-  const { store, value } = command;
+  const { store, value, mails } = command;
   const code = command.code ?? randomCode((length) => ctx.chance.bytes(length));
   const now = ctx.clock.now();
   const [forCustomer, forRecipient] = yield* together(
     findOrInsert(ctx, store, command.customer),
     findOrInsert(ctx, store, command.recipient),
-    command.mails ? refuseTime(store.id, command.mails) : constant(undefined),
+    mails ? refuseTime(store.id, mails) : constant(undefined),
   );
   const customer = yield* linkAndAnnounce(ctx, command, forCustomer);
   const recipient = yield* announced(ctx, store, forRecipient);
@@ -80,9 +78,7 @@ export function* issue(
     lastCharacters: lastCharactersOf(code),
     customer,
     recipient,
-    note: command.note,
-    message: command.message,
-    expiresOn: command.expiresOn,
+    ...command.details,
     disabledAt: null,
     createdAt: now,
     lineItemId: null,
@@ -97,7 +93,7 @@ export function* issue(
     throw new Fault('invalid-parameter', { errors: { code: [codeTaken] } });
   yield* record(ctx, { card, end: noChain }, issueOf(value), unexplained(command, now));
   yield* announce(ctx, cardCreated(ctx.keys.publicIds, card));
-  if (command.mails) yield* bookCardMails(ctx, { card, code, mails: command.mails });
+  if (mails) yield* bookCardMails(ctx, { card, code, mails });
   return { card, code };
 }
 
@@ -272,10 +268,10 @@ function* dueReleases(
 ): Script<readonly Release[]> {
   const releasesAll = releaseHolds && changes.disable === true;
   if (runOut === 0n && !(releasesAll && card.held.minor > 0n)) return [];
-  const now = ctx.clock.now();
+  const [now, earliest] = [ctx.clock.now(), ctx.clock.earliest()];
   const open = yield* listOpenHolds(card.storeId, card.id);
-  const expired = open.filter((hold) => hasRunOut(hold, now));
-  const others = releasesAll ? open.filter((hold) => !hasRunOut(hold, now)) : [];
+  const expired = open.filter((hold) => hasRunOut(hold, earliest));
+  const others = releasesAll ? open.filter((hold) => !hasRunOut(hold, earliest)) : [];
   return [
     ...expired.map((hold) => ({ hold, status: 'expired', closedAt: hold.expiresAt }) as const),
     ...others.map((hold) => ({ hold, status: 'voided', closedAt: now }) as const),
@@ -301,7 +297,7 @@ export function* undo(
 ): Script<Card> {
   const { card } = yield* requireVersion(ctx, command);
   const windowMs = command.store.undoWindowMinutes * 60_000;
-  if (card.disabledAt === null || ctx.clock.now() >= card.disabledAt + windowMs)
+  if (card.disabledAt === null || ctx.clock.earliest() >= card.disabledAt + windowMs)
     throw new Fault('undo-window-closed');
   const enabled: Card = { ...card, disabledAt: null, version: card.version + 1 };
   yield* replaceCard(card, enabled);
@@ -328,7 +324,7 @@ export type Found =
 
 /** The card that has this code, as it stands now. An unknown code is looked for no differently. */
 export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand): Script<Found> {
-  const found = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.now() });
+  const found = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
   if (!found) return { kind: 'missed', hadBy: null };
   const { card } = found.standing;
   if (!found.isCurrent) return { kind: 'missed', hadBy: card.id };
@@ -339,7 +335,7 @@ export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand
 
 /** The id of the card that has this code. */
 function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number | undefined> {
-  const used = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.now() });
+  const used = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
   return used?.isCurrent ? used.standing.card.id : undefined;
 }
 

@@ -226,7 +226,7 @@ export function differencesOf(source: Inventory, target: Inventory): readonly st
   const problems = unsound.flatMap(([side, { verification }]) =>
     verification.mismatches.map(
       ({ store, cardId, problem }) =>
-        `${side}: ${store}${cardId === null ? '' : `, gift card ${cardId}`}: ${problem}`,
+        `${side}: ${store ?? 'database'}${cardId === null ? '' : `, gift card ${cardId}`}: ${problem}`,
     ),
   );
   return [...differing, ...totals, ...problems];

@@ -65,7 +65,7 @@ export function* redeliver(
   const deliveries: Delivery[] = [];
   for (const { id } of targets) {
     const key = { storeId, webhookId: id, eventId };
-    yield* requeueDelivery(key, ctx.clock.now());
+    yield* requeueDelivery(key, ctx.clock.earliest());
     const delivery = yield* findDelivery(key);
     if (delivery) deliveries.push(delivery);
   }

@@ -10,7 +10,7 @@ import { together, type Script } from '../storage/sql.ts';
 
 /** Whether `tellExpired` or `tellExpiringSoon` would tell of anything. */
 export function* hasExpiryToTell(ctx: Context, store: Store): Script<boolean> {
-  const today = dayOf(ctx.clock.now(), store.timeZone);
+  const today = dayOf(ctx.clock.earliest(), store.timeZone);
   if ((yield* listExpired(store.id, { today, limit: 1 })).length > 0) return true;
   if (store.expiringSoonDays === 0) return false;
   const until = addDays(today, store.expiringSoonDays);
@@ -19,7 +19,7 @@ export function* hasExpiryToTell(ctx: Context, store: Store): Script<boolean> {
 
 /** Tells of up to `limit` cards of a store whose last good day has passed. @returns whether there may be more. */
 export function* tellExpired(ctx: Context, store: Store, limit: number): Script<boolean> {
-  const today = dayOf(ctx.clock.now(), store.timeZone);
+  const today = dayOf(ctx.clock.earliest(), store.timeZone);
   const cards = yield* listExpired(store.id, { today, limit });
   yield* together(
     ...cards.map(function* (card) {
@@ -36,7 +36,7 @@ export function* tellExpired(ctx: Context, store: Store, limit: number): Script<
  */
 export function* tellExpiringSoon(ctx: Context, store: Store, limit: number): Script<boolean> {
   if (store.expiringSoonDays === 0) return false;
-  const today = dayOf(ctx.clock.now(), store.timeZone);
+  const today = dayOf(ctx.clock.earliest(), store.timeZone);
   const cards = yield* listExpiring(store.id, {
     today,
     until: addDays(today, store.expiringSoonDays),

@@ -53,14 +53,14 @@ export function* placeHold(
     note: command.note,
     orderId: command.orderId,
     createdAt: now,
-    expiresAt: now + command.seconds * 1_000,
+    expiresAt: ctx.clock.latest() + command.seconds * 1_000,
     closedAt: null,
   };
   yield* insertHold(made);
   yield* announce(
     ctx,
     cardMoved(ctx.keys.publicIds, 'gift_card.held', card, {
-      hold: holdRecordOf(ctx.keys.publicIds, made, now),
+      hold: holdRecordOf(ctx.keys.publicIds, made, ctx.clock.earliest()),
     }),
   );
   return { hold: made, card };
@@ -91,7 +91,7 @@ function* requireOpenHold(
   const { hold: held, cardVersion } = found;
   const versions = versionsOf(held.cardId);
   refuseVersion(versions, cardVersion);
-  if (held.status === 'expired' || hasRunOut(held, ctx.clock.now())) throw new Fault('hold-expired');
+  if (held.status === 'expired' || hasRunOut(held, ctx.clock.earliest())) throw new Fault('hold-expired');
   if (held.status !== 'open') throw new Fault('hold-closed', { detail: `The hold is ${held.status}.` });
   return { held, version: versions && cardVersion };
 }
@@ -157,7 +157,7 @@ export function* voidHold(ctx: Context, command: HoldCommand): Script<Held> {
  * @returns whether there may be more.
  */
 export function* expireHolds(ctx: Context, limit: number): Script<boolean> {
-  const runOut = yield* claimRunOutHolds(ctx.clock.now(), limit);
+  const runOut = yield* claimRunOutHolds(ctx.clock.earliest(), limit);
   yield* closeRunOutHolds(
     ctx,
     runOut.toSorted((left, right) =>

@@ -17,8 +17,9 @@ import {
   type StoredKey,
 } from '../storage/idempotency.ts';
 import { together, type Script } from '../storage/sql.ts';
+import { packResponse, unpackResponse } from './response-packing.ts';
 
-/** How long an answer can be had again. */
+/** How long an answer can be had again, at least. */
 export const idempotencyPeriodMs = 24 * 60 * 60 * 1_000;
 
 /** An answer as it goes over the wire, byte for byte. */
@@ -68,8 +69,7 @@ export function fingerprintsOf({ keys }: Context, parts: readonly unknown[]): re
 export function* once(ctx: Context, use: KeyUse, script: () => Script<Answer>): Script<Answer> {
   const { owner, fingerprints } = use;
   const stored = storedKeyOf(ctx, owner);
-  const now = ctx.clock.now();
-  const since = now - idempotencyPeriodMs;
+  const since = ctx.clock.retainFrom(idempotencyPeriodMs);
   const [hasRunOut, finish] = yield* together(refuseAnswered(ctx, { use, stored }, since), settled(script));
   const answer = finish();
   const [fingerprint] = fingerprints;
@@ -78,7 +78,7 @@ export function* once(ctx: Context, use: KeyUse, script: () => Script<Answer>): 
   yield* insertIdempotencyRecord(stored, {
     fingerprint,
     answer: sealAnswer(ctx, owner, answer),
-    createdAt: now,
+    createdAt: ctx.clock.latest(),
   });
   return answer;
 }
@@ -125,17 +125,12 @@ function* settled<T>(script: () => Script<T>): Script<() => T> {
 }
 
 function sealAnswer({ keys, chance }: Context, owner: KeyOwner, answer: Answer): Uint8Array {
-  return keys.seal(
-    'idempotency',
-    Buffer.from(JSON.stringify(answer)),
-    rowOf(owner),
-    chance.bytes(sealNonceLength),
-  );
+  return keys.seal('idempotency', packResponse(answer), rowOf(owner), chance.bytes(sealNonceLength));
 }
 
 function openAnswer({ keys }: Context, owner: KeyOwner, sealed: Uint8Array): Answer {
   // Sealed by `sealAnswer` and authenticated, so it is what was put in.
-  return JSON.parse(Buffer.from(keys.open('idempotency', sealed, rowOf(owner))).toString()) as Answer;
+  return unpackResponse(keys.open('idempotency', sealed, rowOf(owner)));
 }
 
 function rowOf({ storeId, apiClientId, key }: KeyOwner): string {

@@ -15,9 +15,17 @@ import type { Script } from '../storage/sql.ts';
 
 export const lookupPeriodMs = 60 * 60 * 1_000;
 
+/** A budget that is available again only later than this was written by a clock that was ahead, and does not count. */
+const refillMaxMs = 2 * lookupPeriodMs;
+
+/** The instant at which a budget is available again, or 0 if it does not count. */
+export function countedRefill(refilledAt: number, now: number): number {
+  return refilledAt > now + refillMaxMs ? 0 : refilledAt;
+}
+
 /** How many more lookups may fail at `now` (ms). `refilledAt` says when the whole budget is available again. */
 export function failuresLeft(refilledAt: number, { now, perHour }: Budget): number {
-  const inUseMs = Math.max(0, refilledAt - now);
+  const inUseMs = Math.max(0, countedRefill(refilledAt, now) - now);
   return Math.max(0, Math.floor((lookupPeriodMs - inUseMs) / shareMsOf(perHour)));
 }
 
@@ -42,7 +50,12 @@ export function* recordFailedLookup(
   caller: LookupCaller,
   { now, perHour }: Budget,
 ): Script<number | undefined> {
-  return yield* insertFailedLookup(caller, { now, shareMs: shareMsOf(perHour), periodMs: lookupPeriodMs });
+  return yield* insertFailedLookup(caller, {
+    now,
+    shareMs: shareMsOf(perHour),
+    periodMs: lookupPeriodMs,
+    aheadMaxMs: refillMaxMs,
+  });
 }
 
 /** Publishes that replaced codes of these cards were presented: one event per card in the list. */

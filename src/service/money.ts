@@ -48,7 +48,7 @@ export function* requireCard(storeId: number, cardId: number): Script<Card> {
 
 /** A card as it stands now. @throws Fault `not-found` if the store has no such card. */
 export function* requireStanding(ctx: Context, key: CardKey): Script<Standing> {
-  const standing = yield* findStanding(key, ctx.clock.now());
+  const standing = yield* findStanding(key, ctx.clock.earliest());
   if (!standing) throw new Fault('not-found');
   return standing;
 }
@@ -59,7 +59,7 @@ export function* presentCard(ctx: Context, { storeId, id }: Pick<Card, 'storeId'
 }
 
 export function today(ctx: Context, { timeZone }: Store): string {
-  return dayOf(ctx.clock.now(), timeZone);
+  return dayOf(ctx.clock.earliest(), timeZone);
 }
 
 /** @throws Fault `precondition-failed` if that is none of the versions that the caller would change. */
@@ -168,7 +168,7 @@ function insufficientBalance(card: Card): Fault {
 
 /** The card's holds that have run out and are not closed yet. */
 function* runOutHoldsOf(ctx: Context, { storeId, cardId }: CardKey): Script<readonly Hold[]> {
-  const now = ctx.clock.now();
+  const now = ctx.clock.earliest();
   return (yield* listOpenHolds(storeId, cardId)).filter((hold) => hasRunOut(hold, now));
 }
 
@@ -224,7 +224,7 @@ export function* releaseHold(
   closing: Omit<Closing, 'captured'> & { readonly status: 'voided' | 'expired' },
 ): Script<Held> {
   const { hold, card } = yield* settleHold(ctx, open, { ...closing, captured: 0n });
-  const told = { hold: holdRecordOf(ctx.keys.publicIds, hold, ctx.clock.now()) };
+  const told = { hold: holdRecordOf(ctx.keys.publicIds, hold, ctx.clock.earliest()) };
   yield* announce(ctx, cardMoved(ctx.keys.publicIds, 'gift_card.hold_released', card, told));
   return { hold, card };
 }

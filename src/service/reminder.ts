@@ -46,7 +46,7 @@ export function* planReminders(ctx: Context, storeId: number): Script<ReminderPl
   if (!record) return undefined;
   const { store } = record;
   const { expiryReminderDays, balanceReminderDays } = yield* findMailSettings(storeId);
-  const today = dayOf(ctx.clock.now(), store.timeZone);
+  const today = dayOf(ctx.clock.earliest(), store.timeZone);
   return {
     store,
     name: `${today} ${store.timeZone} ${expiryReminderDays.join(',')} ${balanceReminderDays.join(',')}`,
@@ -98,7 +98,7 @@ export function* bookReminders(
   const list = task.kind === 'expiry_reminder' ? listCardsExpiring : listCardsIssued;
   const page = yield* list(store, { ...task, after: from, limit });
   // At nine o'clock, or at once if that is over.
-  const today = dayOf(ctx.clock.now(), store.timeZone);
+  const today = dayOf(ctx.clock.earliest(), store.timeZone);
   const sendAt = sendingInstantOf(today, store.timeZone);
   for (const card of page.cards) {
     const holder = holderOf(card);

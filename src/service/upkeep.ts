@@ -1,4 +1,4 @@
-/** What has run out is erased, in small transactions. */
+/** What has run out is erased, in small transactions, and nothing while the clock cannot be trusted. */
 
 import { idsAt } from '../clock-and-chance.ts';
 import type { Context } from '../context.ts';
@@ -14,10 +14,9 @@ import { idempotencyPeriodMs } from './idempotency.ts';
  * @returns whether there may be more.
  */
 export function* eraseOutdated(ctx: Context, limit: number): Script<boolean> {
-  const now = ctx.clock.now();
   const [records, budgets] = yield* together(
-    eraseIdempotencyRecords(now - idempotencyPeriodMs, limit),
-    eraseRefilled(now, limit),
+    eraseIdempotencyRecords(ctx.clock.retainFrom(idempotencyPeriodMs), limit),
+    eraseRefilled(ctx.clock.earliest(), limit),
   );
   return records === limit || budgets === limit;
 }
@@ -34,6 +33,6 @@ export function* eraseDeliveriesOf(
   { storeId, id }: WebhookPlace,
   limit: number,
 ): Script<boolean> {
-  const before = idsAt(ctx.clock.now() - deliveryPeriodMs);
+  const before = idsAt(ctx.clock.retainFrom(deliveryPeriodMs));
   return (yield* eraseDeliveries({ storeId, webhookId: id }, { before, limit })) === limit;
 }

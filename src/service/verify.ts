@@ -1,5 +1,5 @@
 /**
- * The proof of the ledger: every balance, every chain and every total, computed anew.
+ * The proof of the ledger: every balance, every chain and every total, computed anew, and all that refers to a card.
  *
  * The walk goes store by store and card by card, in pages, so that it can be a script of the
  * command line over the whole database, or small scripts of the running service.
@@ -7,32 +7,37 @@
 
 import type { Account } from '../domain/ledger.ts';
 import { chainStart, effectOf } from '../domain/ledger.ts';
+import type { Store } from '../domain/store.ts';
 import { sameBytes } from '../keys.ts';
 import {
-  listAccountTotals,
-  listBalances,
-  listHeld,
-  listMissingStores,
-  type CachedBalance,
-} from '../storage/ledger.ts';
+  countUnreadableRecords,
+  listBrokenReferences,
+  listCodesOf,
+  listEventsOf,
+  type CardRange,
+} from '../storage/audit.ts';
+import { listKeyChecks } from '../storage/key-check.ts';
+import { listAccountTotals, listBalances, listHeld, type CachedBalance } from '../storage/ledger.ts';
 import { together, type Script } from '../storage/sql.ts';
 import { listStores } from '../storage/store.ts';
+import { listMissingStores, tables } from '../storage/table.ts';
 import { chainHash, listTransfers, type ChainedTransfer } from '../storage/transfer.ts';
+import { CardTrails, type Finding } from './card-trails.ts';
 
-/** Something that is off. */
-type Mismatch = {
-  readonly store: string;
-  /** Null where it is about a store's totals. */
-  readonly cardId: number | null;
-  readonly problem: string;
-};
+/** Something that is off. Null where it is about no single card; about no single store: damage of the file. */
+export type Mismatch = Finding & { readonly store: string | null };
 
 const pageSize = 500;
+
+/** Cards whose events and codes are compared in one pass: about 100 bytes of memory for each. */
+const cardsInPassMax = 500_000;
+
+const lowestLookup = -(2n ** 63n);
 
 export type Page = {
   readonly cards: readonly CachedBalance[];
   readonly transfers: readonly ChainedTransfer[];
-  readonly mismatches: readonly Omit<Mismatch, 'store'>[];
+  readonly mismatches: readonly Finding[];
   /** Where the next page starts; undefined after the last. */
   readonly next: number | undefined;
 };
@@ -62,7 +67,7 @@ export function* verifyPage(storeId: number, after: number): Script<Page> {
 function problemsOf(
   card: CachedBalance,
   { chain, held }: { readonly chain: readonly ChainedTransfer[]; readonly held: bigint },
-): Omit<Mismatch, 'store'>[] {
+): Finding[] {
   const problems: string[] = [];
   let balance = 0n;
   let previousHash = chainStart;
@@ -115,48 +120,118 @@ export type Verification = {
   readonly mismatches: readonly Mismatch[];
 };
 
-/** Verifies everything, in one transaction. At most `mismatchesMax` are listed. */
-export function* verify(mismatchesMax: number): Script<Verification> {
+/** Keeps the first so many mismatches, however many there are. */
+class Mismatches {
+  readonly found: Mismatch[] = [];
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  add(store: string | null, finding: Finding): void {
+    if (this.found.length < this.#max) this.found.push({ store, ...finding });
+  }
+}
+
+/**
+ * Verifies all rows, in one transaction: the ledger, and that events, codes and all that refers to another row agree
+ * with it. At most `mismatchesMax` are listed.
+ */
+export function* verify(mismatchesMax: number, cardsInPass = cardsInPassMax): Script<Verification> {
+  const mismatches = new Mismatches(mismatchesMax);
+  const listed = yield* listStores();
   const stores: StoreTotals[] = [];
-  const mismatches: Mismatch[] = [];
-  for (const { store } of yield* listStores()) {
-    const walked = { cards: 0, transfers: 0, outstanding: 0n };
-    let after: number | undefined = 0;
-    while (after !== undefined) {
+  for (const { store } of listed) stores.push(yield* verifyStore(store, { mismatches, cardsInPass }));
+  const domains = new Map(listed.map(({ store }) => [store.id, store.domain]));
+  for (const { storeId, ...finding } of yield* listBrokenReferences(mismatchesMax))
+    mismatches.add(domains.get(storeId) ?? String(storeId), finding);
+  for (const table of tables) {
+    const problem = `${table.name}: has rows of this store, but there is no such store`;
+    for (const id of yield* listMissingStores(table)) mismatches.add(String(id), { cardId: null, problem });
+  }
+  const keyChecks = yield* listKeyChecks();
+  const unreadable = yield* countUnreadableRecords(keyChecks.map(({ keyId }) => keyId));
+  const problem = `idempotency_records: ${unreadable} were not sealed with a key of this database`;
+  if (unreadable > 0) mismatches.add(null, { cardId: null, problem });
+  return { stores, mismatches: mismatches.found };
+}
+
+function* verifyStore(
+  store: Store,
+  { mismatches, cardsInPass }: { readonly mismatches: Mismatches; readonly cardsInPass: number },
+): Script<StoreTotals> {
+  const walked = { cards: 0, transfers: 0, outstanding: 0n };
+  const found = (finding: Finding): void => mismatches.add(store.domain, finding);
+  let after: number | undefined = 0;
+  while (after !== undefined) {
+    const trails = new CardTrails(store.currency);
+    // Rows about cards that do not exist belong to the pass in whose range their ids are.
+    const from: number = after === 0 ? Number.MIN_SAFE_INTEGER : after;
+    while (after !== undefined && trails.size < cardsInPass) {
       const page: Page = yield* verifyPage(store.id, after);
       walked.cards += page.cards.length;
       walked.transfers += page.transfers.length;
       for (const { balance } of page.cards) walked.outstanding += balance.minor;
-      for (const mismatch of page.mismatches) mismatches.push({ store: store.domain, ...mismatch });
+      addTrails(trails, page);
+      for (const finding of page.mismatches) found(finding);
       after = page.next;
     }
-    const accounts = yield* accountTotals(store.id);
-    // The books' totals, added up by the database, against what the walk found card by card.
-    if ((accounts.card ?? 0n) !== walked.outstanding) {
-      mismatches.push({
-        store: store.domain,
-        cardId: null,
-        problem: 'the totals of the ledger are not the sum of the balances',
-      });
+    const pass = { range: { after: from, upTo: after ?? Number.MAX_SAFE_INTEGER }, trails, found };
+    yield* compareEvents(store.id, pass);
+    yield* compareCodes(store.id, pass);
+    for (const finding of trails.conclude()) found(finding);
+  }
+  const { card: inCards = 0n, ...accounts } = yield* accountTotals(store.id);
+  // The books' totals, added up by the database, against what the walk found card by card.
+  if (inCards !== walked.outstanding)
+    found({ cardId: null, problem: 'the totals of the ledger are not the sum of the balances' });
+  const { domain, currency } = store;
+  return { store: domain, currency: currency.code, decimals: currency.decimals, ...walked, accounts };
+}
+
+function addTrails(trails: CardTrails, { cards, transfers }: Page): void {
+  const chains = Map.groupBy(transfers, ({ transfer }) => transfer.cardId);
+  for (const card of cards) {
+    const chain = chains.get(card.cardId) ?? [];
+    trails.add(
+      card,
+      chain.map(({ transfer }) => transfer.balanceAfter.minor),
+    );
+  }
+}
+
+/** A pass over the rows about the cards of a range. */
+type Pass = {
+  readonly range: CardRange;
+  readonly trails: CardTrails;
+  readonly found: (finding: Finding) => void;
+};
+
+function* compareEvents(storeId: number, { range, trails, found }: Pass): Script<void> {
+  for (let after = 0; ;) {
+    const events = yield* listEventsOf(storeId, range, { after, limit: pageSize });
+    for (const event of events) {
+      const finding = trails.compareEvent(event);
+      if (finding) found(finding);
     }
-    const { card: _, ...systemAccounts } = accounts;
-    const { currency } = store;
-    stores.push({
-      store: store.domain,
-      currency: currency.code,
-      decimals: currency.decimals,
-      ...walked,
-      accounts: systemAccounts,
-    });
+    const last = events.at(-1);
+    if (!last || events.length < pageSize) return;
+    after = last.id;
   }
-  for (const id of yield* listMissingStores()) {
-    mismatches.push({
-      store: String(id),
-      cardId: null,
-      problem: 'has cards or transfers, but there is no such store',
-    });
+}
+
+function* compareCodes(storeId: number, { range, trails, found }: Pass): Script<void> {
+  for (let from = lowestLookup; ;) {
+    const codes = yield* listCodesOf(storeId, range, { from, limit: pageSize });
+    for (const code of codes) {
+      const finding = trails.compareCode(code);
+      if (finding) found(finding);
+    }
+    const last = codes.at(-1);
+    if (!last || codes.length < pageSize) return;
+    from = last.lookup + 1n;
   }
-  return { stores, mismatches: mismatches.slice(0, mismatchesMax) };
 }
 
 function* accountTotals(storeId: number): Script<Partial<Record<Account, bigint>>> {

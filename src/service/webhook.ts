@@ -176,7 +176,7 @@ export function* rotateWebhookSecret(
   const webhook = yield* replace(ctx, kept, {
     sealedSecret: sealWebhookSecret(ctx, kept.webhook, secret),
     sealedPrevious: kept.sealedSecret,
-    previousSecretUntil: ctx.clock.now() + secretOverlapMs,
+    previousSecretUntil: ctx.clock.latest() + secretOverlapMs,
   });
   return { webhook, secret };
 }

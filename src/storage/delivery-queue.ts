@@ -97,6 +97,8 @@ export function* claimDeliveries(
 /** What came of an attempt at a delivery. */
 export type SettledAttempt = {
   readonly at: number;
+  /** From when on the time for attempts is counted, if this was the first one. */
+  readonly firstAt: number;
   readonly durationMs: number;
   readonly result: AttemptResult;
   readonly status: 'delivered' | 'retrying' | 'dead';
@@ -107,7 +109,7 @@ export type SettledAttempt = {
 /** Records what came of an attempt, unless somebody else has the delivery by now. */
 export function* settleDelivery(claimed: ClaimedDelivery, settled: SettledAttempt): Script<void> {
   const { storeId, webhookId, eventId, lease } = claimed;
-  const { at, durationMs, result, status, nextAt } = settled;
+  const { at, firstAt, durationMs, result, status, nextAt } = settled;
   const answer = result.kind === 'answered' ? result : null;
   const failure = result.kind === 'failed' ? result : null;
   if (claimed.attempts > 0) {
@@ -120,7 +122,7 @@ export function* settleDelivery(claimed: ClaimedDelivery, settled: SettledAttemp
       where store_id = ${storeId} and webhook_id = ${webhookId} and event_id = ${eventId} and lease = ${lease}`);
   }
   yield* run(sql`
-    update webhook_deliveries set status = ${status}, attempts = attempts + 1, first_at = coalesce(first_at, ${at}),
+    update webhook_deliveries set status = ${status}, attempts = attempts + 1, first_at = coalesce(first_at, ${firstAt}),
       last_at = ${at}, next_at = ${nextAt}, lease = null, duration_ms = ${durationMs},
       answer_status = ${answer?.status ?? null}, answer_body = ${answer?.body ?? null},
       failure_reason = ${failure?.reason ?? null}, failure = ${failure?.detail ?? null}

@@ -19,7 +19,7 @@ export function* announce(ctx: Context, event: Event): Script<void> {
   yield* run(sql`
     insert into events (store_id, id, type, subject_id, subject_version, created_at, data)
     values (${event.storeId}, ${ctx.chance.id()}, ${event.type}, ${event.subjectId}, ${event.subjectVersion},
-      ${ctx.clock.now()}, ${JSON.stringify(event.data)})`);
+      ${ctx.clock.earliest()}, ${JSON.stringify(event.data)})`);
 }
 
 type EventRow = {
@@ -66,6 +66,14 @@ export function* listEventsAfter(
       and (${commitOrder}) > (select ${commitOrder} from events where store_id = ${storeId} and id = ${after})
     order by ${commitOrder} limit ${limit}`);
   return rows.map(toWrittenEvent);
+}
+
+/** The id of the newest event of any store, however it ended up in the order of commits; undefined if there is none. */
+export function* findNewestEventId(): Script<number | undefined> {
+  const row = yield* first(sql<{ id: bigint | null }>`
+    select max(newest.id) as id from
+      (select (select max(e.id) from events e where e.store_id = s.id) as id from stores s) newest`);
+  return row?.id === undefined || row.id === null ? undefined : toNumber(row.id);
 }
 
 /** The id of the last event that can be told; undefined if there is none. */

@@ -42,10 +42,13 @@ export function* findIdempotencyRecords(key: StoredKey): Script<readonly Idempot
   if (key.digests.length > 1) yield* run(lock`select pg_advisory_xact_lock(1, ${lockOf(key)})`);
   const found = yield* together(
     ...key.digests.map((digest) =>
+      // With `in (…)` PostgreSQL uses only the index's prefix if it planned the statement on an empty table.
       all(sql<RecordRow>`
         select fingerprint, answer, created_at from idempotency_records
-        where store_id = ${key.storeId} and api_client_id = ${key.apiClientId}
-          and key_digest in (${digest}, ${key.plain})`),
+        where store_id = ${key.storeId} and api_client_id = ${key.apiClientId} and key_digest = ${digest}
+        union all
+        select fingerprint, answer, created_at from idempotency_records
+        where store_id = ${key.storeId} and api_client_id = ${key.apiClientId} and key_digest = ${key.plain}`),
     ),
   );
   return found.flat().map((row) => ({
@@ -69,10 +72,10 @@ function lockOf({ digests }: StoredKey): number {
  * standby, and so for everything before it.
  */
 export function* lockIdempotencyRecords({ storeId, apiClientId, digests, plain }: StoredKey): Script<void> {
-  for (const digest of digests) {
+  for (const digest of [...digests, plain]) {
     yield* run(lock`
       select key_digest from idempotency_records
-      where store_id = ${storeId} and api_client_id = ${apiClientId} and key_digest in (${digest}, ${plain})
+      where store_id = ${storeId} and api_client_id = ${apiClientId} and key_digest = ${digest}
       ${forUpdate}`);
   }
 }
@@ -92,10 +95,10 @@ export function* eraseIdempotencyRecordsOf(
   { storeId, apiClientId, digests, plain }: StoredKey,
   since: number,
 ): Script<void> {
-  for (const digest of digests) {
+  for (const digest of [...digests, plain]) {
     yield* run(sql`
       delete from idempotency_records
-      where store_id = ${storeId} and api_client_id = ${apiClientId} and key_digest in (${digest}, ${plain})
+      where store_id = ${storeId} and api_client_id = ${apiClientId} and key_digest = ${digest}
         and created_at < ${since}`);
   }
 }

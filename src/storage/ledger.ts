@@ -11,6 +11,9 @@ export type CachedBalance = {
   readonly initialValue: Money;
   readonly balance: Money;
   readonly held: Money;
+  readonly version: number;
+  /** Which of its codes the card names; null: its only one. */
+  readonly codeLookup: bigint | null;
 };
 
 /** The cards with ids above `after`, in their order. */
@@ -24,8 +27,10 @@ export function* listBalances(
     initial_value: bigint;
     balance: bigint;
     held: bigint;
+    version: bigint;
+    code_lookup: bigint | null;
   }>`
-    select id, currency, initial_value, balance, held from gift_cards
+    select id, currency, initial_value, balance, held, version, code_lookup from gift_cards
     where store_id = ${storeId} and id > ${after} order by id limit ${limit}`);
   return rows.map((row) => {
     const currency = auditing.toCurrency(row.currency);
@@ -34,6 +39,8 @@ export function* listBalances(
       initialValue: { minor: row.initial_value, currency },
       balance: { minor: row.balance, currency },
       held: { minor: row.held, currency },
+      version: Number(row.version),
+      codeLookup: row.code_lookup,
     };
   });
 }
@@ -79,15 +86,4 @@ export function* listHeld(
     where store_id = ${storeId} and card_id > ${after} and card_id <= ${upTo} and status = 'open'
     group by card_id`);
   return new Map(rows.map((row) => [toNumber(row.card_id), BigInt(row.held)]));
-}
-
-/** The ids of stores that cards or transfers belong to, but that are not there. */
-export function* listMissingStores(): Script<readonly number[]> {
-  const rows = yield* all(sql<{ store_id: bigint }>`
-    select store_id from gift_cards g where not exists (select 1 from stores s where s.id = g.store_id)
-    group by store_id
-    union
-    select store_id from transfers t where not exists (select 1 from stores s where s.id = t.store_id)
-    group by store_id`);
-  return rows.map((row) => Number(row.store_id));
 }

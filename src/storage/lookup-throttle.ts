@@ -23,20 +23,32 @@ export function* findRefilledAt({ storeId, caller }: LookupCaller): Script<numbe
 
 /**
  * Adds a failed lookup at `now` (ms), unless the budget is exhausted: it takes `shareMs` to refill, and at most
- * `periodMs` of it can be in use.
+ * `periodMs` of it can be in use. A row whose instant is more than `aheadMaxMs` ahead does not count.
  * @returns when the whole budget is available again (ms); undefined if it is exhausted, and nothing was added.
  */
 export function* insertFailedLookup(
   { storeId, caller }: LookupCaller,
-  { now, shareMs, periodMs }: { readonly now: number; readonly shareMs: number; readonly periodMs: number },
+  {
+    now,
+    shareMs,
+    periodMs,
+    aheadMaxMs,
+  }: {
+    readonly now: number;
+    readonly shareMs: number;
+    readonly periodMs: number;
+    readonly aheadMaxMs: number;
+  },
 ): Script<number | undefined> {
   const row = yield* first(sql<{ refilled_at: bigint }>`
     insert into lookup_throttle (store_id, caller, refilled_at)
     values (${storeId}, ${caller}, ${now + shareMs})
     on conflict (store_id, caller) do update
     set refilled_at = ${shareMs} + case
-      when lookup_throttle.refilled_at > ${now} then lookup_throttle.refilled_at else ${now} end
+      when lookup_throttle.refilled_at between ${now} and ${now + aheadMaxMs}
+      then lookup_throttle.refilled_at else ${now} end
     where lookup_throttle.refilled_at <= ${now + periodMs - shareMs}
+      or lookup_throttle.refilled_at > ${now + aheadMaxMs}
     returning refilled_at`);
   return row && toNumber(row.refilled_at);
 }

@@ -36,11 +36,14 @@ export function* hasDueMails(now: number): Script<boolean> {
 export function* claimMails({
   lease,
   now,
+  firstAt,
   until,
   limit,
 }: {
   readonly lease: number;
   readonly now: number;
+  /** From when on the time for attempts is counted, if this is the first one. */
+  readonly firstAt: number;
   readonly until: number;
   readonly limit: number;
 }): Script<readonly ClaimedMail[]> {
@@ -50,7 +53,7 @@ export function* claimMails({
   const claims = rows.map(
     (row) => sql`
       update mail_deliveries set lease = ${lease}, next_at = ${until}, attempts = attempts + 1,
-        first_at = coalesce(first_at, ${now}), last_at = ${now},
+        first_at = coalesce(first_at, ${firstAt}), last_at = ${now},
         state = case when state = 'scheduled' then 'queued' else state end
       where store_id = ${row.store_id} and card_id = ${row.card_id} and id = ${row.id}`,
   );
@@ -60,7 +63,7 @@ export function* claimMails({
     attempts: toNumber(row.attempts) + 1,
     lastAt: now,
     lease,
-    firstAt: toNumberOrNull(row.first_at) ?? now,
+    firstAt: toNumberOrNull(row.first_at) ?? firstAt,
     sealedCode: row.code,
     isTakenOver: row.lease !== null,
   }));

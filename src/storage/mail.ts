@@ -135,7 +135,7 @@ export const creationOccasion = 'creation';
 /** Books a mail, unless its store sends none, or has booked one for the occasion. Nobody waits for it. */
 export function* bookMail(ctx: Context, mail: NewMail): Script<MailDelivery> {
   const { storeId, cardId, kind, address, code } = mail;
-  const now = ctx.clock.now();
+  const now = ctx.clock.earliest();
   const id = ctx.chance.id();
   const sealed =
     code &&

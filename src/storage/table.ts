@@ -141,6 +141,7 @@ type Texts = {
   readonly lastKey: readonly string[];
   readonly count: readonly string[];
   readonly anyRow: readonly string[];
+  readonly storeIds: readonly string[];
   readonly insertOne: readonly string[];
   readonly insertMany: readonly string[];
   /** Rows of `insertMany`. */
@@ -168,6 +169,13 @@ function textsOf(table: Table): Texts {
       ],
       count: [`select count(*) as rows from ${name}`],
       anyRow: [`select 1 as found from ${name} limit 1`],
+      // Jumps from store to store in the primary key.
+      storeIds: [
+        `with recursive s (id) as (
+          select min(store_id) from ${name} union all
+          select (select min(t.store_id) from ${name} t where t.store_id > s.id) from s where s.id is not null)
+        select id from s where id is not null and id not in (select id from stores)`,
+      ],
       insertOne: insertion(name, columns, 1),
       insertMany: insertion(name, columns, manyRows),
       manyRows,
@@ -234,6 +242,12 @@ export function* countRows(table: Table): Script<number> {
 
 export function* isEmpty(table: Table): Script<boolean> {
   return (yield* all(new Statement(textsOf(table).anyRow, []))).length === 0;
+}
+
+/** The ids of stores that a table has rows of, but that do not exist. */
+export function* listMissingStores(table: Table): Script<readonly number[]> {
+  if (table.key[0] !== 'store_id') return [];
+  return (yield* all(new Statement<{ id: bigint }>(textsOf(table).storeIds, []))).map(({ id }) => Number(id));
 }
 
 /** Grows with every change of a card, however small. */

@@ -17,6 +17,8 @@ import { until } from '../harness/delivering.ts';
 import {
   code as codeOf,
   email,
+  issueCommand,
+  contextBehind,
   manualClock,
   money,
   testContext,
@@ -24,8 +26,9 @@ import {
 } from '../harness/fixtures.ts';
 import { listEvents, openStore, type OpenStore } from '../harness/open-store.ts';
 import { Fault, type FaultCode } from '../../src/domain/fault.ts';
-import type { MailDelivery, MailDeliveryRecord, MailSettings } from '../../src/domain/mail.ts';
-import { lookUp, update } from '../../src/service/card.ts';
+import type { MailDelivery, MailSettings } from '../../src/domain/mail.ts';
+import type { MailDeliveryRecord } from '../../src/domain/schemas.ts';
+import { issue, lookUp, update } from '../../src/service/card.ts';
 import { changeMailSettings, listCardMails, notify, rotateCode } from '../../src/service/mail.ts';
 import { requireCard } from '../../src/service/money.ts';
 import { bookReminders, firstPlace, planReminders } from '../../src/service/reminder.ts';
@@ -183,6 +186,25 @@ function testBooking(factory: StorageFactory): void {
 }
 
 function testSending(factory: StorageFactory): void {
+  test('an email that was first attempted while the clock was days behind has its 72 hours', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    const behind = contextBehind(ctx, 4 * 24 * hour);
+    const { card } = await storage.write(() => issue(behind, issueCommand(store, mailed)));
+    const first = startMailer({ ctx: behind, storage }, () => defers);
+    await until(() => first.outcomes.length > 0);
+    await first.stop();
+    ctx.clock.advance(hour);
+    const second = opened.mailer(() => defers);
+    await until(() => second.outcomes.length > 0);
+    await until(() => isIdle(opened));
+    assert.deepEqual([...first.outcomes, ...second.outcomes], ['deferred', 'deferred']);
+    assert.deepEqual(
+      (await opened.mails(card.id)).map(({ state }) => state),
+      ['deferred'],
+    );
+  });
+
   test('what is deferred is tried again with the same Message-ID, for 72 hours, and then is dead', async () => {
     await using opened = await open(factory);
     const { ctx } = opened;
@@ -272,10 +294,12 @@ function testSending(factory: StorageFactory): void {
     const { card } = await opened.issue(mailed);
     const now = ctx.clock.now();
     const lease = ctx.chance.id();
-    const claimed = await storage.write(() => claimMails({ lease, now, until: now + 3 * minute, limit: 5 }));
+    const claimed = await storage.write(() =>
+      claimMails({ lease, now, firstAt: now, until: now + 3 * minute, limit: 5 }),
+    );
     assert.equal(claimed.length, 1);
     const others = await storage.write(() =>
-      claimMails({ lease: lease + 1, now, until: now + 3 * minute, limit: 5 }),
+      claimMails({ lease: lease + 1, now, firstAt: now, until: now + 3 * minute, limit: 5 }),
     );
     assert.deepEqual(others, [], 'nobody else has it meanwhile');
     const mailer = opened.mailer();

@@ -17,6 +17,7 @@ import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
 import { testUpdates } from './updates.ts';
 import { testVerification } from './verification.ts';
+import { testVerifiedRows } from './verified-rows.ts';
 import { testWebhooks } from './webhooks.ts';
 
 export function serviceConformance(name: string, factory: StorageFactory): void {
@@ -30,6 +31,7 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: round trips`, () => testRoundTrips(factory));
   suite(`${name}: keys`, () => testKeys(factory));
   suite(`${name}: verify`, () => testVerification(factory));
+  suite(`${name}: verify, rows around the ledger`, () => testVerifiedRows(factory));
   suite(`${name}: events`, () => testEvents(factory));
   suite(`${name}: mails`, () => testMails(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));

@@ -66,7 +66,15 @@ test('no operation on a card reads more of a store than it needs', async () => {
   await write(() => recordFailedLookup(caller, { now: ctx.clock.now(), perHour: 9 }));
   await write(() => recordRetiredCodeUses(ctx, [key]));
   await write(() => eraseOutdated(ctx, 5));
-  await write(() => claimMails({ lease: 1, now: ctx.clock.now(), until: ctx.clock.now() + 1, limit: 5 }));
+  await write(() =>
+    claimMails({
+      lease: 1,
+      now: ctx.clock.now(),
+      firstAt: ctx.clock.now(),
+      until: ctx.clock.now() + 1,
+      limit: 5,
+    }),
+  );
 
   assert.ok(statements.size > 20);
   await using empty = createSqliteDatabase();

@@ -296,7 +296,7 @@ export function testVerification(factory: StorageFactory): void {
     }
   });
 
-  test('a card made up with a transfer and a hash that fit each other is the only thing not found', async () => {
+  test('a card made up with a transfer, a hash and an event that fit each other is the only thing not found', async () => {
     await using books = await openBooks(factory);
     const { storage, database, card, store } = books;
     const [, , third, fourth] = await storage.read(() =>
@@ -308,6 +308,18 @@ export function testVerification(factory: StorageFactory): void {
       sql`update transfers set amount = 400, balance_after = 800,
             hash = ${chainHash(third.hash, forged)} where card_id = ${card.id} and sequence = 4`,
       sql`update gift_cards set balance = 800 where id = ${card.id}`,
+    );
+    const { mismatches: ofEvents } = await storage.read(() => verify(10));
+    assert.deepEqual(ofEvents, [
+      {
+        store: store.domain,
+        cardId: card.id,
+        problem: 'has events that say other balances than its transfers',
+      },
+    ]);
+    await database.tamper(
+      sql`update events set data = replace(data, '"balance":"7.00"', '"balance":"8.00"')
+          where subject_id = ${card.id} and subject_version = 4`,
     );
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
     // In the middle of a chain it takes more: the hashes behind it break.
@@ -365,6 +377,36 @@ export function testVerification(factory: StorageFactory): void {
     await database.tamper(...bent.map(({ id }) => sql`update gift_cards set balance = 1 where id = ${id}`));
     const found = (await storage.read(() => verify(100))).mismatches.flatMap(({ cardId }) => cardId ?? []);
     assert.deepEqual(new Set(found), new Set(bent.map(({ id }) => id)));
+  });
+
+  test('events and codes are compared with their cards in as many passes as it takes', async () => {
+    await using opened = await openStore(factory);
+    const { storage, ctx, store, database } = opened;
+    const issued = Array.from({ length: 1_003 }, () => storage.write(() => issue(ctx, issueCommand(store))));
+    const cards = (await Promise.all(issued))
+      .map(({ card }) => card.id)
+      .toSorted((one, other) => one - other);
+    assert.deepEqual((await storage.read(() => verify(10, 1))).mismatches, []);
+
+    const [first = 0, beforeEnd = 0, behindEnd = 0, last = 0] = [0, 499, 500, 1_002].map(
+      (place) => cards[place],
+    );
+    const missing = last + 1;
+    await database.tamper(
+      sql`delete from events where subject_id in (${first}, ${beforeEnd}, ${behindEnd})`,
+      sql`update gift_card_codes set card_id = ${missing} where card_id = ${last}`,
+    );
+    const { mismatches } = await storage.read(() => verify(10, 1));
+    assert.deepEqual(
+      mismatches.map(({ cardId, problem }) => [cardId, problem]),
+      [
+        [first, 'has no event of version 1'],
+        [beforeEnd, 'has no event of version 1'],
+        [behindEnd, 'has no event of version 1'],
+        [missing, 'has codes, but there is no such card'],
+        [last, 'has no code'],
+      ],
+    );
   });
 
   test('a verification sees one state, whatever is written meanwhile', async () => {

@@ -29,6 +29,7 @@ import { deliver, until, type PostRequest, type Receive, type TestWorker } from 
 import {
   email,
   issueCommand,
+  contextBehind,
   manualClock,
   newStore,
   testContext,
@@ -375,6 +376,22 @@ function testSending(factory: StorageFactory): void {
 }
 
 function testFailing(factory: StorageFactory): void {
+  test('a delivery that was first attempted while the clock was days behind has its 72 hours', async () => {
+    await using opened = await open(factory);
+    const { storage, ctx, store } = opened;
+    const webhook = await opened.webhook();
+    const behind = contextBehind(ctx, 4 * 24 * hour);
+    await storage.write(() => issue(behind, issueCommand(store)));
+    const first = deliver({ ctx: behind, storage }, () => ({ status: 500 }));
+    await until(() => first.outcomes.length > 0);
+    await first.stop();
+    ctx.clock.advance(hour);
+    const second = opened.worker(() => ({ status: 500 }));
+    await until(() => second.outcomes.length > 0);
+    assert.deepEqual([...first.outcomes, ...second.outcomes], ['retrying', 'retrying']);
+    await until(async () => (await opened.deliveries(webhook))[0]?.attempts === 2);
+  });
+
   test('a webhook whose receiver is away for 72 hours is paused then, visibly, and what it missed is dead', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;

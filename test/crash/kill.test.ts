@@ -2,117 +2,24 @@
  * The service is killed at random moments, again and again, on one database. Nothing that it acknowledged is ever
  * lost, nothing is done by half, and what was not answered is done once when it is sent again.
  *
- * `CRASH_ROUNDS` sets the number of rounds, `CRASH_SEED` the seed.
+ * `CRASH_ROUNDS` sets the number of rounds, `CRASH_SEED` the seed. `test/soak/kills.test.ts` has more of them.
  */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { EngineDatabase, Environment } from '../harness/engine-database.ts';
 import { engine } from '../harness/engine.ts';
+import { assertVerified, killUnderLoad } from '../harness/kills.ts';
 import { seeded } from '../harness/seeded.ts';
-import { command, databaseToServe, openShop, serve, startServing } from '../harness/served.ts';
-import { assertHolds } from '../harness/stored.ts';
-import { countAcknowledged, openTills, type Till } from '../harness/till.ts';
+import { databaseToServe, serve, startServing } from '../harness/served.ts';
 
 const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(8));
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
-const connections = 32;
 const random = seeded(seed);
-
-async function assertVerified(environment: Environment): Promise<void> {
-  const { code, output, errors } = await command(environment, 'verify', '--json');
-  assert.equal(code, 0, `${output}\n${errors}`);
-  assert.equal((JSON.parse(output) as { readonly ok: boolean }).ok, true, output);
-}
-
-/** Decides what the crash left open: what was done before it is only answered again, what was not is done now. */
-async function decideAll(url: string, database: EngineDatabase, tills: readonly Till[]): Promise<number> {
-  const done = await assertHolds(database, tills);
-  await Promise.all(
-    tills.map(async (till) => {
-      const { open } = till;
-      if (!open) return;
-      const { replayed } = await till.decide(url);
-      assert.equal(replayed, done.has(open), `${open.method} with the key ${open.key}`);
-    }),
-  );
-  assert.equal((await assertHolds(database, tills)).size, 0);
-  return done.size;
-}
-
-/** Asserts that the service itself tells of the last card of each till what the till knows. */
-async function assertTold(url: string, token: string, tills: readonly Till[]): Promise<void> {
-  const lasts = tills.flatMap(({ cards }) => [...cards.values()].at(-1) ?? []);
-  for (const { id, balance, note, isDisabled } of lasts) {
-    const response = await fetch(`${url}/gift_card/${id}`, { headers: { authorization: `Bearer ${token}` } });
-    const { gift_card: told } = (await response.json()) as {
-      readonly gift_card: Readonly<Record<string, unknown>>;
-    };
-    assert.deepEqual(
-      [told['balance'], told['note'], told['disabled_at'] !== null],
-      [balance, note, isDisabled],
-    );
-  }
-}
-
-/** Works until the process is gone: nobody is told anything but success before it is. */
-async function workUntilKilled(tills: readonly Till[], url: string): Promise<void> {
-  const outcomes = await Promise.all(tills.map((till) => till.work(url, () => false)));
-  for (const outcome of outcomes) assert.equal(outcome?.status, undefined, 'a 503 in full service');
-}
 
 test(`killed ${rounds} times under load, the service loses nothing that it acknowledged`, async (t) => {
   t.diagnostic(`seed ${seed} (CRASH_SEED)`);
-  await using database = await databaseToServe();
-  const { environment } = database;
-  const token = await openShop(environment, 'flowers.example');
-  const tills = openTills(connections, token, random);
-  let startTakesMs = 0;
-  const totals = { killedAtStart: 0, left: 0, done: 0 };
-
-  for (let round = 1; round <= rounds; round += 1) {
-    // Beside the start, as whoever looks after a crash would: both find the database as the crash left it.
-    const verifying = assertVerified(environment);
-    if (round % 4 === 0) {
-      // The start, which recovers the database, may be cut short as well.
-      await using starting = startServing(environment);
-      await wait(startTakesMs * (0.4 + 0.6 * random()));
-      starting.kill('SIGKILL');
-      await starting.ended();
-      totals.killedAtStart += 1;
-    }
-    const startedAt = performance.now();
-    await using service = await serve(environment);
-    startTakesMs = performance.now() - startedAt;
-    await verifying;
-    totals.done += await decideAll(service.url, database, tills);
-    await assertTold(service.url, token, tills);
-    const before = countAcknowledged(tills);
-    const working = workUntilKilled(tills, service.url);
-    await wait(random.between(20, 700));
-    service.kill('SIGKILL');
-    await working;
-    assert.deepEqual(await service.ended(), { code: null, signal: 'SIGKILL' });
-    totals.left += tills.filter(({ open }) => open).length;
-    assert.doesNotMatch(service.output(), /"level":"(?:error|fatal)"/);
-
-    if (countAcknowledged(tills) === before)
-      t.diagnostic(`round ${round} was killed before anything was acknowledged`);
-  }
-
-  await using service = await serve(environment);
-  totals.done += await decideAll(service.url, database, tills);
-  await assertVerified(environment);
-  for (const till of tills) till.close();
-  const cards = tills.flatMap((till) => [...till.cards.values()]);
-  const acknowledged = countAcknowledged(tills);
-  assert.ok(acknowledged > rounds, `only ${acknowledged} requests were acknowledged`);
-  t.diagnostic(
-    `${rounds} rounds, ${totals.killedAtStart} more at start; ${acknowledged} requests acknowledged, ${cards.length} cards, ` +
-      `${cards.filter(({ isDisabled }) => isDisabled).length} disabled; ` +
-      `${totals.left} requests were left open, of which ${totals.done} had been done`,
-  );
+  await killUnderLoad(t, { rounds, random, verifiedEvery: 1 });
 });
 
 test('killed at any moment of making its database, the service starts the next time', async (t) => {

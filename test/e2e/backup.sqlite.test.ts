@@ -1,8 +1,17 @@
-/** `largesse backup` beside a running service. */
+/** `largesse backup` beside a running service, and of a damaged file. */
 
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
 import { ask, cardOf, makeHome, type Served } from './largesse.ts';
 
@@ -50,4 +59,75 @@ test('a backup of a running service is whole, and takes the place of nothing', a
   await service.stop();
   const restored = await home.serve(onCopy);
   await issue(restored, token);
+});
+
+/** Overwrites the leaves of a table or index with zeros. */
+function damage(file: string, tree: string): void {
+  const leaves = pagesOf(file, tree);
+  assert.ok(leaves.length > 0);
+  const descriptor = openSync(file, 'r+');
+  for (const page of leaves) writeSync(descriptor, new Uint8Array(4_096), 0, 4_096, (page - 1) * 4_096);
+  closeSync(descriptor);
+}
+
+function pagesOf(file: string, tree: string): readonly number[] {
+  using database = new DatabaseSync(file, { readOnly: true });
+  const pages = database.prepare("select pageno from dbstat where name = ? and pagetype = 'leaf'").all(tree);
+  return pages.map(({ pageno }) => Number(pageno));
+}
+
+for (const { tree, table } of [
+  { tree: 'sqlite_autoindex_idempotency_records_1', table: 'idempotency_records' },
+  { tree: 'gift_card_codes', table: 'gift_card_codes' },
+]) {
+  test(`a copy of a file with a damaged ${table} is an error, and nothing has the name of the backup`, async () => {
+    await using home = await makeHome();
+    await home.json('store', 'create', domain, '--currency', 'EUR');
+    const { token } = await home.json<{ readonly token: string }>('token', 'create', '--store', domain);
+    const service = await home.serve();
+    const headers = { 'idempotency-key': 'key' };
+    cardOf(await ask(`${service.url}/gift_card`, { token, json: { initial_value: 25 }, headers }), 201);
+    await service.stop();
+    damage(join(home.folder, 'largesse.db'), tree);
+
+    const found = await home.run(['verify']);
+    assert.equal(found.code, 1, found.errors);
+    assert.match(found.output, new RegExp(`^${table}: `, 'm'));
+    const json = await home.run(['verify', '--json']);
+    assert.equal(json.code, 1);
+    const { ok, mismatches } = JSON.parse(json.output) as {
+      readonly ok: boolean;
+      readonly mismatches: readonly { readonly store: string | null; readonly problem: string }[];
+    };
+    assert.equal(ok, false);
+    assert.ok(mismatches.some(({ store, problem }) => store === null && problem.startsWith(`${table}: `)));
+
+    const refused = await home.run(['backup', 'copy.db']);
+    assert.deepEqual([refused.code, refused.output], [1, '']);
+    assert.match(refused.errors, new RegExp(`^${table}: `, 'm'));
+    assert.match(
+      refused.errors,
+      /^largesse: the copy is not sound and stays at \S+copy\.db\.unverified: .*\n$/m,
+    );
+    assert.ok(!existsSync(join(home.folder, 'copy.db')));
+  });
+}
+
+test('verify names the damage of a file that cannot be opened because of it', async () => {
+  await using home = await makeHome();
+  await home.json('store', 'create', domain, '--currency', 'EUR');
+  damage(join(home.folder, 'largesse.db'), 'key_checks');
+  const { code, output, errors } = await home.run(['verify']);
+  assert.deepEqual([code, errors], [1, '']);
+  assert.match(output, /^key_checks: .*\nTHE DATABASE IS DAMAGED\.\n$/m);
+});
+
+test('a backup leaves one file, whatever an earlier one left that was killed', async () => {
+  await using home = await makeHome();
+  await home.json('store', 'create', domain, '--currency', 'EUR');
+  const before = readdirSync(home.folder);
+  for (const rest of ['', '-wal', '-shm', '-journal'])
+    writeFileSync(join(home.folder, `copy.db.unverified${rest}`), 'half a copy');
+  await home.json('backup', 'copy.db');
+  assert.deepEqual(readdirSync(home.folder).toSorted(), [...before, 'copy.db'].toSorted());
 });

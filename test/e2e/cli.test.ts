@@ -249,7 +249,7 @@ test('serve reports all wrong settings together', async () => {
   const result = await home.run(['serve'], wrong);
   assertRefused(result, 2, /^The configuration is wrong:\n/);
   const [, ...problems] = result.errors.trimEnd().split('\n');
-  const named = problems.map((problem) => /^ {2}([A-Z_]+)(?:=.*)?: takes .+/.exec(problem)?.[1]);
+  const named = problems.map((problem) => /^ {2}([A-Z_]+) must be .+/.exec(problem)?.[1]);
   assert.deepEqual(new Set(named), new Set(Object.keys(wrong)));
   assert.equal(named.length, Object.keys(wrong).length);
   assert.ok(!result.errors.includes('short'), 'a secret is not repeated');

@@ -362,10 +362,10 @@ test('addresses come from variables and files, and one with a password in plain 
   assert.ok(!plain.output.includes(password));
 
   const wrong: readonly (readonly [from: string, to: string, message: RegExp])[] = [
-    ['env:NOTHING', source, /^ {2}--from env:NOTHING: names nothing that holds an address$/m],
-    [source, '@/nowhere/address', /^ {2}--to @\/nowhere\/address: names nothing that holds an address$/m],
-    [source, 'mysql://u:secret@h/d', /^ {2}--to mysql:\/\/…: takes the file of the embedded database, .*, env:NAME or @file$/m],
-    ['largesse.db', source, /^ {2}--from largesse\.db: takes the file/m],
+    ['env:NOTHING', source, /^ {2}--from must name a variable or a file that contains the URL of a database, not "env:NOTHING"$/m],
+    [source, '@/nowhere/address', /^ {2}--to must name a variable or a file that contains the URL of a database, not "@\/nowhere\/address"$/m],
+    [source, 'mysql://u:secret@h/d', /^ {2}--to must be the file of the embedded database, .*, env:NAME or @file, not "mysql:\/\/…"$/m],
+    ['largesse.db', source, /^ {2}--from must be the file .*, not "largesse\.db"$/m],
   ]; // prettier-ignore
   for (const [from, to, message] of wrong) {
     await t.test(`--from ${from} --to ${to}`, async () => {

@@ -9,6 +9,7 @@ import { debit } from '../../src/service/spend.ts';
 import { createStore, requireStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
 import { expireHolds, placeHold } from '../../src/service/hold.ts';
+import { findLastEventId } from '../../src/storage/event.ts';
 import { run, sql } from '../../src/storage/sql.ts';
 import { internalIdOf } from '../harness/public-ids.ts';
 import { email, issueCommand, manualClock, money, newStore } from '../harness/fixtures.ts';
@@ -147,7 +148,9 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
   const { ctx, storage } = database;
   const { store } = await storage.read(() => requireStore(domain));
   const [now, bytes] = [ctx.clock.now(), new Uint8Array([0, 1, 127, 128, 255])];
-  const [webhook, event] = [ctx.chance.id(), ctx.chance.id()];
+  const webhook = ctx.chance.id();
+  const event = await storage.read(() => findLastEventId(store.id));
+  assert.ok(event);
   await storage.write(() =>
     run(
       sql`

@@ -86,14 +86,21 @@ export async function ask(
   {
     json,
     token,
+    headers,
     ...request
-  }: { readonly method?: string; readonly json?: unknown; readonly token?: string | undefined } = {},
+  }: {
+    readonly method?: string;
+    readonly json?: unknown;
+    readonly token?: string | undefined;
+    readonly headers?: Readonly<Record<string, string>>;
+  } = {},
 ): Promise<Answer> {
   const response = await fetch(url, {
     method: request.method ?? (json === undefined ? 'GET' : 'POST'),
     headers: {
       ...(json !== undefined && { 'content-type': 'application/json' }),
       ...(token !== undefined && { 'x-access-token': token }),
+      ...headers,
     },
     ...(json !== undefined && { body: JSON.stringify(json) }),
   });

@@ -1,7 +1,6 @@
 /**
- * The README's first screen and its section on a store of one's own, followed to the letter in a fresh copy: their
- * marked commands, with the answers that they print. Only what differs from run to run may differ: ids, instants,
- * codes.
+ * Runs the marked commands of README.md and docs/store.md in a fresh copy and compares their responses with those
+ * that the documents print. Only ids, times and codes may differ.
  */
 
 import assert from 'node:assert/strict';
@@ -132,19 +131,20 @@ async function callAsWritten(
   );
 }
 
-const title = 'the README’s commands do what it says, and give the answers that it prints';
+const title = 'the commands of README.md and docs/store.md return the responses that they print';
 
 test(title, { timeout: 290_000 }, async (t) => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const { start = '', ...calls } = commandsIn(readme);
-  const answers = answersIn(readme);
+  const guide = readFileSync(join(root, 'docs/store.md'), 'utf8');
+  const { start = '', ...calls } = { ...commandsIn(readme), ...commandsIn(guide) };
+  const answers = { ...answersIn(readme), ...answersIn(guide) };
   const named = ['create', 'retrieve', 'search', 'update'];
   const ofOwnStore = ['own-store', 'own-create', 'own-retrieve', 'own-mails'];
   const clone = /^git clone \S.* (?<name>\S+)(?: && |\n)cd \k<name>(?: && |\n)/;
   assert.match(start, clone, 'README.md has no block marked "e2e: start" that clones it');
-  assert.deepEqual(Object.keys(calls), [...named, ...ofOwnStore], 'the marked commands of README.md');
+  assert.deepEqual(Object.keys(calls), [...named, ...ofOwnStore], 'the marked commands');
   const answered = [...named, 'own-create', 'own-retrieve'];
-  assert.deepEqual(Object.keys(answers), answered, 'the marked answers of README.md');
+  assert.deepEqual(Object.keys(answers), answered, 'the marked responses');
   const pick = (names: readonly string[]): Record<string, string> =>
     Object.fromEntries(names.map((name) => [name, calls[name] ?? '']));
 
@@ -163,7 +163,7 @@ test(title, { timeout: 290_000 }, async (t) => {
     await t.test('npm ci && npm start', () => ready(service, port, log));
 
     const first = await callAsWritten(pick(named), { folder: shell, port });
-    // These are run in the folder of the service, as the README says.
+    // docs/store.md runs these in the folder of the service.
     const second = await callAsWritten(pick(ofOwnStore), { folder: copy, port });
     const given = new Map([...first, ...second]);
     const known = new Map<string, unknown>();

@@ -5,7 +5,7 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { systemClock } from '../../src/clock-and-chance.ts';
+import { plainClock, systemClock } from '../../src/clock-and-chance.ts';
 import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import { issue } from '../../src/service/card.ts';
@@ -29,7 +29,7 @@ async function startEager(environment: Environment): Promise<Program> {
 
 /** Places holds that have run out by now: two on each card, so that two processes find enough to do at once. */
 async function placeRunOutHolds(environment: Environment): Promise<void> {
-  const hourAgo = { now: () => systemClock.now() - 3_600_000 };
+  const hourAgo = plainClock(() => systemClock.now() - 3_600_000);
   await using database = await openDatabase(readDatabaseConfig(environment), {
     prepare: false,
     clock: hourAgo,

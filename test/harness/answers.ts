@@ -9,7 +9,8 @@ import assert from 'node:assert/strict';
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { FaultCode } from '../../src/domain/fault.ts';
-import { giftCardSchema, issuedGiftCardSchema, problemSchema } from '../../src/http/schemas.ts';
+import { giftCardSchema, issuedGiftCardSchema } from '../../src/domain/schemas.ts';
+import { problemSchema } from '../../src/api/schemas.ts';
 import { retriedCodes, statusOfCode, titleOfStatus } from './error-codes.ts';
 import type { TestAnswer } from './service.ts';
 

@@ -1,8 +1,8 @@
 /** Contexts, stores and commands for tests that run scripts without the service around them. */
 
-import { systemChance, type Chance, type Clock } from '../../src/clock-and-chance.ts';
+import { plainClock, systemChance, type Chance, type Clock } from '../../src/clock-and-chance.ts';
 import type { Context } from '../../src/context.ts';
-import type { CardChanges } from '../../src/domain/card.ts';
+import { noDetails, type CardChanges, type CardDetails } from '../../src/domain/card.ts';
 import { parseCode } from '../../src/domain/code.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
 import { parseEmail, type EmailAddress } from '../../src/domain/email.ts';
@@ -23,9 +23,26 @@ const noon = Date.UTC(2026, 2, 15, 12);
 export function manualClock(at: number = noon): ManualClock {
   let now = at;
   return {
-    now: () => now,
+    ...plainClock(() => now),
     advance(ms) {
       now += ms;
+    },
+  };
+}
+
+/**
+ * A context whose system clock is so far behind the given one, as after a jump: the given one is where it is expected.
+ */
+export function contextBehind(ctx: Context, ms: number): Context {
+  const behind = (): number => ctx.clock.now() - ms;
+  return {
+    ...ctx,
+    clock: {
+      ...ctx.clock,
+      now: behind,
+      earliest: behind,
+      latest: () => ctx.clock.now(),
+      retainFrom: () => 0,
     },
   };
 }
@@ -84,20 +101,22 @@ export function code(text: string): Secret {
   return parsed.value;
 }
 
+export type IssueOptions = Partial<Omit<IssueCommand, 'store' | 'details'> & CardDetails>;
+
 /** The issue of a card of 15.00 to nobody, but for what is given. */
-export function issueCommand(store: Store, given: Partial<Omit<IssueCommand, 'store'>> = {}): IssueCommand {
+export function issueCommand(store: Store, given: IssueOptions = {}): IssueCommand {
+  const entries = Object.entries(given);
+  const isDetail = ([name]: readonly [string, unknown]): boolean => Object.hasOwn(noDetails, name);
   return {
     store,
     apiClientId: null,
     actor: 'test',
     value: money('15', store.currency.code),
-    expiresOn: null,
+    details: { ...noDetails, ...(Object.fromEntries(entries.filter(isDetail)) as Partial<CardDetails>) },
     customer: null,
     recipient: null,
-    note: null,
-    message: null,
     code: null,
-    ...given,
+    ...Object.fromEntries(entries.filter((entry) => !isDetail(entry))),
   };
 }
 

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import Type, { type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import * as schemas from '../../src/http/schemas.ts';
+import * as schemas from '../../src/domain/schemas.ts';
+import { problemSchema } from '../../src/api/schemas.ts';
 import type { FaultCode } from '../../src/domain/fault.ts';
 import { codeOfType, statusOfCode, titleOfStatus } from './error-codes.ts';
 import type { TestAnswer } from './service.ts';
@@ -105,7 +106,7 @@ const shapes: readonly (readonly [line: RegExp, isShape: (value: unknown) => boo
   [/^GET \/transactions\/\d+$/, closed({ transaction: transactionSchema })],
 ];
 
-const isProblem = Compile(schemas.problemSchema);
+const isProblem = Compile(problemSchema);
 
 /** Checks what holds for the answer to `line`, a method and a path, if its form is documented here. */
 export function assertAnswer(line: string, answer: TestAnswer): void {

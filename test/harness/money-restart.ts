@@ -27,7 +27,13 @@ export async function startRestartable({
   undoWindowMinutes = 0,
 }: { readonly undoWindowMinutes?: number } = {}): Promise<RestartableService> {
   const made = await engine.createDatabase();
-  const config = readConfig({ ...made.environment, PORT: '0', RATE_LIMIT: 'off' });
+  // The clock of a database server does not advance with the test's.
+  const config = readConfig({
+    ...made.environment,
+    PORT: '0',
+    RATE_LIMIT: 'off',
+    IMPLAUSIBLE_CLOCK: 'allow',
+  });
   const clock = testClock();
   const token = await openShop(config, clock, undoWindowMinutes);
   const sink = new Writable({ write: (_chunk, _encoding, done) => done() });

@@ -3,22 +3,20 @@
 import type { Card } from '../../src/domain/card.ts';
 import type { Secret } from '../../src/domain/secret.ts';
 import type { Store } from '../../src/domain/store.ts';
-import { issue, type IssueCommand } from '../../src/service/card.ts';
+import { issue } from '../../src/service/card.ts';
 import { Answered, type Answer } from '../../src/service/idempotency.ts';
 import { createStore, type NewStore } from '../../src/service/store.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { openMigrated, type StorageFactory, type TestDatabase } from './database.ts';
-import { issueCommand, newStore, testContext, type TestContext } from './fixtures.ts';
+import { issueCommand, newStore, testContext, type IssueOptions, type TestContext } from './fixtures.ts';
 
 export type OpenStore = AsyncDisposable & {
   readonly database: TestDatabase;
   readonly storage: Storage;
   readonly ctx: TestContext;
   readonly store: Store;
-  readonly issue: (
-    given?: Partial<Omit<IssueCommand, 'store'>>,
-  ) => Promise<{ readonly card: Card; readonly code: Secret }>;
+  readonly issue: (given?: IssueOptions) => Promise<{ readonly card: Card; readonly code: Secret }>;
 };
 
 export async function openStore(

@@ -3,7 +3,7 @@
 import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { systemClock, type Clock } from '../../src/clock-and-chance.ts';
+import { plainClock, systemClock, type Clock, type TimeSource } from '../../src/clock-and-chance.ts';
 import { readConfig, type Limits } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
@@ -19,17 +19,27 @@ import { internalIdOf } from './public-ids.ts';
 import type { Processes } from './race.ts';
 import { serve } from './served.ts';
 
-export type TestClock = Clock & {
-  /** Moves the clock by so many ms; time goes on from there. */
-  advance(ms: number): void;
-};
+export type TestClock = Clock &
+  TimeSource & {
+    /** Lets so many ms pass. */
+    advance(ms: number): void;
+    /** Sets the clock forward by so many ms (back, if negative); no time passes. */
+    jump(ms: number): void;
+  };
 
 /** A clock that runs with the system's, ahead of it by what the test has advanced it. */
 export function testClock(): TestClock {
   let ahead = 0;
+  let elapsed = 0;
   return {
-    now: () => systemClock.now() + ahead,
+    ...plainClock(() => systemClock.now() + ahead),
+    monotonic: () => systemClock.monotonic() + elapsed,
+    uptime: () => systemClock.uptime() + elapsed,
     advance(ms) {
+      ahead += ms;
+      elapsed += ms;
+    },
+    jump(ms) {
       ahead += ms;
     },
   };

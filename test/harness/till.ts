@@ -45,6 +45,7 @@ export class Till {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #options: TillOptions;
   readonly #live: number[] = [];
+  #last: { readonly request: OpenRequest; readonly text: string } | undefined;
   #requests = 0;
 
   constructor(options: TillOptions) {
@@ -71,6 +72,19 @@ export class Till {
     const answer = await this.#send(url, this.open);
     this.#learn(this.open, answer);
     return answer;
+  }
+
+  /** Sends the last request that was answered with success once more: the response is the same, byte for byte. */
+  async repeat(url: string): Promise<void> {
+    if (!this.#last) return;
+    const { request: repeated, text } = this.#last;
+    const answer = await this.#send(url, repeated);
+    const status = repeated.before ? 200 : 201;
+    assert.deepEqual(
+      answer,
+      { status, replayed: true, text },
+      `${repeated.method} with the key ${repeated.key}`,
+    );
   }
 
   close(): void {
@@ -100,6 +114,7 @@ export class Till {
     );
     this.cards.set(card.id, known);
     if (!open.before) this.#live.push(card.id);
+    this.#last = { request: open, text };
     this.open = undefined;
     this.acknowledged += 1;
   }

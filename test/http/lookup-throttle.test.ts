@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { operations, type Operation } from '../../src/http/routes.ts';
+import { operations } from '../../src/api/index.ts';
+import type { Operation } from '../../src/api/operation.ts';
 import { giftCardOf, problemOf } from '../harness/answers.ts';
 import { changeStoreBeside } from '../harness/beside.ts';
 import { startService, type TestAnswer, type TestService } from '../harness/service.ts';

@@ -12,7 +12,7 @@ import { requireStore } from '../../src/service/store.ts';
 import { problemOf } from '../harness/answers.ts';
 import { createStoreBeside } from '../harness/beside.ts';
 import { until } from '../harness/delivering.ts';
-import { eventSchema } from '../../src/http/schemas-webhooks.ts';
+import { eventSchema } from '../../src/domain/schemas.ts';
 import { startService, type TestRequest, type TestService } from '../harness/service.ts';
 import { mailServer, reply, scriptedServer, type MailServer } from '../delivery/mail/mail-server.ts';
 import { receivedMails } from '../delivery/mail/received.ts';

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
 import test, { after } from 'node:test';
-import { operations, pagePaths } from '../../src/http/routes.ts';
+import { operations } from '../../src/api/index.ts';
+import { pagePaths } from '../../src/http/page-paths.ts';
 import { problemOf } from '../harness/answers.ts';
 import { startService } from '../harness/service.ts';
 import { exchange, requestText } from '../harness/wire.ts';

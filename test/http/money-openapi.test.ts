@@ -16,17 +16,27 @@ type OperationObject = {
     readonly required: boolean;
     readonly content: Readonly<Record<string, { readonly schema: { readonly anyOf: readonly unknown[] } }>>;
   };
-  readonly responses: Readonly<Record<string, { readonly headers?: object; readonly 'x-faults'?: readonly string[] }>>;
-}; // prettier-ignore
+  readonly responses: Readonly<Record<string, ResponseObject | { readonly $ref: string }>>;
+};
+
+type ResponseObject = { readonly headers?: object; readonly 'x-faults'?: readonly string[] };
 
 type Document = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: {
+    readonly responses: Readonly<Record<string, ResponseObject>>;
     readonly schemas: Readonly<Record<string, { properties: object; required?: string[] }>>;
   };
 };
 
 const document = (await service.request('/openapi.json')).json as Document;
+
+function resolved(response: ResponseObject | { readonly $ref: string }): ResponseObject {
+  if (!('$ref' in response)) return response;
+  const target = document.components.responses[response.$ref.replace('#/components/responses/', '')];
+  assert.ok(target, response.$ref);
+  return target;
+}
 
 const [read, write, redeem] = ['read_gift_cards', 'write_gift_cards', 'redeem_gift_cards'] as const;
 const card = '/gift_card/{gift_card_id}';
@@ -69,7 +79,8 @@ for (const [name, { scopes, success, wrapper, query = [], ifMatch = false, fault
     assert.ok(operation, name);
     assert.ok(operation.description);
     assert.deepEqual([...new Set(operation.security.flatMap((way) => Object.values(way).flat()))].toSorted(), scopes.toSorted());
-    const { parameters, requestBody, responses } = operation;
+    const { parameters, requestBody } = operation;
+    const responses = Object.fromEntries(Object.entries(operation.responses).map(([status, response]) => [status, resolved(response)]));
     assert.deepEqual(parameters.filter((one) => one.in === 'query').map((one) => one.name).toSorted(), query.toSorted());
     assert.equal(parameters.some((one) => one.name === 'Idempotency-Key'), query.includes('dry_run'));
     if (ifMatch) assert.ok(parameters.some((one) => one.name === 'If-Match'));

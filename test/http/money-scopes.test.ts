@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { scopes, type Scope } from '../../src/domain/store.ts';
-import { operations } from '../../src/http/routes.ts';
+import { operations } from '../../src/api/index.ts';
 import { withoutRequestId } from '../harness/money-answers.ts';
 import { shopOf, type Ask, type Shop } from '../harness/shop.ts';
 import { startService, type TestAnswer } from '../harness/service.ts';
@@ -57,7 +57,7 @@ const cases: readonly Case[] = [
   { operation: 'searchGiftCard', line: ({ last }) => `GET /gift_card?last_characters=${last}&email=ada@example.com`, by: [read] },
   { operation: 'retrieveGiftCard', line: ({ id }) => `GET /gift_card/${id}`, by: [read] },
   { operation: 'updateGiftCard', line: ({ id }) => `PUT /gift_card/${id}`, json: () => ({ note: 'x' }), by: [write] },
-  { operation: 'undoDisabling', line: ({ disabledId }) => `POST /gift_card/${disabledId}/undo`, by: [write] },
+  { operation: 'reenableGiftCard', line: ({ disabledId }) => `POST /gift_card/${disabledId}/undo`, by: [write] },
   { operation: 'lookUpGiftCard', line: () => 'POST /gift_card/lookup', json: ({ code }) => ({ code }), by: [read, redeem] },
   { operation: 'retrieveBalance', line: ({ id }) => `GET /gift_card/${id}/balance`, by: [read, redeem] },
   { operation: 'redeemGiftCard', line: () => 'POST /gift_card/redeem', json: ({ code }) => ({ code, amount: 1 }), by: [redeem] },

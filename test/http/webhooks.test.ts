@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Webhook as Verifier } from 'standardwebhooks';
-import type { WebhookRecord, DeliveryRecord } from '../../src/domain/webhook.ts';
+import type { WebhookRecord, DeliveryRecord } from '../../src/domain/schemas.ts';
 import { problemOf } from '../harness/answers.ts';
 import { createStoreBeside } from '../harness/beside.ts';
 import { until } from '../harness/delivering.ts';

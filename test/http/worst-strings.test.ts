@@ -7,8 +7,9 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { proxyParameters } from '../../src/domain/app-proxy.ts';
-import { bodySchemas, describe } from '../../src/http/openapi-operations.ts';
-import { operations, pagePaths, type Operation } from '../../src/http/routes.ts';
+import { operations } from '../../src/api/index.ts';
+import type { Operation } from '../../src/api/operation.ts';
+import { pagePaths } from '../../src/http/page-paths.ts';
 import { startService, type TestAnswer } from '../harness/service.ts';
 import { shopOf } from '../harness/shop.ts';
 import { exchange, requestText } from '../harness/wire.ts';
@@ -60,11 +61,9 @@ async function quickly(name: string, work: () => Promise<TestAnswer>): Promise<v
 }
 
 for (const operation of operations) {
-  const { body } = describe(operation.id);
+  const { body } = operation.documentation;
   if (!body) continue;
-  const properties = Object.keys(
-    (bodySchemas[body.schema] as { readonly properties?: object }).properties ?? {},
-  );
+  const properties = Object.keys(body.fields);
   test(`${operation.id} reads every parameter quickly`, async () => {
     for (const property of [...properties, 'unknown']) {
       for (const [index, text] of bodyTexts.entries()) {

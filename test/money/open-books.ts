@@ -1,6 +1,7 @@
 /** A database with one store, for scripts that are called without HTTP, and a clock that only the test moves. */
 
 import assert from 'node:assert/strict';
+import { plainClock } from '../../src/clock-and-chance.ts';
 import { readConfig } from '../../src/config.ts';
 import { openDatabase, type Database } from '../../src/database.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
@@ -15,8 +16,13 @@ import type { TestClock } from '../harness/service.ts';
 export function stoppedClock(start = Date.UTC(2027, 4, 14, 9, 30)): TestClock {
   let now = start;
   return {
-    now: () => now,
+    ...plainClock(() => now),
+    monotonic: () => now,
+    uptime: () => now,
     advance(ms) {
+      now += ms;
+    },
+    jump(ms) {
       now += ms;
     },
   };

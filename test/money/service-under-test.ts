@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { Context } from '../../src/context.ts';
-import type { Card, CardChanges } from '../../src/domain/card.ts';
+import { noDetails, type Card, type CardChanges } from '../../src/domain/card.ts';
 import { Fault, Refusals, type FaultCode } from '../../src/domain/fault.ts';
 import type { Hold } from '../../src/domain/hold.ts';
 import type { Transfer } from '../../src/domain/ledger.ts';
@@ -50,9 +50,9 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
   const versionsOf = (): null => null;
   switch (action.kind) {
     case 'issue': {
-      const none = { customer: null, recipient: null, note: null, message: null, code: null };
+      const none = { customer: null, recipient: null, code: null };
       const { expiresOn } = action;
-      return yield* issue(ctx, { store, apiClientId: null, actor, value: money(action.amount), expiresOn, ...none });
+      return yield* issue(ctx, { store, apiClientId: null, actor, value: money(action.amount), details: { ...noDetails, expiresOn }, ...none });
     } // prettier-ignore
     case 'update': {
       const { balance, ...others } = action.changes;

@@ -7,6 +7,7 @@ import test, { after, mock } from 'node:test';
 import { ApiVersion, shopifyApi } from '@shopify/shopify-api';
 import fc from 'fast-check';
 import type { FastifyRequest } from 'fastify';
+import { systemClock } from '../../src/clock-and-chance.ts';
 import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import {
@@ -74,7 +75,7 @@ async function platformAccepts(parameters: readonly QueryParameter[]): Promise<b
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'largesse-app-proxy-'));
-const clock = { now: () => Date.now() };
+const clock = systemClock;
 const { ctx, storage, ...database } = await openDatabase(
   readDatabaseConfig({ DATABASE_URL: `file:${join(folder, 'largesse.db')}` }),
   { prepare: true, clock },

@@ -19,9 +19,11 @@ export const sees: Readonly<Record<string, readonly string[]>> = {
   service,
   delivery: [...storage, 'delivery'],
   http: [...service, 'http'],
+  api: [...service, 'http', 'api'],
+  docs: [...service, 'http', 'api', 'docs'],
   web: [...service, 'web'],
   cli: [...service, 'delivery', 'main', 'cli'],
-  main: [...service, 'delivery', 'http', 'web', 'cli', 'main'],
+  main: [...service, 'delivery', 'http', 'api', 'docs', 'web', 'cli', 'main'],
 };
 
 /** The part that a file belongs to, by its path below `src/`: `storage/card.ts` is in storage, `keys.ts` in ground. */

@@ -1,13 +1,14 @@
-/** The benchmark's load generator against servers that behave, and against some that do not. */
+/** The load generator of the benchmark against servers that work, and servers that do not. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import test from 'node:test';
-import { load, type Call } from '../../bench/load.ts';
+import { LoadClient, type Figures, type Load, type Request } from '../../bench/load.ts';
 
-/** A server for as long as it is used. */
-async function serve(listener: RequestListener): Promise<AsyncDisposable & { readonly port: number }> {
+type TestServer = AsyncDisposable & { readonly port: number };
+
+async function serve(listener: RequestListener): Promise<TestServer> {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -22,84 +23,116 @@ async function serve(listener: RequestListener): Promise<AsyncDisposable & { rea
   };
 }
 
-const call: Call = {
+const request: Request = {
   method: 'GET',
-  request: 'GET /card HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n',
+  text: 'GET /card HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n',
   status: 200,
   check: null,
 };
+const next = (): Request => request;
 
-/** So many calls, and then none. */
-function calls(count: number, each: Call = call): () => Call | undefined {
-  let left = count;
-  return () => (left-- > 0 ? each : undefined);
+async function run(servers: readonly TestServer[], connections: number, load: Load): Promise<Figures> {
+  using client = await LoadClient.connect(
+    servers.map(({ port }) => port),
+    connections,
+  );
+  return await client.run(load);
 }
 
-const unlimited = Number.POSITIVE_INFINITY;
-
-test('every call is answered and timed once, by all the servers', async () => {
-  const answered = [0, 0];
+test('every request is sent and timed once, to all servers in turn', async () => {
+  const received = [0, 0];
   const count =
     (place: 0 | 1): RequestListener =>
     (_request, response) => {
-      answered[place] = (answered[place] ?? 0) + 1;
+      received[place] = (received[place] ?? 0) + 1;
       response.setHeader('content-length', 2).end('{}');
     };
   await using one = await serve(count(0));
   await using other = await serve(count(1));
-  const ports = [one.port, other.port];
-  const { latenciesMs } = await load({ ports, connections: 4, seconds: unlimited, next: calls(100) });
+  const { latenciesMs } = await run([one, other], 4, { next, requests: 100 });
   assert.equal(latenciesMs.length, 100);
   assert.ok(latenciesMs.every((ms) => ms > 0));
-  const [first = 0, second = 0] = answered;
+  const [first = 0, second = 0] = received;
   assert.equal(first + second, 100);
   assert.ok(first > 0 && second > 0);
 });
 
-test('an answer in pieces is put together', async () => {
+test('connections stay open between runs', async () => {
+  const ports = new Set<number | undefined>();
+  await using server = await serve(({ socket }, response) => {
+    ports.add(socket.remotePort);
+    response.setHeader('content-length', 2).end('{}');
+  });
+  using client = await LoadClient.connect([server.port], 3);
+  for (let count = 0; count < 3; count += 1) await client.run({ next, requests: 30 });
+  assert.equal(ports.size, 3);
+});
+
+test('a response that arrives in pieces is assembled', async () => {
   await using server = await serve((_request, response) => {
     response.setHeader('content-length', 8).write('{"a"');
     setTimeout(() => response.end(': 1}'), 20);
   });
   const bodies: string[] = [];
-  const next = calls(3, { ...call, check: (body) => void bodies.push(body) });
-  await load({ ports: [server.port], connections: 1, seconds: unlimited, next });
+  const check = (body: string): void => void bodies.push(body);
+  await run([server], 1, { next: () => ({ ...request, check }), requests: 3 });
   assert.deepEqual(bodies, ['{"a": 1}', '{"a": 1}', '{"a": 1}']);
 });
 
-test('nothing is sent once the time has passed', async () => {
+test('no request is sent after the time has passed', async () => {
   await using server = await serve((_request, response) => {
     response.setHeader('content-length', 2).end('{}');
   });
-  const given = { ports: [server.port], connections: 2, seconds: 0.1, next: () => call };
-  const { seconds, latenciesMs } = await load(given);
-  assert.ok(seconds >= 0.1 && seconds < 5, String(seconds));
+  const { seconds, latenciesMs } = await run([server], 2, { next, seconds: 0.1 });
+  assert.ok(seconds >= 0.1, String(seconds));
   assert.ok(latenciesMs.length > 0);
 });
 
-test('what should not be measured ends the run', async (t) => {
-  const refused = async (listener: RequestListener, message: RegExp, asked: Call = call): Promise<void> => {
+test('an open loop sends as many requests as the rate says, evenly, however slow the server is', async () => {
+  const receivedAt: number[] = [];
+  await using server = await serve((_request, response) => {
+    receivedAt.push(performance.now());
+    setTimeout(() => response.setHeader('content-length', 2).end('{}'), 50);
+  });
+  const { latenciesMs } = await run([server], 64, { next, seconds: 0.5, rate: 200 });
+  assert.equal(latenciesMs.length, 100);
+  // A burst would have all of them near the start.
+  const [first = 0, middle = 0] = [receivedAt[0], receivedAt[50]];
+  assert.ok(middle - first >= 200, `the 51st request was sent ${middle - first} ms after the first`);
+});
+
+test('latencies of an open loop count the time that a request waits for a connection', async () => {
+  await using server = await serve((_request, response) => {
+    setTimeout(() => response.setHeader('content-length', 2).end('{}'), 40);
+  });
+  // One connection serves at most 25 a second, so that of 20 requests due in 100 ms the last waits 700 ms.
+  const { latenciesMs } = await run([server], 1, { next, seconds: 0.1, rate: 200 });
+  assert.equal(latenciesMs.length, 20);
+  assert.ok(Math.max(...latenciesMs) >= 600, String(Math.max(...latenciesMs)));
+});
+
+test('a response that must not be measured ends the run', async (t) => {
+  const rejects = async (listener: RequestListener, message: RegExp, sent = request): Promise<void> => {
     await using server = await serve(listener);
-    const given = { ports: [server.port], connections: 2, seconds: unlimited, next: calls(10, asked) };
-    await assert.rejects(load(given), message);
+    await assert.rejects(run([server], 2, { next: () => sent, requests: 10 }), message);
   };
   await t.test('another status', () =>
-    refused((_request, response) => {
+    rejects((_request, response) => {
       response.writeHead(503, { 'content-length': 4 }).end('busy');
-    }, /answered 503: busy/),
+    }, /responded with 503: busy/),
   );
-  await t.test('a body that a check does not take', () =>
-    refused(
+  await t.test('a body that fails its check', () =>
+    rejects(
       (_request, response) => {
         response.setHeader('content-length', 2).end('{}');
       },
       /no card/,
-      { ...call, check: (body) => assert.notEqual(body, '{}', 'no card') },
+      { ...request, check: (body) => assert.notEqual(body, '{}', 'no card') },
     ),
   );
-  await t.test('a connection that is closed', () => refused((request) => request.socket.end(), /closed/));
-  await t.test('an answer whose length is not told', () =>
-    refused((_request, response) => {
+  await t.test('a closed connection', () => rejects(({ socket }) => socket.end(), /closed/));
+  await t.test('a response without a length', () =>
+    rejects((_request, response) => {
       response.write('{');
       response.end('}');
     }, /without Content-Length/),

@@ -3,8 +3,11 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { Fault, Refusals, type FieldErrors } from '../../src/domain/fault.ts';
 import { InexactNumber } from '../../src/domain/money.ts';
-import { noBody, parseBody, wrappers } from '../../src/http/body.ts';
+import { operations } from '../../src/api/index.ts';
+import { noBody, parseBody } from '../../src/http/body.ts';
 import { faultOf, show } from './samples.ts';
+
+const wrappers = new Set(operations.flatMap(({ documentation: { body } }) => body?.wrapper ?? []));
 
 const json = 'application/json';
 const form = 'application/x-www-form-urlencoded';

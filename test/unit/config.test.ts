@@ -8,9 +8,13 @@ import {
   isLoopback,
   limits,
   readConfig,
+  readCopyConfig,
   readDatabaseConfig,
+  readMailConfig,
   shownLocation,
 } from '../../src/config.ts';
+import type { Secret } from '../../src/domain/secret.ts';
+import { settings, type Setting } from '../../src/settings.ts';
 import { show } from './samples.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -23,7 +27,7 @@ function problemsOf(environment: Environment): readonly string[] {
     assert.ok(error instanceof ConfigError);
     return error.problems;
   }
-  return assert.fail('nothing was refused');
+  return assert.fail('nothing was rejected');
 }
 
 function fileOf(t: TestContext, content: string): string {
@@ -34,38 +38,220 @@ function fileOf(t: TestContext, content: string): string {
   return path;
 }
 
+type Case = {
+  readonly read: (environment: Environment) => unknown;
+  /** What is read if the variable is absent or empty. */
+  readonly default: unknown;
+  readonly accepted: readonly (readonly [text: string, value: unknown])[];
+  readonly rejected: readonly string[];
+};
+
+const revealed = (secret: Secret | null | undefined): string | null => secret?.reveal() ?? null;
+const sender = 'cards@flowers.example';
+
+/** Every setting. The compiler asks for an entry here for each row of the table. */
+const cases: {
+  readonly [Group in keyof typeof settings]: {
+    readonly [Field in keyof (typeof settings)[Group]]: Case;
+  };
+} = {
+  service: {
+    port: {
+      read: (environment) => readConfig(environment).port,
+      default: 3_000,
+      accepted: [['0', 0], ['80', 80], ['3000', 3000], ['65535', 65_535], ['00080', 80]],
+      rejected: ['65536', '99999', '-1', '+80', '80.5', '1e3', '0x50', ' 80', '80 ', 'http', '123456', '８０', '80\n'],
+    },
+    host: {
+      read: (environment) => readConfig(environment).host,
+      default: '127.0.0.1',
+      accepted: [['0.0.0.0', '0.0.0.0'], ['::1', '::1'], ['::', '::'], ['localhost', 'localhost'], ['gifts.example', 'gifts.example'], ['10.0.0.7', '10.0.0.7']],
+      rejected: ['a b', 'http://localhost', 'localhost:3000', '/tmp/socket', '[::1]', 'host_name', 'hôte'],
+    },
+    isProduction: {
+      read: (environment) => readConfig(environment).isProduction,
+      default: false,
+      accepted: [['production', true], ['Production', false], ['prod', false], ['development', false], ['production ', false]],
+      rejected: [],
+    },
+    basePath: {
+      read: (environment) => readConfig(environment).basePath,
+      default: '',
+      accepted: [['/', ''], ['/apps/gcf/api', '/apps/gcf/api'], ['/apps/gcf/api/', '/apps/gcf/api'], ['/a', '/a'], ['/a.b/-._~/A9', '/a.b/-._~/A9'], ['/.well-known', '/.well-known'], ['/...', '/...']],
+      rejected: ['apps', 'apps/gcf', '//', '//apps', '/apps//api', '/apps//', '/..', '/.', '/apps/../api', '/apps/./api', '/a b', '/a?b', '/a#b', '/%20', '/é', '/a\\b', '/:id', '/*', 'http://x/y', '/a\n'],
+    },
+    logLevel: {
+      read: (environment) => readConfig(environment).logLevel,
+      default: 'info',
+      accepted: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map((level) => [level, level] as const),
+      rejected: ['INFO', 'verbose', 'warning', ' info', '30', '__proto__'],
+    },
+    rateLimit: {
+      read: (environment) => readConfig(environment).rateLimit,
+      default: { perSecond: 500, burst: 1_000 },
+      accepted: [
+        ['off', null], ['50/100', { perSecond: 50, burst: 100 }], ['50', { perSecond: 50, burst: 100 }], ['0.5', { perSecond: 0.5, burst: 1 }],
+        ['0.1', { perSecond: 0.1, burst: 1 }], ['0.7/3', { perSecond: 0.7, burst: 3 }], ['1.001', { perSecond: 1.001, burst: 3 }],
+        ['1/1', { perSecond: 1, burst: 1 }], ['50:100', { perSecond: 50, burst: 100 }], ['50, 100', { perSecond: 50, burst: 100 }],
+        ['999999/999999', { perSecond: 999_999, burst: 999_999 }],
+      ],
+      rejected: ['0', '0/5', '0.000', '5/0', '-5', '5/-1', '1e3', 'on', 'OFF', '5/', '/5', '5/5/5', '5/1.5', '0.0001', '1000000', '5/1000000', ' 5', 'Infinity', 'NaN', '5\n'],
+    },
+    lookupFailuresPerHour: {
+      read: (environment) => readConfig(environment).lookupFailuresPerHour,
+      default: 1_000,
+      accepted: [['1', 1], ['10', 10], ['1000', 1_000], ['100000', 100_000]],
+      rejected: ['0', '100001', '1000000', '100/30', '-1', '1.5', '1e2', ' 100', 'off', '100\n'],
+    },
+    trustedProxies: {
+      read: (environment) => readConfig(environment).trustedProxies,
+      default: [],
+      accepted: [
+        ['10.0.0.1', ['10.0.0.1']], ['10.0.0.0/8, ::1 ,fd00::/8', ['10.0.0.0/8', '::1', 'fd00::/8']], ['0.0.0.0/0', ['0.0.0.0/0']],
+        ['10.0.0.1/32', ['10.0.0.1/32']], ['::/128', ['::/128']],
+      ],
+      rejected: ['true', '*', 'localhost', '10.0.0', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/-1', '10.0.0.0/8/8', '10.0.0.1,', ',', '10.0.0.256', '10.0.0.0/a', '10.0.0.1;10.0.0.2', '10.0.0.0/1e1'],
+    },
+    metricsToken: {
+      read: (environment) => revealed(readConfig(environment).metricsToken),
+      default: null,
+      accepted: [['0123456789abcdef', '0123456789abcdef'], ['a much longer hush', 'a much longer hush']],
+      rejected: ['hush', 'hush-hush-hush-'],
+    },
+  },
+  database: {
+    database: {
+      read: (environment) => shownLocation(readDatabaseConfig(environment).database),
+      default: resolve('data/largesse.db'),
+      accepted: [
+        ['file:./data/x.db', resolve('data/x.db')], ['file:x.db', resolve('x.db')], ['file:/var/lib/x.db', '/var/lib/x.db'],
+        ['file:///var/lib/x.db', '/var/lib/x.db'], ['file:///var/lib/a%20b.db', '/var/lib/a b.db'],
+        ['postgres://u:p@h/d', 'postgres://h/d'], ['postgresql://u:p%40@h:5433/d', 'postgres://h:5433/d'], ['postgres://h/d?sslmode=verify-full', 'postgres://h/d'],
+        ['postgres://u:p@one:5432,two:5433,[::1]:1/d', 'postgres://one:5432,two:5433,[::1]:1/d'],
+      ],
+      rejected: [
+        'x.db', '/var/lib/x.db', 'file:', 'file://', 'file:x.db?mode=ro', 'file:x.db#a', 'file:data/', 'file://host/x.db', 'sqlite:x.db', 'mysql://h/d',
+        'FILE:x.db', ':memory:', 'postgres://', 'postgres://h', 'postgres://h/', 'postgres://u:hush@/d', 'postgres://h:port/d', 'postgres://one,,two/d', 'postgres://h/d#a', 'postgres://h/d/e', 'file:///a%zz', 'file:///a%2Fb.db',
+        'postgres://largesse:hush-hush@db.example', 'mysql://largesse:p@hush-hush@db.example/gifts', 'postgres://:hush-hush@db.example',
+        // A slash in a password should be encoded, and often is not.
+        'postgres://largesse:pass/hush-hush@db.example/gifts', 'postgres://db.example?user=largesse&password=hush-hush',
+      ],
+    },
+    keysFile: {
+      read: (environment) => readDatabaseConfig(environment).keysFile,
+      default: resolve('data/largesse.keys.json'),
+      accepted: [['/run/keys.json', '/run/keys.json'], ['keys.json', resolve('keys.json')]],
+      rejected: [],
+    },
+    connectionsMax: {
+      read: (environment) => readDatabaseConfig(environment).connectionsMax,
+      default: 16,
+      accepted: [['1', 1], ['500', 500]],
+      rejected: ['0', '501', '-1', '1.5', '1e2', 'all'],
+    },
+    partitions: {
+      read: (environment) => readDatabaseConfig(environment).partitions,
+      default: null,
+      accepted: [['1', 1], ['1024', 1_024]],
+      rejected: ['0', '1025', '-1', '1.5', '1e2', 'some'],
+    },
+    asynchronousStandbyAllowed: {
+      read: (environment) => readDatabaseConfig(environment).asynchronousStandbyAllowed,
+      default: false,
+      accepted: [['allow', true], ['refuse', false]],
+      rejected: ['true', '1', 'yes', 'Allow'],
+    },
+    implausibleClockAllowed: {
+      read: (environment) => readDatabaseConfig(environment).implausibleClockAllowed,
+      default: false,
+      accepted: [['allow', true], ['refuse', false]],
+      rejected: ['true', '1', 'yes', 'Allow'],
+    },
+  },
+  email: {
+    smtpUrl: {
+      read: (environment) => revealed(readMailConfig({ MAIL_FROM: sender, ...environment })?.url),
+      default: null,
+      accepted: ['smtp://mail.example', 'smtps://ada:hush-hush@mail.example', 'smtp://[::1]:2525?starttls=optional'].map((url) => [url, url] as const),
+      rejected: ['hush', 'http://ada:hush-hush@mail.example', 'smtp://ada:hush-hush@mail.example/path', 'smtp://ada:hush-hush@mail.example?proxy=x', 'smtps://ada:hush@mail.example?starttls=never', 'smtp://ada:hush@mail.example?starttls=maybe', 'smtp://:hush@mail.example', 'smtp://ada:%hush@mail.example'],
+    },
+    mailFrom: {
+      read: (environment) => readMailConfig({ SMTP_URL: 'smtp://mail.example', ...environment })?.from,
+      default: new ConfigError(['MAIL_FROM must be set to the email address of the sender, because SMTP_URL is set']),
+      accepted: [[sender, sender]],
+      rejected: ['flowers', 'cards@', 'ä@flowers.example', `${sender}\r\nx`],
+    },
+  },
+}; // prettier-ignore
+
+/** The value, or the error. */
+function valueOf(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (error) {
+    return error;
+  }
+}
+
+const rows = Object.entries(settings).flatMap(([group, fields]) =>
+  Object.entries(fields).map(([field, row]: [string, Setting<unknown>]) => ({
+    row,
+    given: (cases as Readonly<Record<string, Readonly<Record<string, Case>>>>)[group]?.[field],
+  })),
+);
+
+for (const { row, given } of rows) {
+  const { variable, contains } = row;
+  assert.ok(given, variable);
+  test(`${variable} has a default`, () => {
+    for (const environment of [{}, { [variable]: '' }])
+      assert.deepEqual(
+        valueOf(() => given.read(environment)),
+        given.default,
+      );
+  });
+  test(`${variable} is read`, async (t) => {
+    for (const [text, value] of given.accepted)
+      await t.test(show(text), () => assert.deepEqual(given.read({ [variable]: text }), value));
+  });
+  test(`${variable} rejects everything else, with one sentence`, async (t) => {
+    for (const text of given.rejected) {
+      await t.test(show(text), () => {
+        const [problem = '', ...others] = problemsOf({ [variable]: text });
+        assert.deepEqual(others, []);
+        if (row.explain) assert.match(problem, new RegExp(`^${variable} (?:must|cannot) `));
+        else assert.ok(problem.startsWith(`${variable} must be ${row.accepts.replaceAll('`', '')}`), problem);
+        assert.ok(contains !== undefined || problem.endsWith(`, not ${JSON.stringify(text)}`), problem);
+        assert.doesNotMatch(problem, /hush|\n/);
+      });
+    }
+  });
+}
+
 test('with nothing set, the service listens to this machine only, on port 3000', () => {
+  const of = (group: Readonly<Record<string, Case>>): object =>
+    Object.fromEntries(Object.entries(group).map(([field, given]) => [field, given.default]));
   assert.deepEqual(readConfig({}), {
+    ...of(cases.service),
+    ...of(cases.database),
     database: { kind: 'file', file: resolve('data/largesse.db') },
-    keysFile: resolve('data/largesse.keys.json'),
-    connectionsMax: 16,
-    partitions: null,
-    asynchronousStandbyAllowed: false,
     mail: null,
     mailFolder: resolve('data/mails'),
-    port: 3000,
-    host: '127.0.0.1',
     isLoopback: true,
-    isProduction: false,
-    basePath: '',
-    logLevel: 'info',
-    rateLimit: { perSecond: 500, burst: 1_000 },
-    trustedProxies: [],
-    lookupFailuresPerHour: 1_000,
-    metricsToken: null,
     limits,
   });
 });
 
-test('an empty variable counts as absent', () => {
-  const names = [
-    'PORT', 'HOST', 'BASE_PATH', 'LOG_LEVEL', 'RATE_LIMIT', 'TRUSTED_PROXIES', 'METRICS_TOKEN', 'METRICS_TOKEN_FILE', 'DATABASE_URL', 'DATABASE_URL_FILE',
-    'DATABASE_CONNECTIONS', 'PARTITIONS', 'ASYNCHRONOUS_STANDBY', 'KEYS_FILE', 'NODE_ENV', 'LOOKUP_MISSES', 'SMTP_URL', 'SMTP_URL_FILE', 'MAIL_FROM',
-  ]; // prettier-ignore
-  assert.deepEqual(readConfig(Object.fromEntries(names.map((name) => [name, '']))), readConfig({}));
+test('no two settings share a variable, and each has a description, which ends like a sentence', () => {
+  assert.equal(new Set(rows.map(({ row }) => row.variable)).size, rows.length);
+  for (const { row } of rows) {
+    assert.match(row.variable, /^[A-Z]+(?:_[A-Z]+)*$/);
+    assert.match(row.description, /^[A-Z][^\n|]+\.$/);
+    for (const text of [row.accepts, row.shownDefault]) assert.match(text, /^[^\n|]*[^\n|.]$/);
+  }
 });
 
-test('nobody can change a configuration', () => {
+test('a configuration cannot be changed', () => {
   assert.ok(Object.isFrozen(readConfig({})));
   assert.ok(Object.isFrozen(readDatabaseConfig({})));
   assert.ok(Object.isFrozen(limits));
@@ -78,110 +264,26 @@ test('everything that could grow has a maximum', () => {
   }
 });
 
-test('all problems are told together, each with its variable and what that takes', () => {
-  const problems = problemsOf({
-    DATABASE_URL: 'sqlite:x',
-    DATABASE_CONNECTIONS: '0',
-    PARTITIONS: 'many',
-    ASYNCHRONOUS_STANDBY: 'yes',
-    PORT: 'http',
-    HOST: 'a b',
-    BASE_PATH: 'apps',
-    LOG_LEVEL: 'loud',
-    RATE_LIMIT: 'fast',
-    TRUSTED_PROXIES: 'me',
-    LOOKUP_MISSES: 'many',
-    METRICS_TOKEN: 'short',
-  });
-  const takes = {
-    DATABASE_URL:
-      'the file of the embedded database, such as file:./data/largesse.db, or a server, such as postgres://user:password@host:5432/largesse',
-    DATABASE_CONNECTIONS: 'a number from 1 to 500',
-    PARTITIONS: 'a number from 1 to 1024',
-    ASYNCHRONOUS_STANDBY: 'allow or refuse',
-    PORT: 'a port from 0 (any free one) to 65535',
-    HOST: 'an address or host name, such as 127.0.0.1 or 0.0.0.0',
-    BASE_PATH: 'a path such as /apps/gcf/api, of letters, digits and -._~',
-    LOG_LEVEL: 'one of trace, debug, info, warn, error, fatal, silent',
-    RATE_LIMIT: 'requests per second and burst, such as 50/100, or off',
-    TRUSTED_PROXIES: 'addresses or networks separated by commas, such as 10.0.0.0/8,::1',
-    LOOKUP_MISSES: 'how many searches and lookups of a caller may find nothing per hour, from 1 to 100000',
-    METRICS_TOKEN: 'a secret of at least 16 characters',
-  };
-  for (const [name, words] of Object.entries(takes)) {
-    const told = problems.filter(
-      (problem) => problem.startsWith(name) && problem.endsWith(`: takes ${words}`),
-    );
-    assert.equal(told.length, 1, name);
-  }
-  assert.equal(problems.length, Object.keys(takes).length);
+test('all invalid variables are reported together', () => {
+  const wrong = Object.fromEntries(
+    rows.flatMap(({ row, given }) =>
+      given?.rejected[0] === undefined ? [] : [[row.variable, given.rejected[0]]],
+    ),
+  );
+  const problems = problemsOf(wrong);
+  assert.deepEqual(new Set(problems.map((problem) => problem.split(' ')[0])), new Set(Object.keys(wrong)));
+  assert.equal(problems.length, Object.keys(wrong).length);
   const error = new ConfigError(problems);
   for (const problem of problems) assert.ok(error.message.includes(problem));
 });
 
-/** What a variable's texts are read as, and which texts it refuses. */
-function judge(
-  name: string,
-  read: (environment: Environment) => unknown,
-  {
-    accepted,
-    refused,
-  }: { readonly accepted: readonly (readonly [string, unknown])[]; readonly refused: readonly string[] },
-): void {
-  test(`${name} is read`, async (t) => {
-    for (const [text, value] of accepted) {
-      await t.test(show(text), () => assert.deepEqual(read({ [name]: text }), value));
-    }
-  });
-  test(`${name} refuses what it does not take`, async (t) => {
-    for (const text of refused) {
-      await t.test(show(text), () => {
-        const [problem = '', ...others] = problemsOf({ [name]: text });
-        assert.ok(problem.startsWith(name) && problem.includes(': takes '), problem);
-        assert.deepEqual(others, []);
-      });
-    }
-  });
-}
-
-judge('PORT', (environment) => readConfig(environment).port, {
-  accepted: [['0', 0], ['80', 80], ['3000', 3000], ['65535', 65_535], ['00080', 80]],
-  refused: ['65536', '99999', '-1', '+80', '80.5', '1e3', '0x50', ' 80', '80 ', 'http', '123456', '８０', '80\n'],
-}); // prettier-ignore
-
-judge('HOST', (environment) => readConfig(environment).host, {
-  accepted: [['0.0.0.0', '0.0.0.0'], ['::1', '::1'], ['::', '::'], ['localhost', 'localhost'], ['gifts.example', 'gifts.example'], ['10.0.0.7', '10.0.0.7']],
-  refused: ['a b', 'http://localhost', 'localhost:3000', '/tmp/socket', '[::1]', 'host_name', 'hôte'],
-}); // prettier-ignore
-
-judge('BASE_PATH', (environment) => readConfig(environment).basePath, {
-  accepted: [['/', ''], ['/apps/gcf/api', '/apps/gcf/api'], ['/apps/gcf/api/', '/apps/gcf/api'], ['/a', '/a'], ['/a.b/-._~/A9', '/a.b/-._~/A9'], ['/.well-known', '/.well-known'], ['/...', '/...']],
-  refused: ['apps', 'apps/gcf', '//', '//apps', '/apps//api', '/apps//', '/..', '/.', '/apps/../api', '/apps/./api', '/a b', '/a?b', '/a#b', '/%20', '/é', '/a\\b', '/:id', '/*', 'http://x/y', '/a\n'],
-}); // prettier-ignore
-
-judge('LOG_LEVEL', (environment) => readConfig(environment).logLevel, {
-  accepted: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map(
-    (level) => [level, level] as const,
-  ),
-  refused: ['INFO', 'verbose', 'warning', ' info', '30', '__proto__'],
+test('an invalid text is shown with its control characters escaped', () => {
+  assert.deepEqual(problemsOf({ PORT: '80\n\u001b[2J' }), [
+    'PORT must be a port from 0 (any free one) to 65535, not "80\\n\\u001b[2J"',
+  ]);
 });
 
-judge('RATE_LIMIT', (environment) => readConfig(environment).rateLimit, {
-  accepted: [
-    ['off', null], ['50/100', { perSecond: 50, burst: 100 }], ['50', { perSecond: 50, burst: 100 }], ['0.5', { perSecond: 0.5, burst: 1 }],
-    ['0.1', { perSecond: 0.1, burst: 1 }], ['0.7/3', { perSecond: 0.7, burst: 3 }], ['1.001', { perSecond: 1.001, burst: 3 }],
-    ['1/1', { perSecond: 1, burst: 1 }], ['50:100', { perSecond: 50, burst: 100 }], ['50, 100', { perSecond: 50, burst: 100 }],
-    ['999999/999999', { perSecond: 999_999, burst: 999_999 }],
-  ],
-  refused: ['0', '0/5', '0.000', '5/0', '-5', '5/-1', '1e3', 'on', 'OFF', '5/', '/5', '5/5/5', '5/1.5', '0.0001', '1000000', '5/1000000', ' 5', 'Infinity', 'NaN', '5\n'],
-}); // prettier-ignore
-
-judge('LOOKUP_MISSES', (environment) => readConfig(environment).lookupFailuresPerHour, {
-  accepted: [['1', 1], ['10', 10], ['1000', 1_000], ['100000', 100_000]],
-  refused: ['0', '100001', '1000000', '100/30', '-1', '1.5', '1e2', ' 100', 'off', '100\n'],
-}); // prettier-ignore
-
-test('of a server, everything but the password is shown, and each host is an address of its own', () => {
+test('of a server, everything but the password is shown, and each host is a URL of its own', () => {
   const { database } = readDatabaseConfig({
     DATABASE_URL: 'postgres://u:hush@one:1,two:2/d?sslmode=verify-full',
   });
@@ -193,105 +295,62 @@ test('of a server, everything but the password is shown, and each host is an add
   );
 });
 
-judge('DATABASE_CONNECTIONS', (environment) => readDatabaseConfig(environment).connectionsMax, {
-  accepted: [['1', 1], ['500', 500]],
-  refused: ['0', '501', '-1', '1.5', '1e2', 'all'],
-}); // prettier-ignore
-
-judge('PARTITIONS', (environment) => readDatabaseConfig(environment).partitions, {
-  accepted: [['1', 1], ['1024', 1_024]],
-  refused: ['0', '1025', '-1', '1.5', '1e2', 'some'],
-}); // prettier-ignore
-
-judge('ASYNCHRONOUS_STANDBY', (environment) => readDatabaseConfig(environment).asynchronousStandbyAllowed, {
-  accepted: [['allow', true], ['refuse', false]],
-  refused: ['true', '1', 'yes', 'Allow'],
-}); // prettier-ignore
-
-judge('TRUSTED_PROXIES', (environment) => readConfig(environment).trustedProxies, {
-  accepted: [
-    ['10.0.0.1', ['10.0.0.1']], ['10.0.0.0/8, ::1 ,fd00::/8', ['10.0.0.0/8', '::1', 'fd00::/8']], ['0.0.0.0/0', ['0.0.0.0/0']],
-    ['10.0.0.1/32', ['10.0.0.1/32']], ['::/128', ['::/128']],
-  ],
-  refused: ['true', '*', 'localhost', '10.0.0', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/-1', '10.0.0.0/8/8', '10.0.0.1,', ',', '10.0.0.256', '10.0.0.0/a', '10.0.0.1;10.0.0.2', '10.0.0.0/1e1'],
-}); // prettier-ignore
-
-const locationOf = (environment: Environment): string =>
-  shownLocation(readDatabaseConfig(environment).database);
-
-judge('DATABASE_URL', locationOf, {
-  accepted: [
-    ['file:./data/x.db', resolve('data/x.db')], ['file:x.db', resolve('x.db')], ['file:/var/lib/x.db', '/var/lib/x.db'],
-    ['file:///var/lib/x.db', '/var/lib/x.db'], ['file:///var/lib/a%20b.db', '/var/lib/a b.db'],
-    ['postgres://u:p@h/d', 'postgres://h/d'], ['postgresql://u:p%40@h:5433/d', 'postgres://h:5433/d'], ['postgres://h/d?sslmode=verify-full', 'postgres://h/d'],
-    ['postgres://u:p@one:5432,two:5433,[::1]:1/d', 'postgres://one:5432,two:5433,[::1]:1/d'],
-  ],
-  refused: [
-    'x.db', '/var/lib/x.db', 'file:', 'file://', 'file:x.db?mode=ro', 'file:x.db#a', 'file:data/', 'file://host/x.db', 'sqlite:x.db', 'mysql://h/d',
-    'FILE:x.db', ':memory:', 'postgres://', 'postgres://h', 'postgres://h/', 'postgres://u:p@/d', 'postgres://h:port/d', 'postgres://one,,two/d', 'postgres://h/d#a', 'postgres://h/d/e', 'file:///a%zz', 'file:///a%2Fb.db',
-  ],
-}); // prettier-ignore
-
-test('the key file lies beside the database, unless it is named', () => {
+test('the key file is in the folder of the database, unless it is named', () => {
   const read = (environment: Environment): string => readDatabaseConfig(environment).keysFile;
   assert.equal(read({ DATABASE_URL: 'file:/var/lib/x.db' }), '/var/lib/largesse.keys.json');
   assert.equal(read({ DATABASE_URL: 'file:/var/lib/x.db', KEYS_FILE: '/run/keys.json' }), '/run/keys.json');
-  assert.equal(read({ KEYS_FILE: 'keys.json' }), resolve('keys.json'));
   assert.equal(read({ DATABASE_URL: 'postgres://h/d' }), resolve('data/largesse.keys.json'));
 });
 
-test('commands that only need the database are not stopped by other variables', () => {
+test('commands that only need the database accept other variables that are invalid', () => {
   assert.equal(readDatabaseConfig({ PORT: 'x', DATABASE_URL: 'file:/x.db' }).keysFile, '/largesse.keys.json');
   assert.throws(() => readDatabaseConfig({ DATABASE_URL: 'x' }), ConfigError);
 });
 
-test('production is what NODE_ENV says, to the letter', () => {
-  assert.equal(readConfig({ NODE_ENV: 'production' }).isProduction, true);
-  for (const value of ['Production', 'prod', 'development', 'production ']) {
-    assert.equal(readConfig({ NODE_ENV: value }).isProduction, false);
-  }
-});
+const withFile = rows.filter(({ row }) => row.contains !== undefined);
+assert.equal(withFile.length, 3);
+for (const { row, given } of withFile) {
+  const { variable } = row;
+  test(`${variable} can come from a file that ${variable}_FILE names`, (t) => {
+    assert.ok(given);
+    const [[text, value] = []] = given.accepted;
+    assert.ok(text !== undefined);
+    assert.deepEqual(given.read({ [`${variable}_FILE`]: fileOf(t, ` ${text}\n`) }), value);
+    assert.deepEqual(given.read({ [`${variable}_FILE`]: fileOf(t, '\n') }), given.default);
+    assert.equal(problemsOf({ [`${variable}_FILE`]: fileOf(t, `${given.rejected[0]}\n`) }).length, 1);
+    assert.ok(
+      problemsOf({ [variable]: text, [`${variable}_FILE`]: fileOf(t, text) }).includes(
+        `${variable} and ${variable}_FILE cannot both be set`,
+      ),
+    );
+    assert.deepEqual(problemsOf({ [`${variable}_FILE`]: '/nowhere/secret' }), [
+      `${variable}_FILE must be the path of a readable file, not "/nowhere/secret"`,
+    ]);
+  });
+}
 
-test('a secret comes from its variable or from a file, and never shows', (t) => {
-  const read = (environment: Environment) => readConfig(environment).metricsToken;
-  assert.equal(read({ METRICS_TOKEN: '0123456789abcdef' })?.reveal(), '0123456789abcdef');
-  assert.equal(read({ METRICS_TOKEN_FILE: fileOf(t, ' 0123456789abcdef\n') })?.reveal(), '0123456789abcdef');
-  assert.equal(read({ METRICS_TOKEN_FILE: fileOf(t, '\n') }), null);
+test('a secret never shows', () => {
   assert.ok(!JSON.stringify(readConfig({ METRICS_TOKEN: '0123456789abcdef' })).includes('0123456789'));
 });
 
-test('a secret that is too short, twice there, or in a file that cannot be read is refused, unseen', (t) => {
-  assert.deepEqual(problemsOf({ METRICS_TOKEN: '0123456789abcde' }), [
-    'METRICS_TOKEN: takes a secret of at least 16 characters',
-  ]);
-  assert.deepEqual(problemsOf({ METRICS_TOKEN_FILE: fileOf(t, '0123456789abcde\n') }), [
-    'METRICS_TOKEN: takes a secret of at least 16 characters',
-  ]);
-  const file = fileOf(t, '0123456789abcdef');
-  assert.deepEqual(problemsOf({ METRICS_TOKEN: 'fedcba9876543210', METRICS_TOKEN_FILE: file }), [
-    'METRICS_TOKEN and METRICS_TOKEN_FILE: only one of them may be set',
-  ]);
-  assert.deepEqual(problemsOf({ METRICS_TOKEN_FILE: '/nowhere/secret' }), [
-    'METRICS_TOKEN_FILE=/nowhere/secret: takes the path of a file that can be read',
-  ]);
-});
-
-test('a database address with a password in it is refused without showing the password', async (t) => {
-  const addresses = [
-    'postgres://largesse:hush-hush@db.example',
-    'mysql://largesse:p@hush-hush@db.example/gifts',
-    'postgres://:hush-hush@db.example',
-    // A slash in a password should be encoded, and often is not.
-    'postgres://largesse:pass/hush-hush@db.example/gifts',
-    'postgres://db.example?user=largesse&password=hush-hush',
-  ];
-  for (const address of addresses) {
-    await t.test(address, () => {
-      const [problem = '', ...others] = problemsOf({ DATABASE_URL: address });
-      assert.ok(problem.startsWith('DATABASE_URL') && !problem.includes('hush-hush'), problem);
-      assert.deepEqual(others, []);
-    });
-  }
+test('the databases of a copy are named by a URL, a variable or a file', (t) => {
+  const file = fileOf(t, 'postgres://u:hush@h/d\n');
+  const environment = { TARGET: 'file:/y.db' };
+  const read = (from: string, to: string): readonly string[] => {
+    const { source, target, exposed } = readCopyConfig({ from, to }, environment);
+    return [shownLocation(source.database), shownLocation(target.database), ...exposed];
+  };
+  assert.deepEqual(read('file:/x.db', 'env:TARGET'), ['/x.db', '/y.db']);
+  assert.deepEqual(read(`@${file}`, 'postgres://u:hush@h/d'), ['postgres://h/d', 'postgres://h/d', '--to']);
+  const problems = valueOf(() => read('env:NONE', 'mysql://u:hush@h/d'));
+  assert.ok(problems instanceof ConfigError);
+  assert.deepEqual(
+    problems.problems.map((problem) => problem.replace(/ a database, | the file .*@file, /, ' … ')),
+    [
+      '--from must name a variable or a file that contains the URL of … not "env:NONE"',
+      '--to must be … not "mysql://…"',
+    ],
+  );
 });
 
 test('only this machine reaches a loopback address', async (t) => {
@@ -310,38 +369,9 @@ test('only this machine reaches a loopback address', async (t) => {
   assert.equal(readConfig({ HOST: '0.0.0.0' }).isLoopback, false);
 });
 
-test('a mail server needs a sender, both are told what is wrong, and no password is shown', () => {
-  assert.equal(readConfig({}).mail, null);
-  assert.equal(readConfig({ MAIL_FROM: 'cards@flowers.example' }).mail, null);
-  const { mail } = readConfig({
-    SMTP_URL: 'smtps://ada:hush-hush@mail.example',
-    MAIL_FROM: 'cards@flowers.example',
-  });
-  assert.deepEqual(
-    [mail?.url.reveal(), mail?.from],
-    ['smtps://ada:hush-hush@mail.example', 'cards@flowers.example'],
-  );
-  const cases: readonly (readonly [given: Record<string, string>, told: readonly RegExp[]])[] = [
-    [{ SMTP_URL: 'smtp://mail.example' }, [/^MAIL_FROM: is needed with SMTP_URL/]],
-    [{ MAIL_FROM: 'nobody' }, [/^MAIL_FROM=nobody: takes the address/]],
-    [
-      { SMTP_URL: 'http://ada:hush-hush@mail.example', MAIL_FROM: 'nobody', PORT: 'x' },
-      [/^MAIL_FROM=nobody/, /^SMTP_URL: must be an address/, /^PORT=x/],
-    ],
-    [
-      { SMTP_URL: 'smtp://ada:hush-hush@mail.example?proxy=x', MAIL_FROM: 'a@b.example' },
-      [/^SMTP_URL: may be followed/],
-    ],
-    [{ SMTP_URL_FILE: '/nowhere', MAIL_FROM: 'a@b.example' }, [/^SMTP_URL_FILE=\/nowhere: takes the path/]],
-  ];
-  for (const [given, told] of cases) {
-    const problems = problemsOf(given);
-    assert.equal(problems.length, told.length, problems.join('; '));
-    for (const words of told)
-      assert.ok(
-        problems.some((problem) => words.test(problem)),
-        String(words),
-      );
-    assert.ok(!problems.join().includes('hush'));
-  }
+test('a mail server needs a sender', () => {
+  assert.equal(readConfig({ MAIL_FROM: sender }).mail, null);
+  const { mail } = readConfig({ SMTP_URL: 'smtps://ada:hush-hush@mail.example', MAIL_FROM: sender });
+  assert.deepEqual([mail?.url.reveal(), mail?.from], ['smtps://ada:hush-hush@mail.example', sender]);
+  assert.ok(!JSON.stringify(mail).includes('hush'));
 });

@@ -3,25 +3,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
+import { settings, type Setting } from '../../src/settings.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
 
 const page = readFileSync('docs/deployment.md', 'utf8');
 const compose = readFileSync('compose.yaml', 'utf8');
-const config = readFileSync('src/config.ts', 'utf8');
 
 /** The first group of every match. */
 function found(text: string, pattern: RegExp): readonly string[] {
   return Array.from(text.matchAll(pattern), ([, name = '']) => name);
 }
-
-test('the page tells of every setting of the database, and of no other', () => {
-  const [reading = ''] = /^function readDatabase\([\s\S]*?^}/m.exec(config) ?? [];
-  const variables = found(reading, /'([A-Z_]+)',/g);
-  assert.ok(variables.length > 3);
-  const [, table = ''] = /^## Settings of the database\n([\s\S]*?)^## /m.exec(page) ?? [];
-  const told = found(table, /^\| `([A-Z_]+)`/gm);
-  assert.deepEqual(new Set(told), new Set([...variables, 'DATABASE_URL_FILE']));
-});
 
 test('the list for Citus distributes every table of what belongs to a store, and drops what it refuses', () => {
   const schema = loadMigrations('postgres')
@@ -43,8 +34,15 @@ test('compose.yaml publishes to this machine only, sets what the service reads, 
   const [, environment = ''] = /^ {2}environment:\n([\s\S]*?)^ {2}\w/m.exec(compose) ?? [];
   const names = found(environment, /^ {4}([A-Z_]+):/gm);
   assert.ok(names.includes('DATABASE_URL_FILE') && names.includes('KEYS_FILE'));
-  for (const name of names)
-    assert.ok(name === 'DATABASE_URL_FILE' || config.includes(`'${name}'`), `the service reads no ${name}`);
+  const rows = Object.values<Readonly<Record<string, Setting<unknown>>>>(settings).flatMap((group) =>
+    Object.values(group),
+  );
+  const known = new Set(rows.flatMap(({ variable }) => [variable, `${variable}_FILE`]));
+  assert.deepEqual(
+    names.filter((name) => !known.has(name)),
+    [],
+    'the service does not read these',
+  );
   assert.doesNotMatch(compose, /PASSWORD:|postgres:\/\//);
   assert.match(compose, /^ +image: postgres:\d+$/m);
 });

@@ -1,22 +1,24 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { systemChance, systemClock } from '../../src/clock-and-chance.ts';
+import { ClockError, instantOf, systemChance, systemClock } from '../../src/clock-and-chance.ts';
 
 const epoch = Date.UTC(2025, 0, 1);
 const now = Date.UTC(2026, 6, 1, 12);
+/** The first instant that is too late. */
+const end = Date.UTC(2059, 0, 1);
 
-test('later ids are larger, whatever the clock does, and all are integers below 2^53', () => {
+test('later ids are larger, whatever the clock does, and all are integers below 2^52', () => {
   const moves = fc.array(fc.constantFrom(0, 0, 0, 0, 1, 5, 1_000, -1, -5_000), { maxLength: 200 });
   fc.assert(
-    fc.property(fc.integer({ min: epoch, max: Date.UTC(2094, 0) }), moves, (from, steps) => {
+    fc.property(fc.integer({ min: epoch + 3_600_000, max: end - 3_600_000 }), moves, (from, steps) => {
       let time = from;
-      const chance = systemChance({ now: () => time });
+      const chance = systemChance({ earliest: () => time });
       let last = 0;
       for (const step of steps) {
         time += step;
         const id = chance.id();
-        assert.ok(Number.isSafeInteger(id) && id > last, `${id} after ${last}`);
+        assert.ok(Number.isSafeInteger(id) && id > last && id < 2 ** 52, `${id} after ${last}`);
         last = id;
       }
     }),
@@ -26,7 +28,7 @@ test('later ids are larger, whatever the clock does, and all are integers below 
 
 test('ids differ where a burst runs ahead of the clock and the clock catches up', () => {
   let time = now;
-  const chance = systemChance({ now: () => time });
+  const chance = systemChance({ earliest: () => time });
   let last = 0;
   for (let count = 1; count <= 400_000; count += 1) {
     // With steps of 16.5 on average, so many ids take up just about the 4,096 of one millisecond.
@@ -38,24 +40,38 @@ test('ids differ where a burst runs ahead of the clock and the clock catches up'
   }
 });
 
-test('ids last until 2094', () => {
-  const last = epoch + 2 ** 41 - 1;
-  assert.equal(new Date(last).getUTCFullYear(), 2094);
-  const id = systemChance({ now: () => last }).id();
-  assert.ok(Number.isSafeInteger(id) && id > 0);
+test('ids last until 2058, and with months to spare they are below 2^52', () => {
+  const last = systemChance({ earliest: () => end - 1 }).id();
+  assert.ok(Number.isSafeInteger(last) && last < 2 ** 52 - 300 * 86_400_000 * 4_096);
+  assert.ok(systemChance({ earliest: () => epoch }).id() >= 0);
+});
+
+test('a clock outside of the years 2025 to 2058 draws no ids and names the time', () => {
+  for (const [instant, shown] of [
+    [0, '1970-01-01T00:00:00.000Z'],
+    [epoch - 1, '2024-12-31T23:59:59.999Z'],
+    [end, '2059-01-01T00:00:00.000Z'],
+    [Date.UTC(2095, 0, 1), '2095-01-01T00:00:00.000Z'],
+  ] as const) {
+    const draw = (): number => systemChance({ earliest: () => instant }).id();
+    assert.throws(
+      draw,
+      (error) => error instanceof ClockError && error.message.includes(`is at ${shown}: set it`),
+    );
+  }
 });
 
 test('an id tells when it was made, to the millisecond', () => {
-  for (const time of [epoch + 1, now, now + 1, Date.UTC(2093, 5, 1)]) {
-    const id = systemChance({ now: () => time }).id();
-    assert.equal(Math.floor(id / 4_096), time - epoch);
+  for (const time of [epoch + 1, now, now + 1, Date.UTC(2058, 5, 1)]) {
+    const id = systemChance({ earliest: () => time }).id();
+    assert.equal(instantOf(id), time);
   }
 });
 
 test('the ids of different processes at one instant differ by chance', () => {
   const ids = Array.from(
     { length: 4_000 },
-    () => systemChance({ now: () => now }).id() - (now - epoch) * 4_096,
+    () => systemChance({ earliest: () => now }).id() - (now - epoch) * 4_096,
   );
   assert.ok(Math.min(...ids) >= 0 && Math.max(...ids) <= 4_095);
   // Of 4,000 draws from 4,096 some 2,550 are different; a fifth of the range is missed as good as never.
@@ -68,19 +84,13 @@ test('the ids of different processes at one instant differ by chance', () => {
 
 test('ids of one burst lie 1 to 32 apart, so that their distance counts nothing', () => {
   // Seen from a clock that stands still, every id after the first few comes from a step.
-  const chance = systemChance({ now: () => now });
+  const chance = systemChance({ earliest: () => now });
   const ids = Array.from({ length: 20_000 }, () => chance.id()).slice(5_000);
   const steps = ids.slice(1).map((id, index) => id - (ids[index] ?? 0));
   assert.deepEqual([Math.min(...steps), Math.max(...steps)], [1, 32]);
   assert.equal(new Set(steps).size, 32);
   const mean = steps.reduce((sum, step) => sum + step, 0) / steps.length;
   assert.ok(Math.abs(mean - 16.5) < 0.5, `steps of ${mean} on average`);
-});
-
-test('before the first day of ids, they are positive all the same', () => {
-  const chance = systemChance({ now: () => 0 });
-  const ids = Array.from({ length: 100 }, () => chance.id());
-  assert.ok(ids.every((id, index) => id > (ids[index - 1] ?? 0)));
 });
 
 test('random bytes are as many as were asked for, and other ones each time', () => {

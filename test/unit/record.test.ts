@@ -4,8 +4,8 @@ import type { Card } from '../../src/domain/card.ts';
 import type { PublicIds } from '../../src/domain/public-id.ts';
 import type { Transfer } from '../../src/domain/ledger.ts';
 import { InexactNumber } from '../../src/domain/money.ts';
+import { readOnlyFields as claimableFields } from '../../src/api/cards.ts';
 import {
-  claimableFields,
   holdRecordOf,
   isTrue as isTrueOn,
   recordOf,

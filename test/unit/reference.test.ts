@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { openApiDocument } from '../../src/http/openapi.ts';
+import { openApiDocument } from '../../src/docs/openapi.ts';
 import { problems } from '../../src/http/problem.ts';
 import { linkAddress } from '../../src/http/reference/markup.ts';
 import { headingsOf, renderMarkdown } from '../../src/http/reference/markdown.ts';
 import { renderReference } from '../../src/http/reference/reference.ts';
 import type { OpenApiDocument } from '../../src/http/reference/reference.ts';
-import * as routes from '../../src/http/routes.ts';
+import * as api from '../../src/api/index.ts';
 import { sampleDocument } from './reference-sample.ts';
 
 type Schema = NonNullable<NonNullable<OpenApiDocument['components']>['schemas']>[string];
@@ -259,7 +259,7 @@ describe('the reference page of this service', () => {
     it(`tells of every operation, object and code at ${basePath || 'the root'}`, () => {
       const document = openApiDocument(basePath);
       const { html } = renderReference(document);
-      for (const { id, method, path } of routes.operations) {
+      for (const { id, method, path } of api.operations) {
         const text = textOf(articleOf(html, id));
         const operation = document.paths?.[path.replaceAll(/:([a-z_]+)/g, '{$1}')];
         const described = operation?.[keys[method]];

@@ -3,7 +3,7 @@
 import type { PublicId, PublicIds } from '../../src/domain/public-id.ts';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Card } from '../../src/domain/card.ts';
+import { noDetails, type Card } from '../../src/domain/card.ts';
 import { currencyCodes, currencyOf } from '../../src/domain/currency.ts';
 import { Fault, type FaultCode } from '../../src/domain/fault.ts';
 import type { Hold } from '../../src/domain/hold.ts';
@@ -47,6 +47,7 @@ export function cardWith(given: Partial<Card> = {}): Card {
     lastCharacters: '7f3k',
     customer: { id: 51, email: 'Ada@Example.com' },
     recipient: { id: 52, email: 'grace@example.com' },
+    ...noDetails,
     note: 'Sold at the counter',
     message: 'Happy birthday!',
     expiresOn: '2031-12-31',

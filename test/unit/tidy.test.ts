@@ -35,7 +35,7 @@ test('imports follow the arrows between the folders', async (t) => {
       assert.ok(visible, `test/unit/arrows.ts does not know src/${part}`);
       const isAllowed = (path: string, specifier: string): boolean => {
         if (!specifier.startsWith('.'))
-          return part !== 'domain' || /^(?:currency-codes|validator)(?:\/|$)/.test(specifier);
+          return part !== 'domain' || /^(?:currency-codes|typebox|validator)(?:\/|$)/.test(specifier);
         const target = below(posix.join(posix.dirname(path), specifier));
         return !target.startsWith('..') && visible.includes(partOf(target));
       };
@@ -134,7 +134,8 @@ test('the commands that the documents name exist', async (t) => {
       const { text } = read(path);
       const scripts = captured(text, /\bnpm (?:run )?(test|start|(?<=run )[\w:-]+)/g);
       const commands = captured(text, /\bnpx largesse ([^\n`|;&#>]+)/g);
-      if (path === 'README.md') assert.ok(scripts.size > 0 && commands.size > 0, 'README names no command');
+      if (path === 'README.md') assert.ok(scripts.size > 0, 'README names no script');
+      if (path === 'docs/commands.md') assert.ok(commands.size > 10, `only ${commands.size} commands`);
       for (const name of scripts) assertScript(name);
       for (const name of commands) assertCommand(name);
     });

@@ -6,8 +6,8 @@ import { Fault, Refusals } from '../../src/domain/fault.ts';
 import { InexactNumber } from '../../src/domain/money.ts';
 import { parseBody } from '../../src/http/body.ts';
 import { isKnown, matchedVersions } from '../../src/http/etag.ts';
-import * as parameters from '../../src/http/parameters.ts';
-import type { Parameter } from '../../src/http/parameters.ts';
+import type { Field as Parameter } from '../../src/api/field.ts';
+import * as parameters from '../../src/api/fields.ts';
 import { findRepeated, MalformedError, parseUrlEncoded } from '../../src/http/query.ts';
 import { assertQuick, shorten, worstStrings } from '../harness/worst-strings.ts';
 import { storeWith } from './samples.ts';
@@ -15,8 +15,7 @@ import { storeWith } from './samples.ts';
 const bodyBytesMax = 65_536;
 const headerBytesMax = 16_384;
 
-const { required: _required, integerFromForm: _integerFromForm, ...declared } = parameters;
-const all: Readonly<Record<string, Parameter<unknown>>> = declared;
+const all: Readonly<Record<string, Parameter<unknown>>> = parameters;
 const texts = [...worstStrings(bodyBytesMax)];
 const reading = { store: storeWith(), now: Date.UTC(2026, 5, 15, 12) };
 

@@ -109,12 +109,13 @@ export function mailQueue({
     if (claimed.isTakenOver && now - claimed.firstAt >= mailBackoff.windowMs)
       return { result: ended('dead', claimed.answer ?? 'it could not be sent'), isHealthy: true };
     const mail = mailOf(loaded, transport.from);
+    const startedAt = performance.now();
     const outcome = await transport.send(mail, { name: fileName(claimed), sendAt: claimed.sendAt }, signal);
     const result = settlementOf(ctx, claimed, outcome);
     if (outcome.kind === 'deferred' && outcome.cause === 'operator') observer.operatorNeeded(outcome.answer);
     observer.attempted(
       outcome.kind === 'unknown' ? 'unknown' : result.state,
-      (ctx.clock.now() - now) / 1_000,
+      (performance.now() - startedAt) / 1_000,
     );
     return { result, isHealthy: isHealthy(outcome) };
   };
@@ -124,10 +125,16 @@ export function mailQueue({
 
     async claim({ limit, roomOf }) {
       const room = Math.min(limit, roomOf(lane));
-      const now = ctx.clock.now();
+      const now = ctx.clock.earliest();
       if (room <= 0 || !(await storage.read(() => hasDueMails(now)))) return { claimed: [], hasMore: false };
       const startsUntil = performance.now() + startsWithinMs;
-      const claim = { lease: ctx.chance.id(), now, until: now + leaseMs, limit: room };
+      const claim = {
+        lease: ctx.chance.id(),
+        now,
+        firstAt: ctx.clock.latest(),
+        until: now + leaseMs,
+        limit: room,
+      };
       const mails = await storage.write(() => claimMails(claim));
       for (const { isTakenOver } of mails) if (isTakenOver) observer.takenOver();
       return {
@@ -146,7 +153,7 @@ export function mailQueue({
 
     async release(jobs) {
       await storage.write(function* () {
-        for (const { mail } of jobs) yield* releaseMail(mail, ctx.clock.now());
+        for (const { mail } of jobs) yield* releaseMail(mail, ctx.clock.earliest());
       });
     },
 
@@ -172,7 +179,7 @@ function* load(ctx: Context, claimed: ClaimedMail): Script<MailMatter | undefine
     settings,
     code: sealedCode && openMailedCode(ctx, claimed, sealedCode),
     cardSentAt: firstSendAt ?? claimed.sendAt,
-    now: ctx.clock.now(),
+    now: ctx.clock.earliest(),
   };
 }
 
@@ -230,7 +237,7 @@ function again(
   const nextAt = nextAttempt(
     backoff,
     { made: attempts, firstAt },
-    { now: clock.now(), random: byte / 256, retryAfterMs: null },
+    { now: clock.earliest(), random: byte / 256, retryAfterMs: null },
   );
   return { state: nextAt === null ? 'dead' : 'deferred', answer, nextAt, startsOver: false };
 }

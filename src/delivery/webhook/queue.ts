@@ -71,7 +71,7 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
   const due = async (): Promise<readonly DueWebhook[]> => {
     const limit = webhooksAtOnceMax;
     const after = place;
-    const found = await storage.read(() => listDueWebhooks(after, { now: ctx.clock.now(), limit }));
+    const found = await storage.read(() => listDueWebhooks(after, { now: ctx.clock.earliest(), limit }));
     place = (found.length === limit ? found.at(-1)?.webhook : undefined) ?? start;
     return found.length > 0 || after === start ? found : due();
   };
@@ -101,7 +101,7 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
 
     async send({ delivery, url, store, secrets }, signal) {
       const body = eventJson(delivery.event, store);
-      const at = ctx.clock.now();
+      const [at, firstAt] = [ctx.clock.now(), ctx.clock.latest()];
       const id = String(delivery.eventId);
       const allowLoopback = await mayUseLoopback();
       const posted = await outbound.post({
@@ -115,8 +115,8 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
         signal,
       });
       const isDelivered = posted.kind === 'answered' && posted.status >= 200 && posted.status < 300;
-      const now = ctx.clock.now();
-      const nextAt = isDelivered ? null : nextAfter(ctx, delivery, { at, now, posted });
+      const now = ctx.clock.earliest();
+      const nextAt = isDelivered ? null : nextAfter(ctx, delivery, { firstAt, now, posted });
       const status = statusOf(isDelivered, nextAt);
       observer.attempted(status, posted.durationMs / 1_000);
       const result: AttemptResult =
@@ -124,7 +124,7 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
           ? { kind: 'answered', status: posted.status, body: posted.body }
           : { kind: 'failed', reason: posted.reason, detail: posted.detail };
       return {
-        result: { at, durationMs: posted.durationMs, result, status, nextAt },
+        result: { at, firstAt, durationMs: posted.durationMs, result, status, nextAt },
         isHealthy:
           isDelivered || (posted.kind === 'answered' && posted.status < 500 && posted.status !== 429),
       };
@@ -137,7 +137,7 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
 
     async release(jobs) {
       await storage.write(function* () {
-        for (const { delivery } of jobs) yield* releaseDelivery(delivery, ctx.clock.now());
+        for (const { delivery } of jobs) yield* releaseDelivery(delivery, ctx.clock.earliest());
       });
     },
 
@@ -153,7 +153,7 @@ function* claimAll(
   ctx: Context,
   wanted: readonly { readonly found: DueWebhook; readonly room: number }[],
 ): Script<readonly (readonly ClaimedDelivery[])[]> {
-  const now = ctx.clock.now();
+  const now = ctx.clock.earliest();
   const claim = { lease: ctx.chance.id(), now, until: now + leaseMs };
   return yield* together(
     ...wanted.map(({ found: { webhook }, room }) =>
@@ -168,7 +168,7 @@ function jobsOf(
   deliveries: readonly ClaimedDelivery[],
   startsUntil: number,
 ): readonly Claimed<WebhookJob>[] {
-  const isPreviousGood = (webhook.previousSecretUntil ?? 0) > ctx.clock.now();
+  const isPreviousGood = (webhook.previousSecretUntil ?? 0) > ctx.clock.earliest();
   const sealed = sealedPrevious && isPreviousGood ? [sealedSecret, sealedPrevious] : [sealedSecret];
   const secrets = sealed.map((one) => openWebhookSecret(ctx, webhook, one));
   return deliveries.map((delivery) => ({
@@ -183,11 +183,11 @@ function nextAfter(
   ctx: Context,
   delivery: ClaimedDelivery,
   {
-    at,
+    firstAt,
     now,
     posted,
   }: {
-    readonly at: number;
+    readonly firstAt: number;
     readonly now: number;
     readonly posted: Awaited<ReturnType<Outbound['post']>>;
   },
@@ -198,8 +198,8 @@ function nextAfter(
   const [byte = 0] = ctx.chance.bytes(1);
   return nextAttempt(
     webhookBackoff,
-    { made: delivery.attemptsSince + 1, firstAt: delivery.firstAt ?? at },
-    { now, random: byte / 256, retryAfterMs: parseRetryAfter(retryAfter, now) },
+    { made: delivery.attemptsSince + 1, firstAt: delivery.firstAt ?? firstAt },
+    { now, random: byte / 256, retryAfterMs: parseRetryAfter(retryAfter, ctx.clock.now()) },
   );
 }
 
@@ -213,7 +213,7 @@ function* settleAll(
   ctx: Context,
   sent: readonly { readonly job: WebhookJob; readonly result: SettledAttempt }[],
 ): Script<readonly Webhook[]> {
-  const now = ctx.clock.now();
+  const now = ctx.clock.earliest();
   for (const { job, result } of sent) {
     if (isCancelled(result)) yield* releaseDelivery(job.delivery, now);
     else yield* settleDelivery(job.delivery, result);

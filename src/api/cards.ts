@@ -1,0 +1,319 @@
+/** Issue, find and change gift cards. */
+
+import type { Card } from '../domain/card.ts';
+import { Fault, Refusals } from '../domain/fault.ts';
+import type { PublicIds } from '../domain/public-id.ts';
+import { recordOf, type ClaimableField } from '../domain/record.ts';
+import {
+  giftCardSchema,
+  issuedGiftCardSchema,
+  spendableGiftCardSchema,
+  type GiftCardRecord,
+} from '../domain/schemas.ts';
+import { cardEtagOf } from '../http/etag.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { issue, refuseIssue, retrieve, search, undo, update } from '../service/card.ts';
+import { findMailSettings } from '../storage/mail.ts';
+import { constant, together } from '../storage/sql.ts';
+import type { Subject } from '../storage/storage.ts';
+import { noFields } from './documentation.ts';
+import * as examples from './examples.ts';
+import { echoed, echoedSchema, notSettable, type Field, type Values } from './field.ts';
+import * as fields from './fields.ts';
+import { read, write, type WriteRequest } from './operation.ts';
+
+/** All fields of a card in any response. */
+const recordFields = [...Object.keys(spendableGiftCardSchema.properties), 'state'];
+
+const creationFields = {
+  initial_value: fields.initialValue,
+  expires_on: fields.expiresOnOrLater,
+  email: fields.email,
+  recipient_email: fields.recipientEmail,
+  note: fields.note,
+  message: fields.message,
+  send_on: fields.sendOn,
+  notify: fields.notify,
+  code: fields.code,
+  storefront_customer_id: fields.storefrontCustomerId,
+  currency: fields.currency,
+};
+
+const settableFields = {
+  disable: fields.disable,
+  balance: fields.balance,
+  expires_on: fields.expiresOn,
+  note: fields.note,
+  release_holds: fields.releaseHolds,
+};
+
+/** The fields of a card that no update sets: a client can send them back with their current values. */
+export const readOnlyFields = recordFields.filter((name) => !(name in settableFields)) as ClaimableField[];
+
+/** The card that a path names: the write changes nothing else. */
+export function cardInPath({
+  store,
+  ids,
+}: Pick<WriteRequest<'/gift_card/:gift_card_id', unknown>, 'store' | 'ids'>): Subject {
+  return { storeId: store.id, cardId: ids.gift_card_id };
+}
+
+type CardResult = {
+  readonly body: { readonly gift_card: GiftCardRecord };
+  readonly headers: { readonly etag: string };
+};
+
+/** A response with a card's record. */
+export function cardResult(publicIds: PublicIds, card: Card): CardResult {
+  return { body: { gift_card: recordOf(publicIds, card) }, headers: { etag: cardEtagOf(publicIds, card) } };
+}
+
+export const createGiftCard = write({
+  id: 'createGiftCard',
+  method: 'POST',
+  path: '/gift_card',
+  scopes: ['write_gift_cards'],
+  tag: 'Gift cards',
+  summary: 'Create a gift card',
+  description:
+    'Issues a gift card. If an email address does not belong to a customer of the store, a customer is created in the same transaction. The code is only in this response, and in its replays under the same `Idempotency-Key`. If the store sends email, the card is emailed to its recipient, or to its customer if it has no recipient; a customer who bought the card for another recipient gets a receipt without the code. `send_on` schedules the email, `notify: false` suppresses it. Without a mail server the card is still issued, and the response has `Email-Status: not-configured`.',
+  body: {
+    name: 'CreateGiftCard',
+    wrapper: 'gift_card',
+    fields: { ...Object.fromEntries(recordFields.map((name) => [name, notSettable])), ...creationFields },
+    example: {
+      initial_value: '25.00',
+      expires_on: '2031-12-31',
+      email: 'ada@example.com',
+      recipient_email: 'grace@example.com',
+      note: 'Sold at the counter',
+      message: 'Happy birthday!',
+    },
+  },
+  response: {
+    status: 201,
+    description: 'The new gift card. Only this response contains its code.',
+    members: { gift_card: issuedGiftCardSchema },
+    example: { gift_card: { ...examples.card, code: examples.code } },
+    headers: ['ETag', 'Location', 'Email-Status'],
+  },
+  errors: [],
+  sample: {
+    body: { initial_value: '25.00', recipient_email: 'grace@example.com' },
+    idempotencyKey: 'order-1001-line-1',
+  },
+  check(values, errors, exchange) {
+    const { email, storefront_customer_id: storefrontId } = values;
+    const error = sendOnError(values, exchange);
+    if (error !== null) errors.add('send_on', error);
+    if ((storefrontId ?? null) !== null && !email && !errors.has('email'))
+      errors.add('storefront_customer_id', 'cannot be set without email');
+  },
+  // The response says whether the store has used the code. A creation that issues no card is a lookup.
+  guesses: ({ code }, { isDryRun }) =>
+    code ? (status) => status === 422 || (status === 201 && isDryRun) : null,
+  // Another request can create the same new customer, or choose the same code.
+  writeScope: ({ store, body: { email, recipient_email: recipient, code } }) =>
+    email || recipient || code ? undefined : { storeId: store.id, cardId: null },
+  *run({ ctx, caller, store, body, exchange, after }) {
+    const isEmailed = isEmailWanted(body) && exchange.canSend;
+    const isUnsent = isEmailWanted(body) && !exchange.canSend && addressOf(body) !== null;
+    const [settings, issued] = yield* together(
+      isUnsent ? findMailSettings(store.id) : constant(undefined),
+      issue(ctx, {
+        store,
+        apiClientId: caller.apiClientId,
+        actor: caller.actor,
+        value: body.initial_value,
+        customer: body.email ?? null,
+        storefrontCustomerId: body.storefront_customer_id ?? null,
+        recipient: body.recipient_email ?? null,
+        details: {
+          expiresOn: body.expires_on ?? null,
+          note: body.note ?? null,
+          message: body.message ?? null,
+        },
+        code: body.code ?? null,
+        ...(isEmailed && { mails: { sendAt: body.send_on?.at ?? null } }),
+      }),
+    );
+    const { publicIds } = ctx.keys;
+    const { gift_card } = cardResult(publicIds, issued.card).body;
+    if (settings?.enabled)
+      after((hasSucceeded) => void (hasSucceeded && !exchange.isDryRun && exchange.noteUnsent(store)));
+    return {
+      body: { gift_card: { ...gift_card, code: issued.code.reveal() } },
+      headers: {
+        etag: cardEtagOf(publicIds, issued.card),
+        location: `${exchange.basePath}/gift_card/${gift_card.id}`,
+        ...(settings?.enabled && { 'email-status': 'not-configured' }),
+      },
+    };
+  },
+  reject: ({ ctx, store, body }, errors) =>
+    refuseIssue(ctx, {
+      store,
+      code: body.code ?? null,
+      customer: body.email ?? null,
+      storefrontCustomerId: body.storefront_customer_id ?? null,
+      refusals: errors,
+    }),
+});
+
+type Creation = Partial<Values<typeof creationFields>>;
+
+function isEmailWanted({ notify }: Creation): boolean {
+  return notify ?? true;
+}
+
+/** The address that a new card is emailed to. */
+function addressOf({ email, recipient_email: recipient }: Creation) {
+  return recipient ?? email ?? null;
+}
+
+/** Why the card cannot be emailed at the requested time; null if it can. */
+function sendOnError(values: Creation, { canSend }: Exchange): string | null {
+  const { send_on: sendOn, expires_on: expiresOn } = values;
+  if (!sendOn) return null;
+  if (!isEmailWanted(values) || !canSend) return 'cannot be kept: no mail is sent';
+  if (!addressOf(values)) return 'needs a recipient_email or an email';
+  return expiresOn && sendOn.day > expiresOn ? 'must not be after expires_on' : null;
+}
+
+const oneCard = {
+  description: 'The gift card.',
+  members: { gift_card: giftCardSchema },
+  example: { gift_card: examples.card },
+  headers: ['ETag'],
+} as const;
+
+export const searchGiftCard = read({
+  id: 'searchGiftCard',
+  path: '/gift_card',
+  scopes: ['read_gift_cards'],
+  tag: 'Gift cards',
+  summary: 'Search for a gift card',
+  description:
+    'Returns the card whose code ends with `last_characters` and whose customer or recipient has the email address. If several match, an active card precedes disabled and expired ones, then the newest. In a signed request of the app proxy, if the store allows it, a signed-in customer can search for their own cards without a token: `logged_in_customer_id` is matched with the customer’s `storefront_customer_id`, and any other address returns 404.',
+  isSearch: true,
+  customerMaySearch: true,
+  query: { last_characters: fields.searchedCharacters, email: fields.searchedEmail },
+  queryError: 'invalid-parameter',
+  response: oneCard,
+  isConditional: true,
+  errors: ['not-found', 'invalid-parameter'],
+  sample: { query: 'last_characters=7f3k&email=grace@example.com' },
+  *run({ ctx, caller, store, query: { last_characters: lastCharacters, email: address } }) {
+    const { onlyStorefrontCustomerId } = caller;
+    const card = yield* search(ctx, { store, address, lastCharacters, onlyStorefrontCustomerId });
+    if (!card) throw new Fault('not-found');
+    return cardResult(ctx.keys.publicIds, card);
+  },
+});
+
+export const retrieveGiftCard = read({
+  id: 'retrieveGiftCard',
+  path: '/gift_card/:gift_card_id',
+  scopes: ['read_gift_cards'],
+  tag: 'Gift cards',
+  summary: 'Retrieve a gift card',
+  description: 'Returns the gift card of this store with the id. A card of another store returns 404.',
+  response: oneCard,
+  isConditional: true,
+  errors: ['not-found'],
+  *run({ ctx, store, ids }) {
+    return cardResult(ctx.keys.publicIds, yield* retrieve(store.id, ids.gift_card_id));
+  },
+});
+
+const updateFields = {
+  // Every read-only field is in the list that the type is derived from.
+  ...(Object.fromEntries(readOnlyFields.map((name) => [name, echoed(name)])) as Readonly<
+    Record<ClaimableField, Field<unknown, false>>
+  >),
+  code: { ...fields.code, schema: echoedSchema('code') },
+  ...settableFields,
+};
+
+export const updateGiftCard = write({
+  id: 'updateGiftCard',
+  method: 'PUT',
+  path: '/gift_card/:gift_card_id',
+  scopes: ['write_gift_cards'],
+  tag: 'Gift cards',
+  summary: 'Update a gift card',
+  description:
+    'Changes the fields that are sent, all of them or none; an update that changes nothing succeeds. Disabling is permanent, except within the store’s undo window; the balance and expiry date of a disabled card cannot change, its note can. Every change of the balance is one entry in the ledger.',
+  body: {
+    name: 'UpdateGiftCard',
+    description:
+      'Absent fields keep their values. The other fields of the record, and `held`, `available` and `state`, are accepted with their current values, so that a client can send back the record that it read; other values are rejected.',
+    wrapper: 'gift_card',
+    fields: updateFields,
+    example: { balance: '10.00', note: 'Paid 15.00 at the counter' },
+  },
+  response: { ...oneCard, status: 200 },
+  errors: ['not-found', 'precondition-failed'],
+  // The response says whether the card has the code.
+  guesses: ({ code }) => (code ? (status) => status === 422 : null),
+  writeScope: cardInPath,
+  run: (request) => updated(request, new Refusals()),
+  reject: updated,
+});
+
+function* updated(
+  {
+    ctx,
+    caller,
+    store,
+    ids,
+    body,
+    ifMatch,
+  }: WriteRequest<'/gift_card/:gift_card_id', Partial<Values<typeof updateFields>>>,
+  refusals: Refusals,
+) {
+  const {
+    code,
+    disable,
+    balance,
+    expires_on: expiresOn,
+    note,
+    release_holds: releaseHolds,
+    ...readOnly
+  } = body;
+  const card = yield* update(ctx, {
+    store,
+    cardId: ids.gift_card_id,
+    actor: caller.actor,
+    changes: {
+      ...(disable !== undefined && { disable }),
+      ...(balance !== undefined && { balance }),
+      ...(expiresOn !== undefined && { expiresOn }),
+      ...(note !== undefined && { note }),
+    },
+    releaseHolds: releaseHolds ?? false,
+    claims: new Map(Object.entries(readOnly) as [ClaimableField, unknown][]),
+    claimedCode: code ?? null,
+    versions: ifMatch(ctx.keys.publicIds.of(ids.gift_card_id)),
+    refusals,
+  });
+  return cardResult(ctx.keys.publicIds, card);
+}
+
+export const reenableGiftCard = write({
+  id: 'reenableGiftCard',
+  method: 'POST',
+  path: '/gift_card/:gift_card_id/undo',
+  scopes: ['write_gift_cards'],
+  tag: 'Gift cards',
+  summary: 'Re-enable a gift card',
+  description:
+    'Re-enables a disabled gift card within the store’s undo window (off by default, at most 60 minutes). Until then the card cannot be used, and `disabled_at` has the time of the disabling. Released holds stay released.',
+  body: noFields('gift_card'),
+  response: { ...oneCard, status: 200 },
+  errors: ['not-found', 'precondition-failed', 'undo-window-closed'],
+  *run({ ctx, store, ids: { gift_card_id: cardId }, ifMatch }) {
+    const versions = ifMatch(ctx.keys.publicIds.of(cardId));
+    return cardResult(ctx.keys.publicIds, yield* undo(ctx, { store, cardId, versions }));
+  },
+});

@@ -1,0 +1,78 @@
+/** Customers and their ids on the storefront. */
+
+import { customerRecordOf, type CustomerAccount } from '../domain/customer.ts';
+import { Refusals } from '../domain/fault.ts';
+import type { PublicIds } from '../domain/public-id.ts';
+import { customerSchema } from '../domain/schemas.ts';
+import { linkCustomer, showCustomer } from '../service/customer.ts';
+import * as examples from './examples.ts';
+import { echoed } from './field.ts';
+import * as fields from './fields.ts';
+import { read, write } from './operation.ts';
+
+const oneCustomer = {
+  description: 'The customer.',
+  members: { customer: customerSchema },
+  example: { customer: examples.customer },
+};
+
+function customerResult(publicIds: PublicIds, customer: CustomerAccount) {
+  return { body: { customer: customerRecordOf(publicIds, customer) } };
+}
+
+export const retrieveCustomer = read({
+  id: 'retrieveCustomer',
+  path: '/customers/:customer_id',
+  scopes: ['read_gift_cards'],
+  tag: 'Customers',
+  summary: 'Retrieve a customer',
+  description: 'Returns the customer of this store with the id.',
+  response: oneCustomer,
+  errors: ['not-found'],
+  *run({ ctx, store, ids }) {
+    return customerResult(ctx.keys.publicIds, yield* showCustomer(store.id, ids.customer_id));
+  },
+});
+
+export const updateCustomer = write({
+  id: 'updateCustomer',
+  method: 'PUT',
+  path: '/customers/:customer_id',
+  scopes: ['write_gift_cards'],
+  tag: 'Customers',
+  summary: 'Update a customer',
+  description:
+    'Sets the customer’s id on the storefront, or clears it with null. The app proxy signs that id as `logged_in_customer_id`: a signed-in customer can search for their own cards, if the store allows it. An id belongs to one customer of the store.',
+  body: {
+    name: 'UpdateCustomer',
+    wrapper: 'customer',
+    fields: {
+      storefront_customer_id: fields.storefrontCustomerId,
+      id: echoed('id'),
+      email: echoed('email'),
+      created_at: echoed('created_at'),
+    },
+    example: { storefront_customer_id: examples.customer.storefront_customer_id },
+  },
+  response: { ...oneCustomer, status: 200 },
+  errors: ['not-found'],
+  *run({ ctx, store, ids, body }) {
+    const { publicIds } = ctx.keys;
+    const customer = yield* showCustomer(store.id, ids.customer_id);
+    const { storefront_customer_id: linked = customer.storefrontCustomerId, ...readOnly } = body;
+    assertUnchanged(readOnly, customerRecordOf(publicIds, customer));
+    return customerResult(publicIds, yield* linkCustomer(store.id, customer, linked));
+  },
+});
+
+/** @throws Fault `invalid-parameter` if a read-only field was sent with another value than the current one. */
+function assertUnchanged(
+  sent: Readonly<Record<string, unknown>>,
+  current: Readonly<Record<string, unknown>>,
+): void {
+  const errors = new Refusals();
+  for (const [name, value] of Object.entries(sent)) {
+    if (value !== current[name]) errors.add(name, 'cannot be changed');
+  }
+  errors.throwIfAny();
+}

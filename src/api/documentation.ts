@@ -1,0 +1,67 @@
+/** What the documentation shows of an operation. */
+
+import type { FaultCode } from '../domain/fault.ts';
+import type { Fields } from './field.ts';
+import type { HeaderName, Members } from './response.ts';
+
+export type Tag =
+  'Gift cards' | 'Money' | 'Holds' | 'History' | 'Customers' | 'Emails' | 'Events' | 'Webhooks';
+
+/** What the sample request has, if it differs from the documented example. */
+export type Sample = {
+  readonly query?: string;
+  /** null: none. */
+  readonly body?: object | null;
+  readonly idempotencyKey?: string;
+};
+
+/** The name that a body can be wrapped in. */
+type Wrapper = 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer';
+
+export type BodyDefinition<F extends Fields> = {
+  /** The name of its schema in the documentation. */
+  readonly name: string;
+  readonly description?: string;
+  readonly wrapper: Wrapper;
+  readonly fields: F;
+  readonly example: object;
+};
+
+/** No fields. */
+export type NoFields = Readonly<Record<string, never>>;
+
+/** A body that has no fields. */
+export function noFields(wrapper: Wrapper): BodyDefinition<NoFields> {
+  return {
+    name: 'Nothing',
+    description: 'No parameters; the body is optional.',
+    wrapper,
+    fields: {},
+    example: {},
+  };
+}
+
+/** An operation as the documentation shows it. */
+export type Documentation = {
+  readonly tag: Tag;
+  readonly summary: string;
+  readonly description: string;
+  readonly query: Fields;
+  /** Whether it takes `dry_run` and `Idempotency-Key`. */
+  readonly isWrite: boolean;
+  readonly isConditional: boolean;
+  readonly takesLastEventId: boolean;
+  /** Whether failed lookups are limited. */
+  readonly isThrottled: boolean;
+  readonly body: BodyDefinition<Fields> | null;
+  readonly response: {
+    readonly status: 200 | 201 | 202;
+    readonly description: string;
+    readonly headers: readonly HeaderName[];
+    readonly content:
+      | { readonly members: Members; readonly example: object }
+      | { readonly type: string; readonly example: string };
+  };
+  readonly errors: readonly FaultCode[];
+  readonly sample: Sample;
+};

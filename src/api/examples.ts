@@ -1,0 +1,150 @@
+/** Example records in the documentation. */
+
+import type { Static, TObject } from 'typebox';
+import type { PublicId } from '../domain/public-id.ts';
+import {
+  giftCardSchema,
+  type BalanceRecord,
+  type CustomerRecord,
+  type DeliveryRecord,
+  type GiftCardRecord,
+  type HoldRecord,
+  type MailDeliveryRecord,
+  type SpendableRecord,
+  type TransactionRecord,
+  type WebhookRecord,
+} from '../domain/schemas.ts';
+import { pathIds } from './path.ts';
+
+/** The example of each field of a schema. */
+function exampleOf<S extends TObject>({ properties }: S): Static<S> {
+  const entries = Object.entries(properties).map(([name, field]) => {
+    const [example] = (field as { readonly examples?: readonly unknown[] }).examples ?? [];
+    return [name, example] as const;
+  });
+  return Object.fromEntries(entries) as Static<S>;
+}
+
+export function publicId(number: number): PublicId {
+  return number as PublicId;
+}
+
+/** The operations show the card of the schema's examples after a debit. */
+export const card: GiftCardRecord = { ...exampleOf(giftCardSchema), balance: '15.00' };
+
+export const code = 'q2m8xk4w9c0d7f3k';
+
+export const spendable: SpendableRecord = { ...card, held: '0.00', available: '15.00' };
+
+export const balance: BalanceRecord = {
+  balance: '15.00',
+  held: '0.00',
+  available: '15.00',
+  currency: 'USD',
+  expires_on: '2031-12-31',
+  state: 'active',
+};
+
+export const customer: CustomerRecord = {
+  id: publicId(pathIds.customer_id.example),
+  email: 'ada@example.com',
+  storefront_customer_id: 7103421190,
+  created_at: '2026-08-15T12:37:38Z',
+};
+
+export const transaction: TransactionRecord = {
+  id: publicId(pathIds.transaction_id.example),
+  gift_card_id: card.id,
+  kind: 'debit',
+  amount: '-10.00',
+  currency: 'USD',
+  balance_after: '15.00',
+  actor: 'api_client:7103421182',
+  reference: 'receipt-1017',
+  note: null,
+  order_id: null,
+  hold_id: null,
+  reverses: null,
+  created_at: '2026-08-15T12:40:00Z',
+};
+
+export const hold: HoldRecord = {
+  id: publicId(pathIds.hold_id.example),
+  gift_card_id: card.id,
+  status: 'open',
+  amount: '10.00',
+  captured_amount: '0.00',
+  currency: 'USD',
+  actor: 'api_client:7103421182',
+  reference: null,
+  note: null,
+  order_id: null,
+  created_at: '2026-08-15T12:40:00Z',
+  expires_at: '2026-08-15T12:55:00Z',
+  closed_at: null,
+};
+
+export const email: MailDeliveryRecord = {
+  id: 244212362007,
+  gift_card_id: card.id,
+  kind: 'gift_card',
+  recipient: 'grace@example.com',
+  status: 'sent',
+  message_id: `<${card.id}.244212362007@flowers.example>`,
+  send_at: '2026-08-15T12:37:38Z',
+  created_at: '2026-08-15T12:37:38Z',
+  attempts: 1,
+  next_attempt_at: null,
+  last_attempt: {
+    attempted_at: '2026-08-15T12:37:39Z',
+    response: '250 2.0.0 Ok: queued as 4XyZ1',
+    failure: null,
+  },
+  cancel_reason: null,
+  ended_at: '2026-08-15T12:37:39Z',
+};
+
+export const event = {
+  id: pathIds.event_id.example,
+  type: 'gift_card.redeemed' as const,
+  store: 'flowers.example',
+  created_at: '2026-08-15T12:40:00Z',
+  sequence: 2,
+  data: { changed: ['balance'], gift_card: card, transaction },
+};
+
+export const webhook: WebhookRecord = {
+  id: pathIds.webhook_id.example,
+  url: 'https://shop.example.com/webhooks/gift-cards',
+  events: ['gift_card.*'],
+  status: 'active',
+  paused_at: null,
+  pause_reason: null,
+  failing_since: null,
+  failure: null,
+  previous_secret_until: null,
+  created_at: '2026-08-15T12:00:00Z',
+  updated_at: '2026-08-15T12:00:00Z',
+};
+
+export const signingSecret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDC2FVsBQIhrs=';
+
+const attempt = {
+  attempted_at: '2026-08-15T12:40:00Z',
+  duration_ms: 41,
+  response: { status: 503, body: 'down for maintenance' },
+  failure: null,
+};
+
+export const delivery: DeliveryRecord = {
+  event_id: pathIds.event_id.example,
+  event_type: 'gift_card.redeemed',
+  webhook_id: pathIds.webhook_id.example,
+  status: 'retrying',
+  created_at: '2026-08-15T12:40:00Z',
+  attempts: 1,
+  next_attempt_at: '2026-08-15T12:40:04Z',
+  last_attempt: attempt,
+};
+
+export const loggedDelivery = { ...delivery, log: [attempt] };

@@ -1,0 +1,353 @@
+/** Every request field, once: its schema for the documentation, and its parser. */
+
+import Type from 'typebox';
+import { codePattern, lastCharactersPattern, parseCode, parseLastCharacters } from '../domain/code.ts';
+import { findCurrency } from '../domain/currency.ts';
+import { dayOf, dayPattern, parseDay } from '../domain/day.ts';
+import { parseEmail, type EmailAddress } from '../domain/email.ts';
+import { eventTypes } from '../domain/event.ts';
+import { holdSecondsDefault, holdSecondsMax } from '../domain/hold.ts';
+import { decimalPattern, parseAmount, type Money } from '../domain/money.ts';
+import { accepted, refused, type Parsed } from '../domain/parsed.ts';
+import type { Secret } from '../domain/secret.ts';
+import { parseSendOn, sendOnPattern, type SendOn } from '../domain/send-on.ts';
+import { aboveLimit, isAbove } from '../domain/store.ts';
+import { parseText, referenceLengthMax, textLengthMax } from '../domain/text.ts';
+import { eventPatterns, parsePatterns } from '../domain/webhook.ts';
+import { field, integerFromForm, required, type Read } from './field.ts';
+
+/** Parses null as none, and any other value with the given parser. */
+function orNull<T>(read: Read<T>): Read<T | null> {
+  return (value, context) => (value === null ? accepted(null) : read(value, context));
+}
+
+/** Parses an amount that cannot be null. */
+function readAmount({ zeroAllowed }: { readonly zeroAllowed: boolean }): Read<Money> {
+  return (value, { store }) =>
+    value === null ? refused('is required') : parseAmount(value, { currency: store.currency, zeroAllowed });
+}
+
+const readPositive = readAmount({ zeroAllowed: false });
+
+const amountText =
+  'A JSON number or a string in plain decimal notation, in the store’s currency. No more decimals than the currency ' +
+  'has (amounts are never rounded), at most 12 digits before the point, and at most the store’s own limit, if it has one.';
+
+export const initialValue = required(
+  field<Money>(
+    Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String({ pattern: decimalPattern })], {
+      description: `The value of the card, greater than 0. ${amountText}`,
+      examples: ['25.00'],
+    }),
+    (value, context) => {
+      const amount = readPositive(value, context);
+      const { issueLimit } = context.store;
+      return amount.ok && isAbove(issueLimit, amount.value) ? refused(aboveLimit(issueLimit)) : amount;
+    },
+  ),
+);
+
+export const balance = field<Money>(
+  Type.Union([Type.Number({ minimum: 0 }), Type.String({ pattern: decimalPattern })], {
+    description: `The new balance, 0 or more; it may exceed the initial value. ${amountText}`,
+    examples: ['10.00'],
+  }),
+  readAmount({ zeroAllowed: true }),
+);
+
+const day = Type.Union([Type.String({ pattern: dayPattern }), Type.Null()]);
+
+/** At creation: not in the past. */
+export const expiresOnOrLater = field(
+  Type.Union(day.anyOf, {
+    description:
+      'The last day on which the card is valid, in the store’s time zone: today or later. null: never expires.',
+    examples: ['2031-12-31'],
+  }),
+  orNull((value, { store, now }): Parsed<string> => {
+    const parsed = parseDay(value);
+    return parsed.ok && parsed.value < dayOf(now, store.timeZone)
+      ? refused('must be today or later')
+      : parsed;
+  }),
+);
+
+export const expiresOn = field(
+  Type.Union(day.anyOf, {
+    description:
+      'The new last day on which the card is valid, in the store’s time zone. Any day: a past day expires the card now. null: never expires.',
+    examples: ['2032-06-30'],
+  }),
+  orNull(parseDay),
+);
+
+const address = Type.Union([Type.String({ minLength: 1 }), Type.Null()]);
+
+const addressText =
+  'one valid address, at most 254 characters, normalized to NFC. Invisible, bidirectional and space characters are rejected; surrounding spaces are removed. The server creates a customer for an unknown address.';
+
+export const email = field<EmailAddress | null>(
+  Type.Union(address.anyOf, {
+    description: `The customer’s email address: ${addressText}`,
+    examples: ['ada@example.com'],
+  }),
+  orNull(parseEmail),
+);
+
+export const recipientEmail = field<EmailAddress | null>(
+  Type.Union(address.anyOf, {
+    description: `The recipient’s email address: ${addressText}`,
+    examples: ['grace@example.com'],
+  }),
+  orNull(parseEmail),
+);
+
+const text = Type.Union([Type.String({ maxLength: textLengthMax }), Type.Null()]);
+
+export const note = field(
+  Type.Union(text.anyOf, {
+    description:
+      'A note for the store, never visible to customers. Newlines and tabs are the only control characters. "" and null clear it.',
+    examples: ['Sold at the counter'],
+  }),
+  (value) => parseText(value),
+);
+
+export const message = field(
+  Type.Union(text.anyOf, {
+    description:
+      'The message in the gift card email. Newlines and tabs are the only control characters. "" and null: none.',
+    examples: ['Happy birthday!'],
+  }),
+  (value) => parseText(value),
+);
+
+const flags: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+function flagFromForm(sent: string): unknown {
+  return flags.get(sent) ?? sent;
+}
+
+function readFlag(value: unknown): Parsed<boolean> {
+  return typeof value === 'boolean' ? accepted(value) : refused('must be true or false');
+}
+
+function flag(description: string, example = true) {
+  return field(Type.Boolean({ description, examples: [example] }), readFlag, flagFromForm);
+}
+
+export const sendOn = field<SendOn | null>(
+  Type.Union([Type.String({ pattern: sendOnPattern }), Type.Null()], {
+    description:
+      'When the card is emailed: a date in the store’s time zone (sent at 9 o’clock, or immediately if it is later than that today), or a date and time with `Z` or an offset. Not in the past, at most a year ahead, and not after `expires_on`. null: immediately.',
+    examples: ['2026-12-24', '2026-12-24T18:00:00+01:00'],
+  }),
+  orNull((value, { store, now }) => parseSendOn(value, { now, timeZone: store.timeZone })),
+);
+
+export const notify = field<boolean | null>(
+  Type.Union([Type.Boolean(), Type.Null()], {
+    description:
+      'false: no email is sent, neither the card nor a receipt. By default the card is emailed to its recipient, or to its customer if it has no recipient, if the store sends email.',
+    examples: [false],
+  }),
+  orNull(readFlag),
+  flagFromForm,
+);
+
+export const code = field<Secret | null>(
+  Type.Union([Type.String({ pattern: codePattern }), Type.Null()], {
+    description:
+      'The store’s own code: 8 to 20 letters or digits, case-insensitive; spaces and hyphens are ignored. A code that the store has ever used is rejected. By default the server generates a random code of 16 characters.',
+    examples: ['SPRING-2031-0001'],
+  }),
+  orNull(parseCode),
+);
+
+export const disable = flag('true disables the card permanently.');
+
+export const releaseHolds = flag(
+  'With `disable`: releases the card’s open holds. Without it, a card with open holds cannot be disabled.',
+);
+
+export const partial = flag('Debit the available amount if it is less than `amount`.');
+
+/** An amount that is spent, added or reserved. */
+export const amount = required(
+  field<Money>(
+    Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String({ pattern: decimalPattern })], {
+      description:
+        'Greater than 0, in the card’s currency, as a JSON number or a string in plain decimal notation. Amounts are never rounded.',
+      examples: ['10.00'],
+    }),
+    readPositive,
+  ),
+);
+
+export const optionalAmount = field<Money | null>(
+  Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String({ pattern: decimalPattern }), Type.Null()], {
+    description:
+      'Greater than 0, as a JSON number or a string in plain decimal notation. By default, and with null, the whole amount.',
+    examples: ['10.00'],
+  }),
+  orNull((value, { store }) => parseAmount(value, { currency: store.currency, zeroAllowed: false })),
+);
+
+export const reference = field(
+  Type.Union([Type.String({ maxLength: referenceLengthMax }), Type.Null()], {
+    description:
+      'The caller’s own name for the transaction, such as a receipt number; at most 255 characters.',
+    examples: ['receipt-1017'],
+  }),
+  (value) => parseText(value, referenceLengthMax),
+);
+
+const nullableId = Type.Union([Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()]);
+
+function idField(description: string, example: number) {
+  return field<number | null>(
+    Type.Union(nullableId.anyOf, { description, examples: [example] }),
+    orNull((value): Parsed<number> => {
+      const isId = typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+      return isId ? accepted(value) : refused('must be an integer from 1 to 2^53 - 1');
+    }),
+    integerFromForm,
+  );
+}
+
+export const orderId = idField('The order that it belongs to: an integer below 2^53.', 1001);
+
+export const storefrontCustomerId = idField(
+  'The customer’s id on the storefront, as the app proxy sends it in `logged_in_customer_id`: an integer below 2^53, unique in the store. null: none.',
+  7103421190,
+);
+
+/** The webhook that an event is redelivered to. */
+export const webhookId = idField(
+  'Only this webhook, even if it does not subscribe to such events. By default every active webhook that subscribes to them.',
+  244212370001,
+);
+
+export const expiresIn = field(
+  Type.Union([Type.Integer({ minimum: 1, maximum: holdSecondsMax }), Type.Null()], {
+    description: 'The duration of the hold in seconds: 900 (15 minutes) by default, at most 604800 (7 days).',
+    examples: [900],
+  }),
+  (value) => {
+    if (value === null) return accepted(holdSecondsDefault);
+    const isAllowed =
+      typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= holdSecondsMax;
+    return isAllowed
+      ? accepted(value)
+      : refused(`must be a whole number of seconds from 1 to ${holdSecondsMax}`);
+  },
+  integerFromForm,
+);
+
+/** The full code of a card. */
+export const requiredCode = required(
+  field<Secret>(
+    Type.String({
+      pattern: codePattern,
+      description: 'The full code, case-insensitive; spaces and hyphens are ignored.',
+      examples: ['q2m8-xk4w-9c0d-7f3k'],
+    }),
+    parseCode,
+  ),
+);
+
+/** The currency that a caller expects; another currency is rejected with an error of its own. */
+export const expectedCurrency = field<string | null>(
+  Type.Union([Type.String({ pattern: '^[A-Z]{3}$' }), Type.Null()], {
+    description:
+      'Optional; the card’s currency as an ISO 4217 code in upper case. Another currency is rejected with `currency-mismatch`.',
+    examples: ['USD'],
+  }),
+  orNull((value, { store }) =>
+    typeof value === 'string' && findCurrency(value)
+      ? accepted(value)
+      : refused(`must be an ISO 4217 currency code in upper case, such as ${store.currency.code}`),
+  ),
+);
+
+/** Must be the store's currency. */
+export const currency = field<null>(
+  Type.Union([Type.String(), Type.Null()], {
+    description: 'Optional; must be the store’s currency.',
+    examples: ['USD'],
+  }),
+  orNull((value, { store }) => {
+    const { code: own } = store.currency;
+    if (value === own) return accepted(null);
+    return typeof value === 'string' && findCurrency(value)
+      ? refused(`must be ${own}, the store’s currency`)
+      : refused(`must be an ISO 4217 currency code in upper case: ${own}, the store’s currency`);
+  }),
+);
+
+const urlLengthMax = 2_048;
+
+export const webhookUrl = required(
+  field<string>(
+    Type.String({
+      maxLength: urlLengthMax,
+      pattern: '^[hH][tT][tT][pP][sS]?://',
+      description:
+        'The URL that events are posted to: https, on a host on the public internet. Development mode also accepts http and https URLs on this machine, until the database has a real store.',
+      examples: ['https://shop.example.com/webhooks/gift-cards'],
+    }),
+    (value, { parseWebhookUrl = accepted }) => {
+      if (typeof value !== 'string') return refused('must be a string');
+      if (value.length > urlLengthMax) return refused('must have at most 2,048 characters');
+      if (!/^https?:\/\//i.test(value)) return refused('must be an address that starts with https://');
+      return parseWebhookUrl(value);
+    },
+  ),
+);
+
+const knownPatterns = eventPatterns(eventTypes);
+
+export const webhookEvents = required(
+  field<readonly string[]>(
+    Type.Array(Type.Enum([...knownPatterns]), {
+      minItems: 1,
+      description:
+        'The events that are sent: types (`gift_card.redeemed`), all of a group (`gift_card.*`), or all (`*`). In a form, separated by commas.',
+      examples: [['gift_card.*']],
+    }),
+    (value) =>
+      Array.isArray(value) ? parsePatterns(value, knownPatterns) : refused('must be a list of event types'),
+    (list) => list.split(',').map((pattern) => pattern.trim()),
+  ),
+);
+
+export const paused = flag(
+  'true: nothing is sent, and new events are not queued for this webhook. false: resumes it and sends the deliveries that are queued.',
+);
+
+export const searchedCharacters = required(
+  field<string>(
+    Type.String({
+      pattern: lastCharactersPattern,
+      description: 'The last 4 characters of the code, case-insensitive.',
+      examples: ['7f3k'],
+    }),
+    parseLastCharacters,
+  ),
+);
+
+export const searchedEmail = required(
+  field<EmailAddress>(
+    Type.String({
+      minLength: 1,
+      description: 'The email address of the card’s customer or recipient.',
+      examples: ['grace@example.com'],
+    }),
+    parseEmail,
+  ),
+);

@@ -1,0 +1,185 @@
+/** Reserve amounts for a checkout. */
+
+import type { Card } from '../domain/card.ts';
+import { holdSecondsDefault, type Hold } from '../domain/hold.ts';
+import { holdRecordOf, transactionOf } from '../domain/record.ts';
+import { holdSchema, transactionSchema } from '../domain/schemas.ts';
+import { listCardHolds } from '../service/history.ts';
+import { capture, placeHold, showHold, voidHold as releaseHold } from '../service/hold.ts';
+import { cardInPath } from './cards.ts';
+import { noFields } from './documentation.ts';
+import * as examples from './examples.ts';
+import * as fields from './fields.ts';
+import { list, recordsOf } from './list.ts';
+import { cardHeaders, cardVersions, moneyCommand, spending, spendingErrors, viewOf } from './money.ts';
+import { read, write } from './operation.ts';
+import { spendableCard } from './schemas.ts';
+
+const holdAndCard = {
+  members: { hold: holdSchema, gift_card: spendableCard },
+  example: { hold: examples.hold, gift_card: examples.spendable },
+  headers: ['ETag'],
+} as const;
+
+const closedAt = '2026-08-15T12:42:00Z';
+
+function holdResult(
+  viewer: Parameters<typeof viewOf>[0],
+  { hold, card }: { readonly hold: Hold; readonly card: Card },
+) {
+  const { clock, keys } = viewer.ctx;
+  return {
+    body: { hold: holdRecordOf(keys.publicIds, hold, clock.earliest()), gift_card: viewOf(viewer, card) },
+    headers: cardHeaders(viewer, card),
+  };
+}
+
+export const createHold = write({
+  id: 'createHold',
+  method: 'POST',
+  path: '/gift_card/:gift_card_id/holds',
+  scopes: ['redeem_gift_cards'],
+  tag: 'Holds',
+  summary: 'Create a hold',
+  description:
+    'Reserves an amount for a checkout. No other request can spend it until the hold is captured or voided, or expires.',
+  body: {
+    name: 'CreateHold',
+    wrapper: 'hold',
+    fields: { ...spending, expires_in: fields.expiresIn },
+    example: { amount: '10.00', expires_in: 900 },
+  },
+  response: {
+    ...holdAndCard,
+    status: 201,
+    description: 'The hold.',
+    example: {
+      hold: examples.hold,
+      gift_card: { ...examples.spendable, held: '10.00', available: '5.00' },
+    },
+    headers: ['ETag', 'Location'],
+  },
+  errors: spendingErrors,
+  sample: { idempotencyKey: 'checkout-77' },
+  writeScope: cardInPath,
+  *run(request) {
+    const { ctx, ids, body, exchange } = request;
+    const { amount, expires_in: seconds = holdSecondsDefault } = body;
+    const held = yield* placeHold(ctx, { ...moneyCommand(request, ids.gift_card_id), amount, seconds });
+    const result = holdResult(request, held);
+    const location = `${exchange.basePath}/holds/${result.body.hold.id}`;
+    return { ...result, headers: { ...result.headers, location } };
+  },
+});
+
+export const listHolds = list({
+  id: 'listHolds',
+  path: '/gift_card/:gift_card_id/holds',
+  scopes: ['read_gift_cards', 'redeem_gift_cards'],
+  tag: 'Holds',
+  summary: 'List a gift card’s holds',
+  description: 'Returns open and closed holds, newest first. `Link` has the neighboring pages.',
+  member: 'holds',
+  record: holdSchema,
+  example: examples.hold,
+  responseDescription: 'A page of holds.',
+  cursor: { isPublic: true, of: ({ id }) => id },
+  errors: ['not-found'],
+  *page({ ctx, store, ids }, page) {
+    const found = yield* listCardHolds({ storeId: store.id, cardId: ids.gift_card_id }, page);
+    const now = ctx.clock.earliest();
+    return recordsOf(found, (hold) => holdRecordOf(ctx.keys.publicIds, hold, now));
+  },
+});
+
+export const retrieveHold = read({
+  id: 'retrieveHold',
+  path: '/holds/:hold_id',
+  scopes: ['read_gift_cards', 'redeem_gift_cards'],
+  tag: 'Holds',
+  summary: 'Retrieve a hold',
+  description: 'Returns the current state of the hold and its gift card.',
+  response: { ...holdAndCard, description: 'The hold.' },
+  errors: ['not-found'],
+  *run(request) {
+    const { ctx, store, ids } = request;
+    return holdResult(request, yield* showHold(ctx, store.id, ids.hold_id));
+  },
+});
+
+export const captureHold = write({
+  id: 'captureHold',
+  method: 'POST',
+  path: '/holds/:hold_id/capture',
+  scopes: ['redeem_gift_cards'],
+  tag: 'Holds',
+  summary: 'Capture a hold',
+  description:
+    'Debits the reserved amount or a part of it, and releases the rest. A hold can be captured only once, also after the card has expired, but not after the hold has.',
+  body: {
+    name: 'Capture',
+    wrapper: 'transaction',
+    fields: { amount: fields.optionalAmount, note: fields.note },
+    example: { amount: '8.00' },
+  },
+  response: {
+    status: 201,
+    description: 'The debit.',
+    members: { transaction: transactionSchema, ...holdAndCard.members },
+    example: {
+      transaction: {
+        ...examples.transaction,
+        kind: 'capture',
+        amount: '-8.00',
+        balance_after: '7.00',
+        hold_id: examples.hold.id,
+      },
+      hold: { ...examples.hold, status: 'captured', captured_amount: '8.00', closed_at: closedAt },
+      gift_card: examples.spendable,
+    },
+    headers: ['ETag'],
+  },
+  errors: ['not-found', 'precondition-failed', 'hold-closed', 'hold-expired', 'capture-exceeds-hold'],
+  sample: { idempotencyKey: 'checkout-77-capture' },
+  *run(request) {
+    const { ctx, caller, store, ids, body } = request;
+    const { amount = null, note = null } = body;
+    const captured = yield* capture(ctx, {
+      store,
+      holdId: ids.hold_id,
+      actor: caller.actor,
+      amount,
+      note,
+      versionsOf: cardVersions(request),
+    });
+    const result = holdResult(request, captured);
+    const transaction = transactionOf(ctx.keys.publicIds, captured.transfer);
+    return { ...result, body: { transaction, ...result.body } };
+  },
+});
+
+export const voidHold = write({
+  id: 'voidHold',
+  method: 'POST',
+  path: '/holds/:hold_id/void',
+  scopes: ['redeem_gift_cards'],
+  tag: 'Holds',
+  summary: 'Void a hold',
+  description: 'Releases the reserved amount.',
+  body: noFields('hold'),
+  response: {
+    ...holdAndCard,
+    status: 200,
+    description: 'The closed hold. Its amount is available again.',
+    example: {
+      hold: { ...examples.hold, status: 'voided', closed_at: closedAt },
+      gift_card: examples.spendable,
+    },
+  },
+  errors: ['not-found', 'precondition-failed', 'hold-closed', 'hold-expired'],
+  *run(request) {
+    const { ctx, store, ids } = request;
+    const command = { store, holdId: ids.hold_id, versionsOf: cardVersions(request) };
+    return holdResult(request, yield* releaseHold(ctx, command));
+  },
+});

@@ -1,0 +1,68 @@
+/** Every operation of the service, one per line, in the order of the documentation. */
+
+import {
+  createGiftCard,
+  reenableGiftCard,
+  retrieveGiftCard,
+  searchGiftCard,
+  updateGiftCard,
+} from './cards.ts';
+import { retrieveCustomer, updateCustomer } from './customers.ts';
+import { listGiftCardEmails, notifyGiftCardHolder, rotateGiftCardCode } from './emails.ts';
+import { listEvents, redeliverEvent, retrieveEvent, streamEvents } from './events.ts';
+import { captureHold, createHold, listHolds, retrieveHold, voidHold } from './holds.ts';
+import {
+  creditGiftCard,
+  debitGiftCard,
+  lookUpGiftCard,
+  redeemGiftCard,
+  retrieveBalance,
+  reverseTransaction,
+} from './money.ts';
+import { listTransactions, retrieveTransaction } from './transactions.ts';
+import * as webhooks from './webhooks.ts';
+
+export const operations = [
+  createGiftCard, // POST /gift_card
+  searchGiftCard, // GET /gift_card
+  retrieveGiftCard, // GET /gift_card/:gift_card_id
+  updateGiftCard, // PUT /gift_card/:gift_card_id
+
+  lookUpGiftCard, // POST /gift_card/lookup
+  retrieveBalance, // GET /gift_card/:gift_card_id/balance
+  redeemGiftCard, // POST /gift_card/redeem
+  debitGiftCard, // POST /gift_card/:gift_card_id/debit
+  creditGiftCard, // POST /gift_card/:gift_card_id/credit
+  reenableGiftCard, // POST /gift_card/:gift_card_id/undo
+  createHold, // POST /gift_card/:gift_card_id/holds
+  listHolds, // GET /gift_card/:gift_card_id/holds
+  retrieveHold, // GET /holds/:hold_id
+  captureHold, // POST /holds/:hold_id/capture
+  voidHold, // POST /holds/:hold_id/void
+  listTransactions, // GET /gift_card/:gift_card_id/transactions
+  retrieveTransaction, // GET /transactions/:transaction_id
+  reverseTransaction, // POST /transactions/:transaction_id/reverse
+  listGiftCardEmails, // GET /gift_card/:gift_card_id/deliveries
+  notifyGiftCardHolder, // POST /gift_card/:gift_card_id/notify
+  rotateGiftCardCode, // POST /gift_card/:gift_card_id/rotate_code
+
+  retrieveCustomer, // GET /customers/:customer_id
+  updateCustomer, // PUT /customers/:customer_id
+
+  listEvents, // GET /events
+  streamEvents, // GET /events/stream
+  retrieveEvent, // GET /events/:event_id
+  redeliverEvent, // POST /events/:event_id/redeliver
+
+  webhooks.createWebhook, // POST /webhooks
+  webhooks.listWebhooks, // GET /webhooks
+  webhooks.retrieveWebhook, // GET /webhooks/:webhook_id
+  webhooks.updateWebhook, // PUT /webhooks/:webhook_id
+  webhooks.deleteWebhook, // DELETE /webhooks/:webhook_id
+  webhooks.rotateWebhookSecret, // POST /webhooks/:webhook_id/rotate_secret
+  webhooks.testWebhook, // POST /webhooks/:webhook_id/test
+  webhooks.listDeliveries, // GET /webhooks/:webhook_id/deliveries
+  webhooks.retrieveDelivery, // GET /webhooks/:webhook_id/deliveries/:event_id
+] as const;
+
+export type OperationId = (typeof operations)[number]['id'];

@@ -1,0 +1,116 @@
+/** Lists: pages of records, newest first, with links to the pages before and after. */
+
+import Type, { type Static, type TArray, type TObject } from 'typebox';
+import { Fault, type FaultCode } from '../domain/fault.ts';
+import { accepted, refused, type Parsed } from '../domain/parsed.ts';
+import type { Scope } from '../domain/store.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Page, PageRequest } from '../service/history.ts';
+import type { Script } from '../storage/sql.ts';
+import type { Tag } from './documentation.ts';
+import { field, integerFromForm } from './field.ts';
+import { read, type Operation, type ReadRequest } from './operation.ts';
+
+export const limitDefault = 50;
+const limitMax = 250;
+
+function integer(max: number): (value: unknown) => Parsed<number> {
+  return (value) =>
+    typeof value === 'number' && value <= max
+      ? accepted(value)
+      : refused(`must be an integer from 1 to ${max}`);
+}
+
+export const limit = field(
+  Type.Integer({
+    minimum: 1,
+    maximum: limitMax,
+    default: limitDefault,
+    description: 'The size of the page, 50 by default.',
+  }),
+  integer(limitMax),
+  integerFromForm,
+);
+
+function place(description: string) {
+  return field(Type.Integer({ minimum: 1, description }), integer(Number.MAX_SAFE_INTEGER), integerFromForm);
+}
+
+const query = {
+  limit,
+  before: place('Only records older than the one with this id.'),
+  after: place('Only records newer than the one with this id.'),
+};
+
+/** The path and query of another page of this list. */
+export function pageLink({ request }: Exchange, parameters: string, relation: 'next' | 'previous'): string {
+  const [path = ''] = request.url.split('?', 1);
+  return `<${path}?${parameters}>; rel="${relation}"`;
+}
+
+/** A list of which each page names its neighbors: `next` is older, `previous` newer. */
+export function list<
+  const Id extends string,
+  const P extends string,
+  S extends TObject,
+  R extends Static<S>,
+>(definition: {
+  readonly id: Id;
+  readonly path: P;
+  readonly scopes: readonly Scope[];
+  readonly tag: Tag;
+  readonly summary: string;
+  readonly description: string;
+  /** The name of the list in the response. */
+  readonly member: string;
+  readonly record: S;
+  readonly example: NoInfer<Static<S>>;
+  readonly responseDescription: string;
+  /** The id by which pages are requested. Public ids are converted before the script runs. */
+  readonly cursor: { readonly isPublic: boolean; readonly of: (record: NoInfer<R>) => number };
+  readonly errors: readonly FaultCode[];
+  readonly sample?: { readonly query: string };
+  readonly page: (request: ReadRequest<P, unknown, unknown>, page: PageRequest) => Script<Page<R>>;
+}): Operation<Id> {
+  const { member, record, example, cursor, page, responseDescription, ...common } = definition;
+  return read({
+    ...common,
+    query,
+    response: {
+      description: responseDescription,
+      members: { [member]: Type.Array(record) },
+      example: { [member]: [example] },
+      headers: ['Link'],
+    },
+    *run(request) {
+      const { ctx, exchange } = request;
+      const { limit: size = limitDefault, before, after } = request.query;
+      if (before !== undefined && after !== undefined)
+        throw new Fault('invalid-query', { errors: { after: ['cannot be combined with before'] } });
+      // A number that is no public id names nothing; neither does 0.
+      const internal = (id: number | undefined): number | null => {
+        if (id === undefined) return null;
+        return cursor.isPublic ? (ctx.keys.publicIds.read(id) ?? 0) : id;
+      };
+      const found = yield* page(request, { limit: size, before: internal(before), after: internal(after) });
+      const { items, hasOlder, hasNewer } = found;
+      const [first, last] = [items.at(0), items.at(-1)];
+      const links = [
+        ...(last && hasOlder ? [pageLink(exchange, `limit=${size}&before=${cursor.of(last)}`, 'next')] : []),
+        ...(first && hasNewer
+          ? [pageLink(exchange, `limit=${size}&after=${cursor.of(first)}`, 'previous')]
+          : []),
+      ];
+      return {
+        // The script's type says that each item is a record of the schema.
+        body: { [member]: items as unknown as Static<TArray<S>> },
+        headers: links.length > 0 ? { link: links.join(', ') } : {},
+      };
+    },
+  });
+}
+
+/** A page of the records of what a page has. */
+export function recordsOf<T, R>(page: Page<T>, recordOf: (item: T) => R): Page<R> {
+  return { ...page, items: page.items.map(recordOf) };
+}

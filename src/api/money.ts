@@ -1,0 +1,296 @@
+/** Look up, spend and top up. These operations also work for callers who can redeem but not read gift cards. */
+
+import type { Static } from 'typebox';
+import type { Card } from '../domain/card.ts';
+import { Fault, type FaultCode } from '../domain/fault.ts';
+import type { Transfer } from '../domain/ledger.ts';
+import { balanceRecordOf, spendableRecordOf, tillRecordOf, transactionOf } from '../domain/record.ts';
+import { balanceSchema, transactionSchema } from '../domain/schemas.ts';
+import type { Caller } from '../http/auth.ts';
+import { cardEtagOf } from '../http/etag.ts';
+import type { Context } from '../context.ts';
+import { lookUp } from '../service/card.ts';
+import { requireStanding, today, type MoneyCommand } from '../service/money.ts';
+import { credit, debit, reverse } from '../service/spend.ts';
+import { cardInPath } from './cards.ts';
+import * as examples from './examples.ts';
+import type { Values } from './field.ts';
+import * as fields from './fields.ts';
+import { read, write, type WriteRequest } from './operation.ts';
+import { spendableCard } from './schemas.ts';
+
+/** The fields of every operation that spends, adds or reserves an amount. */
+export const spending = {
+  amount: fields.amount,
+  currency: fields.expectedCurrency,
+  reference: fields.reference,
+  note: fields.note,
+  order_id: fields.orderId,
+};
+
+const moneyErrors: readonly FaultCode[] = [
+  'not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'currency-mismatch',
+]; // prettier-ignore
+export const spendingErrors: readonly FaultCode[] = [...moneyErrors, 'insufficient-balance'];
+
+function mayRead({ scopes }: Caller): boolean {
+  return scopes.includes('read_gift_cards');
+}
+
+type Viewer = { readonly ctx: Context; readonly caller: Caller };
+
+/** A card as this caller sees it: without `read_gift_cards`, only what a till needs. */
+export function viewOf({ ctx, caller }: Viewer, card: Card): Static<typeof spendableCard> {
+  const { publicIds } = ctx.keys;
+  return mayRead(caller)
+    ? spendableRecordOf(publicIds, card)
+    : tillRecordOf(publicIds, card, today(ctx, caller.store));
+}
+
+/** The headers of a response with this card. */
+export function cardHeaders({ ctx }: Pick<Viewer, 'ctx'>, card: Card): { readonly etag: string } {
+  return { etag: cardEtagOf(ctx.keys.publicIds, card) };
+}
+
+function movementResult(
+  viewer: Viewer,
+  { transfer, card }: { readonly transfer: Transfer; readonly card: Card },
+) {
+  return {
+    body: {
+      transaction: transactionOf(viewer.ctx.keys.publicIds, transfer),
+      gift_card: viewOf(viewer, card),
+    },
+    headers: cardHeaders(viewer, card),
+  };
+}
+
+/** The versions that `If-Match` lists, of a card by its internal id. */
+export function cardVersions({
+  ctx,
+  ifMatch,
+}: Pick<WriteRequest<string, unknown>, 'ctx' | 'ifMatch'>): (cardId: number) => readonly number[] | null {
+  return (cardId) => ifMatch(ctx.keys.publicIds.of(cardId));
+}
+
+/** @throws Fault `currency-mismatch` if the caller expects another currency than the card's. */
+export function moneyCommand(
+  request: WriteRequest<string, Omit<Values<typeof spending>, 'amount'>>,
+  cardId: number,
+): MoneyCommand {
+  const { caller, store, body } = request;
+  const { currency: expected = null, reference = null, note = null, order_id: orderId = null } = body;
+  const { code } = store.currency;
+  if (expected !== null && expected !== code) {
+    throw new Fault('currency-mismatch', {
+      detail: `The gift card is in ${code}.`,
+      errors: { currency: [`is ${expected}, but the gift card is in ${code}`] },
+    });
+  }
+  const versions = cardVersions(request)(cardId);
+  return { store, cardId, actor: caller.actor, reference, note, orderId, versions };
+}
+
+const moved = {
+  status: 201,
+  members: { transaction: transactionSchema, gift_card: spendableCard },
+  example: { transaction: examples.transaction, gift_card: examples.spendable },
+  headers: ['ETag'],
+} as const;
+
+export const lookUpGiftCard = read({
+  id: 'lookUpGiftCard',
+  path: '/gift_card/lookup',
+  scopes: ['read_gift_cards', 'redeem_gift_cards'],
+  tag: 'Money',
+  summary: 'Look up a gift card by its code',
+  description:
+    'Returns the gift card with the code. The code is in the body, never in a URL. Failed lookups are limited per caller. For a caller without `read_gift_cards`, a disabled or expired card is not found.',
+  isSearch: true,
+  body: {
+    name: 'LookUp',
+    wrapper: 'gift_card',
+    fields: { code: fields.requiredCode },
+    example: { code: examples.code },
+  },
+  response: {
+    description: 'The gift card.',
+    members: { gift_card: spendableCard },
+    example: { gift_card: examples.spendable },
+    headers: ['ETag'],
+  },
+  errors: ['not-found'],
+  *run(request) {
+    const { ctx, caller, store, body, exchange, after } = request;
+    const found = yield* lookUp(ctx, { store, code: body.code, usableOnly: !mayRead(caller) });
+    if (found.kind === 'missed') {
+      const { hadBy } = found;
+      if (hadBy !== null) after(() => exchange.noteRetiredCode(hadBy));
+      throw new Fault('not-found');
+    }
+    return { body: { gift_card: viewOf(request, found.card) }, headers: cardHeaders(request, found.card) };
+  },
+});
+
+export const retrieveBalance = read({
+  id: 'retrieveBalance',
+  path: '/gift_card/:gift_card_id/balance',
+  scopes: ['read_gift_cards', 'redeem_gift_cards'],
+  tag: 'Money',
+  summary: 'Retrieve a gift card’s balance',
+  description:
+    'Returns the amount that can be spent and the state of the card, for a till that knows the id. `available` is the balance minus open holds.',
+  response: {
+    description: 'The balance.',
+    members: { gift_card: balanceSchema },
+    example: { gift_card: examples.balance },
+    headers: ['ETag'],
+  },
+  isConditional: true,
+  errors: ['not-found'],
+  *run({ ctx, store, ids }) {
+    const key = { storeId: store.id, cardId: ids.gift_card_id };
+    const { card, runOut } = yield* requireStanding(ctx, key);
+    const balance = balanceRecordOf(card, today(ctx, store));
+    return {
+      body: { gift_card: balance },
+      headers: cardHeaders({ ctx }, card),
+      // An expiry, of the card or of a hold, changes the response without a new version of the card.
+      isVolatile: balance.state === 'expired' || runOut > 0n,
+    };
+  },
+});
+
+export const redeemGiftCard = write({
+  id: 'redeemGiftCard',
+  method: 'POST',
+  path: '/gift_card/redeem',
+  scopes: ['redeem_gift_cards'],
+  tag: 'Money',
+  summary: 'Redeem a gift card by its code',
+  description:
+    'Looks up a gift card by its code and debits it in one request, with the rules of both operations.',
+  isSearch: true,
+  body: {
+    name: 'Redeem',
+    wrapper: 'transaction',
+    fields: { code: fields.requiredCode, ...spending, partial: fields.partial },
+    example: { code: examples.code, amount: '10.00' },
+  },
+  response: { ...moved, description: 'The debit.' },
+  errors: spendingErrors,
+  sample: { idempotencyKey: 'till-7-receipt-1017' },
+  *run(request) {
+    const { ctx, caller, store, body, exchange, after } = request;
+    const { code, amount, partial = false } = body;
+    const found = yield* lookUp(ctx, { store, code, usableOnly: !mayRead(caller) });
+    if (found.kind === 'missed') {
+      const { hadBy } = found;
+      if (hadBy !== null) after(() => exchange.noteRetiredCode(hadBy));
+      throw new Fault('not-found');
+    }
+    const { card, codeLookup } = found;
+    const command = { ...moneyCommand(request, card.id), amount, partial, codeLookup };
+    return movementResult(request, yield* debit(ctx, command));
+  },
+});
+
+export const debitGiftCard = write({
+  id: 'debitGiftCard',
+  method: 'POST',
+  path: '/gift_card/:gift_card_id/debit',
+  scopes: ['redeem_gift_cards'],
+  tag: 'Money',
+  summary: 'Debit a gift card',
+  description:
+    'Debits an amount from the available balance (the balance minus open holds). Fails with `insufficient-balance`, which reports the available amount, unless `partial` is set; then it debits the available amount. Concurrent debits never overspend.',
+  body: {
+    name: 'Debit',
+    wrapper: 'transaction',
+    fields: { ...spending, partial: fields.partial },
+    example: { amount: '10.00', reference: 'receipt-1017' },
+  },
+  response: { ...moved, description: 'The debit.' },
+  errors: spendingErrors,
+  sample: { idempotencyKey: 'till-7-receipt-1017' },
+  writeScope: cardInPath,
+  *run(request) {
+    const { ctx, ids, body } = request;
+    const { amount, partial = false } = body;
+    const command = { ...moneyCommand(request, ids.gift_card_id), amount, partial };
+    return movementResult(request, yield* debit(ctx, command));
+  },
+});
+
+export const creditGiftCard = write({
+  id: 'creditGiftCard',
+  method: 'POST',
+  path: '/gift_card/:gift_card_id/credit',
+  scopes: ['write_gift_cards'],
+  tag: 'Money',
+  summary: 'Credit a gift card',
+  description:
+    'Adds an amount to an active gift card, as if it were sold again. The balance cannot exceed the store’s own limit.',
+  body: { name: 'Credit', wrapper: 'transaction', fields: spending, example: { amount: '10.00' } },
+  response: {
+    ...moved,
+    description: 'The credit.',
+    example: {
+      transaction: { ...examples.transaction, kind: 'credit', amount: '10.00', balance_after: '25.00' },
+      gift_card: examples.spendable,
+    },
+  },
+  errors: moneyErrors,
+  sample: { idempotencyKey: 'top-up-204' },
+  writeScope: cardInPath,
+  *run(request) {
+    const { ctx, ids, body } = request;
+    const command = { ...moneyCommand(request, ids.gift_card_id), amount: body.amount };
+    return movementResult(request, yield* credit(ctx, command));
+  },
+});
+
+export const reverseTransaction = write({
+  id: 'reverseTransaction',
+  method: 'POST',
+  path: '/transactions/:transaction_id/reverse',
+  scopes: ['redeem_gift_cards', 'write_gift_cards'],
+  tag: 'Money',
+  summary: 'Reverse a transaction',
+  description:
+    'Reverses a debit or capture in whole or in part, at most its amount, or a credit, at most the available balance. A credit requires `write_gift_cards`, the others `redeem_gift_cards`. The reversal works on an expired card, not on a disabled one.',
+  body: {
+    name: 'Reverse',
+    wrapper: 'transaction',
+    fields: { amount: fields.optionalAmount, note: fields.note },
+    example: { amount: '4.00', note: 'Returned one item' },
+  },
+  response: {
+    ...moved,
+    description: 'The reversal.',
+    example: {
+      transaction: {
+        ...examples.transaction,
+        id: examples.publicId(7420981135700466),
+        kind: 'reversal',
+        amount: '4.00',
+        balance_after: '19.00',
+        reverses: examples.transaction.id,
+      },
+      gift_card: examples.spendable,
+    },
+  },
+  errors: [
+    'not-found', 'precondition-failed', 'card-disabled', 'not-reversible', 'reversal-exceeds-transaction',
+    'insufficient-balance',
+  ],
+  sample: { body: { amount: '4.00' }, idempotencyKey: 'return-55' },
+  *run(request) {
+    const { ctx, caller, store, ids, body } = request;
+    const { amount = null, note = null } = body;
+    const { actor, scopes } = caller;
+    const transferId = ids.transaction_id;
+    const command = { store, transferId, amount, actor, note, scopes, versionsOf: cardVersions(request) };
+    return movementResult(request, yield* reverse(ctx, command));
+  },
+}); // prettier-ignore

@@ -1,0 +1,301 @@
+/**
+ * One value per operation. From it come the route, the validation of the request, the types of the script that runs,
+ * the response, and the documentation (`docs/openapi.ts`). `read`, `write` and `stream` make one; `list.ts` adds `list`.
+ */
+
+import type { Context } from '../context.ts';
+import { Fault, Refusals, type FaultCode } from '../domain/fault.ts';
+import type { Scope, Store } from '../domain/store.ts';
+import type { Caller } from '../http/auth.ts';
+import { isKnown, matchedVersions, notModified } from '../http/etag.ts';
+import type { Exchange, Streamed } from '../http/exchange.ts';
+import type { Route } from '../http/route.ts';
+import type { Answer } from '../service/idempotency.ts';
+import type { Script } from '../storage/sql.ts';
+import type { Subject } from '../storage/storage.ts';
+import type { BodyDefinition, Documentation, NoFields, Sample, Tag } from './documentation.ts';
+import { fieldReader, type FieldContext, type Fields, type Values } from './field.ts';
+import { idNamesIn, idReader, pathIds, type Ids } from './path.ts';
+import { answerOf, type HeaderName, type Members, type ResponseOf, type Result } from './response.ts';
+
+type Common<Id extends string, P extends string> = {
+  readonly id: Id;
+  /** Below the base path, in the router's notation. */
+  readonly path: P;
+  /** Any one of them is enough. */
+  readonly scopes: readonly Scope[];
+  readonly tag: Tag;
+  readonly summary: string;
+  readonly description: string;
+  /** Whether it finds a card by something other than an id in its path: "not found" is a failed lookup. */
+  readonly isSearch?: boolean;
+  /** Besides those of every operation, every body, every write and every lookup. */
+  readonly errors: readonly FaultCode[];
+  readonly sample?: Sample;
+};
+
+type Effect = (hasSucceeded: boolean) => void;
+
+type Request<P extends string> = {
+  readonly ctx: Context;
+  readonly caller: Caller;
+  readonly store: Store;
+  /** The internal ids that the path names. */
+  readonly ids: Ids<P>;
+  readonly exchange: Exchange;
+  /** Runs an effect when the request has ended, once, even if the script was run again; not for a replayed response. */
+  readonly after: (effect: Effect) => void;
+};
+
+export type ReadRequest<P extends string, Q, F> = Request<P> & { readonly query: Q; readonly body: F };
+
+export type WriteRequest<P extends string, F> = Request<P> & {
+  readonly body: F;
+  /** The versions that `If-Match` lists for the record whose ETags have this id; null: any. */
+  readonly ifMatch: (id: number) => readonly number[] | null;
+};
+
+export type Operation<Id extends string = string> = Route & {
+  readonly id: Id;
+  readonly documentation: Documentation;
+};
+
+function isNotFound(status: number): boolean {
+  return status === 404;
+}
+
+/** An operation that changes nothing. */
+export function read<
+  const Id extends string,
+  const P extends string,
+  M extends Members,
+  const H extends readonly HeaderName[] = [],
+  Q extends Fields = NoFields,
+  F extends Fields = NoFields,
+>(
+  definition: Common<Id, P> & {
+    /** GET, unless the operation has a body. */
+    readonly body?: BodyDefinition<F>;
+    readonly query?: Q;
+    /** The error of an invalid query: 400, or 422 if the query is the request's only input. */
+    readonly queryError?: 'invalid-query' | 'invalid-parameter';
+    readonly response: ResponseOf<M, H>;
+    /** Whether `If-None-Match` with the current ETag is a 304. */
+    readonly isConditional?: boolean;
+    readonly customerMaySearch?: boolean;
+    readonly run: (request: ReadRequest<P, Values<Q>, Values<F>>) => Script<NoInfer<Result<M, H>>>;
+  },
+): Operation<Id> {
+  const { path, run, body, query, queryError = 'invalid-query', isConditional = false } = definition;
+  const readIds = idReader(path);
+  const readQuery = query && queryReader(query, queryError);
+  const readBody = body && fieldReader(body.fields, body.wrapper);
+  return {
+    ...routeOf(definition, body ? 'POST' : 'GET'),
+    query: Object.keys(query ?? {}),
+    async handle(exchange) {
+      const { ctx, caller, storage, request } = exchange;
+      const { ids, isGuess } = readIds(exchange);
+      if (isGuess || definition.isSearch) await exchange.lookup.reserve(isNotFound);
+      if (!ids) throw new Fault('not-found');
+      const context = { store: caller.store, now: ctx.clock.now() };
+      const queried = readQuery?.(exchange, context) ?? {};
+      let values = {};
+      if (body && readBody) {
+        const errors = new Refusals();
+        const sent = exchange.readBody(body.wrapper, errors);
+        values = readBody(sent, { ...context, isForm: sent.isForm }, errors);
+        errors.throwIfAny();
+      }
+      let effect: Effect | undefined;
+      const given = {
+        ctx, caller, store: caller.store, ids, exchange, after: (last: Effect) => void (effect = last),
+        // Without an error every required field is present.
+        query: queried as Values<Q>,
+        body: values as Values<F>,
+      }; // prettier-ignore
+      let result;
+      try {
+        result = await storage.read(() => {
+          effect = undefined;
+          return run(given);
+        });
+      } finally {
+        effect?.(result !== undefined);
+      }
+      const { etag } = ('headers' in result ? result.headers : {}) as { readonly etag?: string };
+      if (
+        isConditional &&
+        etag !== undefined &&
+        !result.isVolatile &&
+        isKnown(request.headers['if-none-match'], etag)
+      )
+        return notModified(etag);
+      return answerOf(200, result);
+    },
+    documentation: {
+      ...documentationOf(definition),
+      query: query ?? {},
+      isConditional,
+      body: body ?? null,
+      response: {
+        status: 200,
+        description: definition.response.description,
+        headers: definition.response.headers ?? [],
+        content: definition.response,
+      },
+    },
+  };
+}
+
+/** An operation that changes something: it can be tried with `dry_run`, and runs only once for an idempotency key. */
+export function write<
+  const Id extends string,
+  const P extends string,
+  F extends Fields,
+  M extends Members,
+  const H extends readonly HeaderName[] = [],
+>(
+  definition: Common<Id, P> & {
+    readonly method: 'POST' | 'PUT' | 'DELETE';
+    readonly body: BodyDefinition<F>;
+    readonly response: ResponseOf<M, H> & { readonly status: 200 | 201 | 202 };
+    /** What it changes at most, so that it can share a transaction; absent: anything. */
+    readonly writeScope?: (request: WriteRequest<P, Partial<Values<F>>>) => Subject | undefined;
+    /** What the fields depend on besides the store and the time. */
+    readonly prepare?: (exchange: Exchange) => Promise<Partial<FieldContext>>;
+    /** Adds errors that concern several fields. */
+    readonly check?: (values: Partial<Values<F>>, errors: Refusals, exchange: Exchange) => void;
+    /** Whether the response says that a code exists or not: then, for which statuses it counts as a failed lookup. */
+    readonly guesses?: (
+      values: Partial<Values<F>>,
+      exchange: Exchange,
+    ) => ((status: number) => boolean) | null;
+    readonly run: (request: WriteRequest<P, Values<F>>) => Script<NoInfer<Result<M, H>>>;
+    /** Runs instead of `run` if fields are invalid, to report other errors together with them. It always throws. */
+    readonly reject?: (request: WriteRequest<P, Partial<Values<F>>>, errors: Refusals) => Script<unknown>;
+  },
+): Operation<Id> {
+  const { path, body, writeScope, prepare, check, guesses, run, reject } = definition;
+  const { status } = definition.response;
+  const readIds = idReader(path);
+  const readBody = fieldReader(body.fields, body.wrapper);
+  return {
+    ...routeOf(definition, definition.method),
+    query: ['dry_run'],
+    async handle(exchange) {
+      const { ctx, caller, request } = exchange;
+      const { store } = caller;
+      const { ids, isGuess } = readIds(exchange);
+      if (isGuess || definition.isSearch) await exchange.lookup.reserve(isNotFound);
+      const prepared = prepare && (await prepare(exchange));
+      const errors = new Refusals();
+      const sent = exchange.readBody(body.wrapper, errors);
+      const context = { store, now: ctx.clock.now(), isForm: sent.isForm, ...prepared };
+      const values = readBody(sent, context, errors);
+      check?.(values, errors, exchange);
+      const isFailedGuess = guesses?.(values, exchange) ?? null;
+      if (isFailedGuess) await exchange.lookup.reserve(isFailedGuess);
+      let effect: Effect | undefined;
+      const given = ids && {
+        ctx, caller, store, ids, exchange, body: values, after: (last: Effect) => void (effect = last),
+        ifMatch: (id: number) => matchedVersions(request.headers['if-match'], id),
+      }; // prettier-ignore
+      const script = function* (): Script<Answer> {
+        effect = undefined;
+        if (!given) throw new Fault('not-found');
+        if (errors.any && reject) yield* reject(given, errors);
+        errors.throwIfAny();
+        // Without an error every required field is present.
+        return answerOf(status, yield* run(given as WriteRequest<P, Values<F>>));
+      };
+      let answer;
+      try {
+        answer = await exchange.write(sent, script, given ? writeScope?.(given) : undefined);
+        if (isReplayed(answer)) effect = undefined;
+        return answer;
+      } finally {
+        effect?.(answer !== undefined && answer.status < 400);
+      }
+    },
+    documentation: {
+      ...documentationOf(definition),
+      isWrite: true,
+      isThrottled: isThrottled(definition) || guesses !== undefined,
+      body,
+      response: {
+        status,
+        description: definition.response.description,
+        headers: definition.response.headers ?? [],
+        content: definition.response,
+      },
+    },
+  };
+}
+
+/** An operation whose response has no end. */
+export function stream<const Id extends string, const P extends string, Q extends Fields>(
+  definition: Common<Id, P> & {
+    readonly query: Q;
+    readonly response: { readonly description: string; readonly type: string; readonly example: string };
+    readonly open: (exchange: Exchange, query: Values<Q>) => Promise<Streamed>;
+  },
+): Operation<Id> {
+  const { query, open, response } = definition;
+  const readQuery = queryReader(query, 'invalid-query');
+  return {
+    ...routeOf(definition, 'GET'),
+    query: Object.keys(query),
+    handle(exchange) {
+      const { ctx, caller } = exchange;
+      return open(exchange, readQuery(exchange, { store: caller.store, now: ctx.clock.now() }));
+    },
+    documentation: {
+      ...documentationOf(definition),
+      query,
+      takesLastEventId: true,
+      response: { status: 200, description: response.description, headers: [], content: response },
+    },
+  };
+}
+
+function routeOf<Id extends string>(
+  {
+    id,
+    path,
+    scopes,
+    customerMaySearch = false,
+  }: Common<Id, string> & { readonly customerMaySearch?: boolean },
+  method: Route['method'],
+): Pick<Operation<Id>, 'id' | 'method' | 'path' | 'scopes' | 'customerMaySearch'> {
+  return { id, method, path, scopes, customerMaySearch };
+}
+
+function documentationOf(definition: Common<string, string>): Omit<Documentation, 'response'> {
+  const { tag, summary, description, errors, sample = {} } = definition;
+  return {
+    tag, summary, description, errors, sample, query: {}, body: null, isWrite: false, isConditional: false,
+    takesLastEventId: false, isThrottled: isThrottled(definition),
+  }; // prettier-ignore
+}
+
+function isThrottled({ path, isSearch = false }: Common<string, string>): boolean {
+  return isSearch || idNamesIn(path).some((name) => pathIds[name].isPublic);
+}
+
+function queryReader<Q extends Fields>(query: Q, code: 'invalid-query' | 'invalid-parameter') {
+  const readFields = fieldReader(query);
+  return (exchange: Exchange, context: Omit<FieldContext, 'isForm'>): Values<Q> => {
+    // A required parameter without a value is missing.
+    const sent = exchange.query.filter(([name, value]) => value !== '' || !query[name]?.isRequired);
+    const errors = new Refusals();
+    const body = { parameters: new Map(sent), isForm: true };
+    const values = readFields(body, { ...context, isForm: true }, errors);
+    if (errors.any) throw new Fault(code, { errors: errors.toErrors() });
+    return values as Values<Q>;
+  };
+}
+
+function isReplayed({ headers }: Answer): boolean {
+  return Object.hasOwn(headers, 'idempotent-replayed');
+}

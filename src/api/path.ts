@@ -1,0 +1,81 @@
+/** The ids in the paths of operations. */
+
+import type { Exchange } from '../http/exchange.ts';
+
+type PathId = {
+  /** Whether it is an id that callers know and could guess. Events and webhooks have internal ids. */
+  readonly isPublic: boolean;
+  readonly description: string;
+  readonly example: number;
+};
+
+export const pathIds = {
+  gift_card_id: {
+    isPublic: true,
+    description:
+      'Identifier of the card. The server responds with 404 to anything that is not an id of this store.',
+    example: 5966927867000173,
+  },
+  hold_id: { isPublic: true, description: 'Identifier of the hold.', example: 5120448327156734 },
+  transaction_id: {
+    isPublic: true,
+    description: 'Identifier of the transaction.',
+    example: 6831190442975020,
+  },
+  customer_id: { isPublic: true, description: 'Identifier of the customer.', example: 7764160887464011 },
+  event_id: { isPublic: false, description: 'Identifier of the event.', example: 244212359911 },
+  webhook_id: { isPublic: false, description: 'Identifier of the webhook.', example: 244212370001 },
+} as const satisfies Readonly<Record<string, PathId>>;
+
+type PathIdName = keyof typeof pathIds;
+
+/** The names in a path template: `/gift_card/:gift_card_id/debit` has `gift_card_id`. */
+type NamesIn<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | NamesIn<`/${Rest}`>
+  : P extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
+/** The internal ids that a path names. */
+export type Ids<P extends string> = Readonly<Record<NamesIn<P> & PathIdName, number>>;
+
+export function idNamesIn(path: string): readonly PathIdName[] {
+  return [...path.matchAll(/:([a-z_]+)/g)].map(([, name = '']) => {
+    if (!Object.hasOwn(pathIds, name)) throw new Error(`${path} has an unknown id: ${name}`);
+    return name as PathIdName;
+  });
+}
+
+export type ReadIds<P extends string> = {
+  /** Null if the path has something that cannot be an id. */
+  readonly ids: Ids<P> | null;
+  /** Whether "not found" would say that a guessed id does not exist. */
+  readonly isGuess: boolean;
+};
+
+/** Reads the ids of a request with this path. */
+export function idReader<P extends string>(
+  path: P,
+): (exchange: Pick<Exchange, 'request' | 'ctx'>) => ReadIds<P> {
+  const names = idNamesIn(path);
+  return ({ request, ctx }) => {
+    const params = request.params as Readonly<Record<string, string>>;
+    const ids: Record<string, number> = {};
+    let areKnown = true;
+    let isGuess = false;
+    for (const name of names) {
+      const text = params[name] ?? '';
+      const number = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+      const { isPublic } = pathIds[name];
+      const id = isPublic ? ctx.keys.publicIds.read(number) : asInternal(number);
+      if (id === undefined) areKnown = false;
+      else ids[name] = id;
+      isGuess ||= isPublic && id !== undefined;
+    }
+    return { ids: areKnown ? (ids as Ids<P>) : null, isGuess };
+  };
+}
+
+function asInternal(number: number): number | undefined {
+  return Number.isSafeInteger(number) ? number : undefined;
+}

@@ -1,0 +1,55 @@
+/** Responses: their members, their headers, and how a script's result becomes one. */
+
+import type { Static, TSchema } from 'typebox';
+import type { Answer } from '../service/idempotency.ts';
+
+export type Members = Readonly<Record<string, TSchema>>;
+
+/** JSON that is sent as it was stored. */
+export class StoredJson {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** The headers of a successful response, besides those of every one. */
+export type HeaderName = 'ETag' | 'Location' | OptionalHeader;
+
+type OptionalHeader = 'Link' | 'Email-Status';
+
+type HeadersOf<H extends readonly HeaderName[]> = {
+  readonly [K in Exclude<H[number], OptionalHeader> as Lowercase<K>]: string;
+} & { readonly [K in Extract<H[number], OptionalHeader> as Lowercase<K>]?: string };
+
+type BodyOf<M extends Members> = { readonly [K in keyof M]: Static<M[K]> };
+
+/** What a script returns: the members of the response, and its headers if the definition names any. */
+export type Result<M extends Members, H extends readonly HeaderName[]> = {
+  readonly body: BodyOf<M> | StoredJson;
+  /** Whether the response can change without a new ETag, so that it is never a 304. */
+  readonly isVolatile?: boolean;
+} & ([] extends H ? { readonly headers?: never } : { readonly headers: HeadersOf<H> });
+
+export type ResponseOf<M extends Members, H extends readonly HeaderName[]> = {
+  readonly description: string;
+  readonly members: M;
+  readonly example: NoInfer<BodyOf<M>>;
+  readonly headers?: H;
+};
+
+const jsonHeaders = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
+
+/** The response with what a script has returned. */
+export function answerOf(
+  status: number,
+  result: { readonly body: object; readonly headers?: Readonly<Record<string, string>> },
+): Answer {
+  const { body, headers } = result;
+  return {
+    status,
+    headers: { ...jsonHeaders, ...headers },
+    body: body instanceof StoredJson ? body.text : JSON.stringify(body),
+  };
+}

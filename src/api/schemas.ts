@@ -1,0 +1,54 @@
+/** The objects of responses, by their names in the documentation. */
+
+import Type, { type TSchema } from 'typebox';
+import * as records from '../domain/schemas.ts';
+
+export const problemSchema = Type.Object(
+  {
+    type: Type.String({
+      format: 'uri-reference',
+      description: 'Ends in the stable code of the error; its documentation is at this path.',
+    }),
+    title: Type.String(),
+    status: Type.Integer({ minimum: 400, maximum: 599 }),
+    detail: Type.String(),
+    errors: Type.Union(
+      [Type.String(), Type.Record(Type.String(), Type.Array(Type.String(), { minItems: 1 }))],
+      {
+        description:
+          'For invalid parameters: their names and messages, each of which reads after the name. Otherwise the title.',
+      },
+    ),
+    available: Type.Optional(
+      Type.String({ description: 'With `insufficient-balance`: the amount that can be spent.' }),
+    ),
+    held: Type.Optional(
+      Type.String({ description: 'With `capture-exceeds-hold`: the amount that the hold reserves.' }),
+    ),
+    reversible: Type.Optional(
+      Type.String({ description: 'With `reversal-exceeds-transaction`: the amount that can be reversed.' }),
+    ),
+    request_id: Type.String({ description: 'The same as X-Request-Id: find the request in the log by it.' }),
+  },
+  { additionalProperties: false, description: 'An error (RFC 9457).' },
+);
+
+export const components: Readonly<Record<string, TSchema>> = {
+  GiftCard: records.giftCardSchema,
+  IssuedGiftCard: records.issuedGiftCardSchema,
+  SpendableGiftCard: records.spendableGiftCardSchema,
+  TillGiftCard: records.tillGiftCardSchema,
+  GiftCardBalance: records.balanceSchema,
+  Transaction: records.transactionSchema,
+  Hold: records.holdSchema,
+  Customer: records.customerSchema,
+  MailDelivery: records.mailDeliverySchema,
+  Event: records.eventSchema,
+  Webhook: records.webhookSchema,
+  WebhookWithSecret: records.webhookWithSecretSchema,
+  Delivery: records.deliverySchema,
+  LoggedDelivery: records.loggedDeliverySchema,
+};
+
+/** A card in the responses beyond the specification's four: callers without `read_gift_cards` get only what a till needs. */
+export const spendableCard = Type.Union([records.spendableGiftCardSchema, records.tillGiftCardSchema]);

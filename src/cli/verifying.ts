@@ -1,0 +1,65 @@
+/** The verification of a whole database: its file, where it has one, and then its rows. */
+
+import type { DatabaseConfig } from '../config.ts';
+import { openDatabase } from '../database.ts';
+import { shownId } from '../domain/public-id.ts';
+import { verify, type Mismatch, type Verification } from '../service/verify.ts';
+import { inspectFile } from '../storage/sqlite-inspection.ts';
+
+const mismatchesMax = 1_000;
+
+/** A mismatch as an operator is shown it. */
+type ShownMismatch = Mismatch & { readonly gift_card_id: number | null };
+
+export type VerifiedDatabase = {
+  readonly stores: Verification['stores'];
+  readonly mismatches: readonly ShownMismatch[];
+};
+
+/**
+ * Verifies the database that is configured, also while services use it. If its file is damaged so that it cannot be
+ * opened or read to the end, the damage is all that is reported.
+ * @param options.prepare whether an older database is brought up to date first, and a missing one made.
+ * @throws whatever keeps a file that is not damaged from being opened or read.
+ */
+export async function verifyDatabase(
+  config: DatabaseConfig,
+  { prepare = false }: { readonly prepare?: boolean } = {},
+): Promise<VerifiedDatabase> {
+  let damage: readonly ShownMismatch[] | undefined;
+  try {
+    await using database = await openDatabase(config, { prepare, unhurried: true });
+    damage = damageOf(config);
+    const { stores, mismatches } = await database.storage.read(() => verify(mismatchesMax));
+    const { publicIds } = database.ctx.keys;
+    const ofRows = mismatches.map((mismatch) => ({
+      ...mismatch,
+      gift_card_id: mismatch.cardId === null ? null : shownId(publicIds, mismatch.cardId),
+    }));
+    return { stores, mismatches: [...damage, ...ofRows].slice(0, mismatchesMax) };
+  } catch (error) {
+    damage ??= damageBehind(config, error);
+    if (damage.length === 0) throw error;
+    return { stores: [], mismatches: damage };
+  }
+}
+
+function damageOf({ database }: DatabaseConfig): readonly ShownMismatch[] {
+  if (database.kind !== 'file') return [];
+  const problems = inspectFile(database.file).slice(0, mismatchesMax);
+  return problems.map((problem) => ({ store: null, cardId: null, gift_card_id: null, problem }));
+}
+
+/** The damage that may have kept the file from being opened. @throws the error if the file cannot be inspected either. */
+function damageBehind(config: DatabaseConfig, error: unknown): readonly ShownMismatch[] {
+  try {
+    return damageOf(config);
+  } catch {
+    throw error;
+  }
+}
+
+export function describeMismatch({ store, cardId, gift_card_id: id, problem }: ShownMismatch): string {
+  if (store === null) return problem;
+  return `${store}${id === null ? '' : `, gift card ${id} (row ${cardId})`}: ${problem}`;
+}

@@ -1,0 +1,359 @@
+/**
+ * The records that leave the service, in responses and in events, as JSON Schema. Each schema gives its record's type,
+ * so a function that builds a record and lacks a field does not compile.
+ *
+ * The functions that build records import only the types: a command line that never validates does not load TypeBox.
+ */
+
+import Type, { type Static, type TSchema } from 'typebox';
+import { cardStates } from './card.ts';
+import { eventTypes } from './event.ts';
+import { holdStatuses } from './hold.ts';
+import { transferKinds } from './ledger.ts';
+import { deliveryStates, mailKinds } from './mail.ts';
+import type { PublicId } from './public-id.ts';
+import { deliveryStatuses, pauseReasons } from './webhook.ts';
+
+const idRange = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
+
+function closed<T extends Readonly<Record<string, TSchema>>>(properties: T, description: string) {
+  return Type.Object(properties, { additionalProperties: false, description });
+}
+
+/** A nullable field with its description and, where an example card shows it, an example. */
+function nullable<T extends TSchema>(schema: T, description?: string, ...examples: readonly unknown[]) {
+  return Type.Union([schema, Type.Null()], {
+    ...(description !== undefined && { description }),
+    ...(examples.length > 0 && { examples: [...examples] }),
+  });
+}
+
+/** An id that the service generated and shows as it is stored: of events, webhooks and emails. */
+const id = Type.Integer(idRange);
+
+/** An id that only callers see: of gift cards, customers, holds and transactions. The type keeps internal ids out. */
+function publicId(options: { readonly description?: string; readonly examples?: number[] } = {}) {
+  return Type.Unsafe<PublicId>(Type.Integer({ ...idRange, ...options }));
+}
+
+const decimalPattern = '^(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?$';
+
+function decimal(options: { readonly description?: string; readonly examples?: string[] } = {}) {
+  return Type.String({ pattern: decimalPattern, ...options });
+}
+
+function timestamp(options: { readonly description?: string; readonly examples?: string[] } = {}) {
+  return Type.String({
+    format: 'date-time',
+    pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$',
+    ...options,
+  });
+}
+
+/** Every field is always present, in this order. The examples together are a card. */
+const record = {
+  id: publicId({
+    description: 'Identifier of the gift card, below 2^53.',
+    examples: [5966927867000173],
+  }),
+  balance: decimal({
+    description: 'Current balance, with exactly the currency’s decimals.',
+    examples: ['25.00'],
+  }),
+  created_at: timestamp({
+    description: 'When the card was issued, UTC.',
+    examples: ['2026-08-15T12:37:38Z'],
+  }),
+  currency: Type.String({
+    pattern: '^[A-Z]{3}$',
+    description: 'ISO 4217 code: the store’s currency.',
+    examples: ['USD'],
+  }),
+  initial_value: decimal({ description: 'Value at creation; never changes.', examples: ['25.00'] }),
+  disabled_at: nullable(timestamp(), 'When the card was disabled; null if it is not disabled.', null),
+  line_item_id: nullable(id, 'The order line that the card was sold with.', null),
+  api_client_id: nullable(id, 'The API client that created the card.', 7103421182),
+  user_id: nullable(id, 'The staff user who created the card.', null),
+  customer_id: nullable(publicId(), 'The customer assigned through `email`.', 7764160887464011),
+  customer_email: nullable(Type.String(), 'The email address of that customer.', 'ada@example.com'),
+  recipient_id: nullable(publicId(), 'The customer assigned through `recipient_email`.', 8576577282002687),
+  recipient_email: nullable(Type.String(), 'The email address of that customer.', 'grace@example.com'),
+  note: nullable(Type.String(), 'A note for the store, never visible to customers.', 'Sold at the counter'),
+  expires_on: nullable(
+    Type.String({ format: 'date' }),
+    'The last day on which the card is valid, in the store’s time zone; null: never expires.',
+    '2031-12-31',
+  ),
+  message: nullable(Type.String(), 'The message in the gift card email.', 'Happy birthday!'),
+  last_characters: Type.String({
+    pattern: '^[0-9a-z]{4}$',
+    description: 'The last four characters of the code.',
+    examples: ['7f3k'],
+  }),
+  order_id: nullable(id, 'The order that the card was sold with.', null),
+};
+
+export const giftCardSchema = closed(record, 'A gift card.');
+export type GiftCardRecord = Readonly<Static<typeof giftCardSchema>>;
+
+export const issuedGiftCardSchema = closed(
+  {
+    ...record,
+    code: Type.String({
+      pattern: '^[0-9a-z]{8,20}$',
+      description: 'The full code. It is returned only once.',
+      examples: ['q2m8xk4w9c0d7f3k'],
+    }),
+  },
+  'A new gift card, with its code.',
+);
+
+export const spendableGiftCardSchema = closed(
+  {
+    ...record,
+    held: decimal({ description: 'The part of the balance that open holds reserve.', examples: ['0.00'] }),
+    available: decimal({
+      description: 'The amount that can be spent: the balance minus open holds.',
+      examples: ['15.00'],
+    }),
+  },
+  'A gift card, with the amount that can be spent.',
+);
+/** A card in the responses of the operations beyond the specification's four. */
+export type SpendableRecord = Readonly<Static<typeof spendableGiftCardSchema>>;
+
+const balance = {
+  balance: record.balance,
+  held: decimal({ description: 'The part of the balance that open holds reserve.' }),
+  available: decimal({ description: 'The balance minus open holds.' }),
+  currency: record.currency,
+  expires_on: record.expires_on,
+  state: Type.Enum([...cardStates], { description: 'Only an `active` card can be spent.' }),
+};
+
+export const balanceSchema = closed(balance, 'The amount of a gift card that can be spent.');
+export type BalanceRecord = Readonly<Static<typeof balanceSchema>>;
+
+export const tillGiftCardSchema = closed(
+  { id: record.id, ...balance, last_characters: record.last_characters },
+  'A gift card for a caller without `read_gift_cards`.',
+);
+/** A card for a caller who can redeem but not read it: no email addresses, note or message. */
+export type TillRecord = Readonly<Static<typeof tillGiftCardSchema>>;
+
+const text = nullable(Type.String());
+
+export const transactionSchema = closed(
+  {
+    id: publicId(),
+    gift_card_id: publicId(),
+    kind: Type.Enum([...transferKinds], {
+      description:
+        '`adjustment`: an update of the balance. `capture`: a debit of an amount that a hold reserved.',
+    }),
+    amount: Type.String({
+      pattern: `^-?${decimalPattern.slice(1)}`,
+      description: 'The change of the balance: negative if it decreased.',
+    }),
+    currency: record.currency,
+    balance_after: decimal(),
+    actor: Type.String({ description: 'The caller: `api_client:<id>`, or `development`.' }),
+    reference: text,
+    note: text,
+    order_id: nullable(id),
+    hold_id: nullable(publicId()),
+    reverses: nullable(publicId(), 'The transaction that this one reverses, in whole or in part.'),
+    created_at: timestamp(),
+  },
+  'One entry of the ledger.',
+);
+export type TransactionRecord = Readonly<Static<typeof transactionSchema>>;
+
+export const holdSchema = closed(
+  {
+    id: publicId(),
+    gift_card_id: publicId(),
+    status: Type.Enum([...holdStatuses]),
+    amount: decimal(),
+    captured_amount: decimal(),
+    currency: record.currency,
+    actor: Type.String({ description: 'The caller that created it: `api_client:<id>`, or `development`.' }),
+    reference: text,
+    note: text,
+    order_id: nullable(id),
+    created_at: timestamp(),
+    expires_at: timestamp(),
+    closed_at: nullable(timestamp()),
+  },
+  'A reserved amount of a gift card.',
+);
+export type HoldRecord = Readonly<Static<typeof holdSchema>>;
+
+export const customerSchema = closed(
+  {
+    id: publicId(),
+    email: Type.String({ description: 'The email address, as first received.' }),
+    storefront_customer_id: nullable(id, 'The customer’s id on the storefront.', 7103421190),
+    created_at: timestamp(),
+  },
+  'A customer of the store.',
+);
+export type CustomerRecord = Readonly<Static<typeof customerSchema>>;
+
+const emailAttempt = closed(
+  {
+    attempted_at: timestamp(),
+    response: nullable(Type.String(), 'The mail server’s last response, on one line; null if it sent none.'),
+    failure: Type.Union([
+      closed(
+        { reason: Type.Enum(['no-response']), detail: Type.String() },
+        'Why the mail server did not respond.',
+      ),
+      Type.Null(),
+    ]),
+  },
+  'An attempt to send.',
+);
+
+export const mailDeliverySchema = closed(
+  {
+    id,
+    gift_card_id: publicId(),
+    kind: Type.Enum([...mailKinds], {
+      description:
+        '`gift_card`: the card itself. `receipt`: for a customer who bought the card for another recipient. `expiry_reminder`, `balance_reminder`: reminders. `delivery_failed`: a notice to the customer that the email to the recipient did not arrive.',
+    }),
+    recipient: Type.String({ description: 'The email address that it is sent to.' }),
+    status: Type.Enum([...deliveryStates]),
+    message_id: Type.String({ description: 'Its Message-ID, the same on every attempt.' }),
+    send_at: timestamp({ description: 'When it is or was due.' }),
+    created_at: timestamp(),
+    attempts: Type.Integer({ minimum: 0, description: 'The number of attempts started.' }),
+    next_attempt_at: nullable(timestamp(), 'null after the last attempt.'),
+    last_attempt: Type.Union([emailAttempt, Type.Null()]),
+    cancel_reason: nullable(Type.String(), 'Why it was cancelled; null if it was not.'),
+    ended_at: nullable(timestamp()),
+  },
+  'An email about a gift card, and its delivery.',
+);
+export type MailDeliveryRecord = Readonly<Static<typeof mailDeliverySchema>>;
+
+const webhook = {
+  id,
+  url: Type.String({ description: 'The URL that events are posted to, normalized.' }),
+  events: Type.Array(Type.String(), { description: 'The events that are sent.' }),
+  status: Type.Enum(['active', 'paused']),
+  paused_at: nullable(timestamp()),
+  pause_reason: Type.Union([Type.Enum([...pauseReasons]), Type.Null()], {
+    description:
+      '`requested`: by the store. `failures`: every attempt failed for 72 hours. `gone`: the receiver responded with 410. null: not paused.',
+  }),
+  failing_since: nullable(
+    timestamp(),
+    'The time of the first failure since the last success; null if there is none.',
+  ),
+  failure: nullable(Type.String(), 'How that attempt failed.'),
+  previous_secret_until: nullable(
+    timestamp(),
+    'Until when messages also carry a signature of the previous secret.',
+  ),
+  created_at: timestamp(),
+  updated_at: timestamp(),
+};
+
+export const webhookSchema = closed(webhook, 'A URL that receives events.');
+export type WebhookRecord = Readonly<Static<typeof webhookSchema>>;
+
+export const webhookWithSecretSchema = closed(
+  {
+    ...webhook,
+    secret: Type.String({
+      pattern: '^whsec_[A-Za-z0-9+/]+=*$',
+      description: 'The signing secret. It is returned only once.',
+    }),
+  },
+  'A webhook with its secret.',
+);
+
+const attempt = closed(
+  {
+    attempted_at: timestamp(),
+    duration_ms: Type.Integer({ minimum: 0 }),
+    response: Type.Union([
+      closed(
+        {
+          status: Type.Integer({ minimum: 100, maximum: 999 }),
+          body: Type.String({ description: 'The first 4 KiB.' }),
+        },
+        'The receiver’s response.',
+      ),
+      Type.Null(),
+    ]),
+    failure: Type.Union([
+      closed({ reason: Type.String(), detail: Type.String() }, 'Why there was no response.'),
+      Type.Null(),
+    ]),
+  },
+  'An attempt to deliver.',
+);
+export type AttemptRecord = Readonly<Static<typeof attempt>>;
+
+const delivery = {
+  event_id: id,
+  event_type: Type.String(),
+  webhook_id: id,
+  status: Type.Enum([...deliveryStatuses]),
+  created_at: timestamp(),
+  attempts: Type.Integer({ minimum: 0 }),
+  next_attempt_at: nullable(
+    timestamp(),
+    'When the next attempt is due. During an attempt: when another process retries if this one does not finish. null after the last attempt.',
+  ),
+  last_attempt: Type.Union([attempt, Type.Null()]),
+};
+
+export const deliverySchema = closed(delivery, 'One event for one webhook.');
+export type DeliveryRecord = Readonly<Static<typeof deliverySchema>>;
+
+export const loggedDeliverySchema = closed(
+  { ...delivery, log: Type.Array(attempt, { description: 'Every attempt, oldest first.' }) },
+  'A delivery with all its attempts.',
+);
+
+export const eventSchema = closed(
+  {
+    id,
+    type: Type.Enum([...eventTypes]),
+    store: Type.String({ description: 'The store’s domain.' }),
+    created_at: timestamp(),
+    sequence: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'The version of the card after the event; 0 for an event that is not about a card.',
+    }),
+    data: closed(
+      {
+        gift_card: Type.Optional(giftCardSchema),
+        changed: Type.Optional(
+          Type.Array(Type.String(), { description: 'The fields of the record that changed.' }),
+        ),
+        transaction: Type.Optional(transactionSchema),
+        hold: Type.Optional(holdSchema),
+        customer: Type.Optional(
+          closed(
+            {
+              id: publicId(),
+              email: Type.String(),
+              storefront_customer_id: nullable(id),
+            },
+            'A customer, with the email address as first received.',
+          ),
+        ),
+        webhook: Type.Optional(webhookSchema),
+        delivery: Type.Optional(mailDeliverySchema),
+      },
+      'The records concerned, as they were at that time.',
+    ),
+  },
+  'A change in the store.',
+);

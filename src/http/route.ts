@@ -1,0 +1,19 @@
+/** Operations as the server sees them: it knows no operation, and is given all of them by the wiring. */
+
+import type { Scope } from '../domain/store.ts';
+import type { Answer } from '../service/idempotency.ts';
+import type { Exchange, Streamed } from './exchange.ts';
+
+export type Route = {
+  readonly id: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Below the base path, in the router's notation. */
+  readonly path: string;
+  /** Any one of them is enough. */
+  readonly scopes: readonly Scope[];
+  /** The query parameters that it accepts, besides the app proxy's. */
+  readonly query: readonly string[];
+  /** Whether a signed-in customer can call it without a token, if the store allows it. */
+  readonly customerMaySearch: boolean;
+  readonly handle: (exchange: Exchange) => Promise<Answer | Streamed>;
+};

@@ -1,0 +1,211 @@
+/**
+ * What events and codes say of cards, compared with the cards and their transfers.
+ *
+ * Terms: a *trail* is what a walk over the cards keeps of each of them, a few numbers. Events and codes have no index
+ * by card, so they are read in the order of their own keys, and each row is compared with the trail of its card.
+ *
+ * An event says the version of its card and the balance in that version. The versions of a card's events have no gap,
+ * and their balances, without repetitions, are the balances after its transfers.
+ */
+
+import { eventTypes } from '../domain/event.ts';
+import type { Currency } from '../domain/currency.ts';
+import type { AuditedCode, AuditedEvent } from '../storage/audit.ts';
+import type { CachedBalance } from '../storage/ledger.ts';
+
+/** Something that is wrong with a card, or, where `cardId` is null, with the rows of a store. */
+export type Finding = { readonly cardId: number | null; readonly problem: string };
+
+/** Events that come before the event of the version before: few, because only concurrent transactions change places. */
+const earlyEventsMax = 100_000;
+
+const knownTypes: ReadonlySet<string> = new Set(eventTypes);
+
+/** In `seen`: an event of the card is wrong, and what follows from that is not reported. */
+const broken = -1;
+
+export class CardTrails {
+  readonly #currency: Currency;
+  // One array for each number, because an object for each card takes several times as much memory.
+  readonly #ids: number[] = [];
+  readonly #versions: number[] = [];
+  readonly #initialValues: number[] = [];
+  /** A digest of the balances after the transfers, and one of the balances in the events so far. */
+  readonly #balances: number[] = [];
+  readonly #balancesInEvents: number[] = [];
+  /** The version up to which the events have no gap, and the balance in that version. */
+  readonly #seen: number[] = [];
+  readonly #lastBalances: number[] = [];
+  readonly #codes: number[] = [];
+  /** The codes that cards name and that have not been read yet, by the places of the cards. */
+  readonly #namedCodes = new Map<number, bigint>();
+  /** Balances by version, by the places of the cards. */
+  readonly #early = new Map<number, Map<number, number>>();
+  #earlyCount = 0;
+
+  constructor(currency: Currency) {
+    this.#currency = currency;
+  }
+
+  get size(): number {
+    return this.#ids.length;
+  }
+
+  /** Adds a card behind all others. @param balancesAfter those after its transfers, in minor units. */
+  add({ cardId, version, initialValue, codeLookup }: CachedBalance, balancesAfter: Iterable<bigint>): void {
+    const place = this.#ids.push(cardId) - 1;
+    this.#versions.push(version);
+    this.#initialValues.push(Number(initialValue.minor));
+    let digest = 0;
+    for (const balance of balancesAfter) digest = digestWith(digest, Number(balance));
+    this.#balances.push(digest);
+    this.#balancesInEvents.push(0);
+    this.#seen.push(0);
+    this.#lastBalances.push(Number.NaN);
+    this.#codes.push(0);
+    if (codeLookup !== null) this.#namedCodes.set(place, codeLookup);
+  }
+
+  /** @returns what is wrong with the event. */
+  compareEvent(event: AuditedEvent): Finding | undefined {
+    const { id, type, subjectId, version } = event;
+    const isAboutCard = type.startsWith('gift_card.');
+    const data = parseObject(event.data);
+    if (!knownTypes.has(type) || !data)
+      return this.#wrongEvent(isAboutCard ? subjectId : null, `event ${id} cannot be read`);
+    if (!isAboutCard) return undefined;
+    const place = this.#placeOf(subjectId);
+    if (place < 0) return { cardId: subjectId, problem: 'has events, but there is no such card' };
+    if (this.#seen[place] === broken) return undefined;
+    const balance = this.#balanceIn(data, place);
+    if (balance === undefined)
+      return this.#wrongEvent(subjectId, `event ${id} says another record than the card's`);
+    if (version < 1 || version > (this.#versions[place] ?? 0))
+      return this.#wrongEvent(subjectId, `event ${id} says version ${version}, which the card never had`);
+    const seen = this.#seen[place] ?? 0;
+    if (version === seen && balance !== this.#lastBalances[place])
+      return this.#wrongEvent(
+        subjectId,
+        `event ${id} says another balance than one before it of that version`,
+      );
+    if (version > seen + 1) this.#keepEarly(place, version, balance);
+    else if (version === seen + 1) this.#advance(place, version, balance);
+    return undefined;
+  }
+
+  /** @returns what is wrong with the row. */
+  compareCode({ cardId, lookup, digest }: AuditedCode): Finding | undefined {
+    const place = this.#placeOf(cardId);
+    if (place < 0) return { cardId, problem: 'has codes, but there is no such card' };
+    this.#codes[place] = (this.#codes[place] ?? 0) + 1;
+    if (this.#namedCodes.get(place) === lookup) this.#namedCodes.delete(place);
+    const isWhole =
+      digest.length === 32 &&
+      new DataView(digest.buffer, digest.byteOffset, digest.byteLength).getBigInt64(0) === lookup;
+    return isWhole ? undefined : { cardId, problem: 'has a code that is stored under another digest' };
+  }
+
+  /** What is missing, once all events and codes of the cards have been compared. */
+  *conclude(): Generator<Finding> {
+    for (const [place, cardId] of this.#ids.entries()) {
+      const [seen = 0, version = 0, codes = 0] = [
+        this.#seen[place],
+        this.#versions[place],
+        this.#codes[place],
+      ];
+      if (seen !== broken && seen < version) yield { cardId, problem: `has no event of version ${seen + 1}` };
+      else if (seen !== broken && this.#balances[place] !== this.#balancesInEvents[place])
+        yield { cardId, problem: 'has events that say other balances than its transfers' };
+      if (codes === 0) yield { cardId, problem: 'has no code' };
+      else if (this.#namedCodes.has(place)) yield { cardId, problem: 'names a code that is missing' };
+    }
+  }
+
+  #wrongEvent(cardId: number | null, problem: string): Finding {
+    const place = cardId === null ? -1 : this.#placeOf(cardId);
+    if (place >= 0) this.#break(place);
+    return { cardId, problem };
+  }
+
+  #break(place: number): void {
+    this.#seen[place] = broken;
+    this.#earlyCount -= this.#early.get(place)?.size ?? 0;
+    this.#early.delete(place);
+  }
+
+  /** The balance in an event's record; undefined if it is no record of the card. */
+  #balanceIn({ gift_card: record }: Readonly<Record<string, unknown>>, place: number): number | undefined {
+    if (!isObject(record) || record['currency'] !== this.#currency.code) return undefined;
+    if (this.#minorOf(record['initial_value']) !== this.#initialValues[place]) return undefined;
+    return this.#minorOf(record['balance']);
+  }
+
+  #minorOf(amount: unknown): number | undefined {
+    if (typeof amount !== 'string') return undefined;
+    const [, whole, decimals = ''] = /^(\d{1,15})(?:\.(\d{1,4}))?$/.exec(amount) ?? [];
+    if (whole === undefined || decimals.length !== this.#currency.decimals) return undefined;
+    return Number(whole + decimals);
+  }
+
+  #keepEarly(place: number, version: number, balance: number): void {
+    const ofCard = this.#early.get(place) ?? new Map<number, number>();
+    this.#early.set(place, ofCard);
+    if (!ofCard.has(version)) this.#earlyCount += 1;
+    ofCard.set(version, balance);
+    // So many do not come early: versions are missing, which the end reports.
+    if (this.#earlyCount > earlyEventsMax) this.#forgetEarly();
+  }
+
+  #forgetEarly(): void {
+    this.#early.clear();
+    this.#earlyCount = 0;
+  }
+
+  /** Takes the event of the next version, and those after it that came early. */
+  #advance(place: number, version: number, balance: number): void {
+    const early = this.#early.get(place);
+    let next: number | undefined = balance;
+    for (let at = version; next !== undefined; at += 1) {
+      this.#seen[place] = at;
+      if (next !== this.#lastBalances[place]) {
+        this.#lastBalances[place] = next;
+        this.#balancesInEvents[place] = digestWith(this.#balancesInEvents[place] ?? 0, next);
+      }
+      next = early?.get(at + 1);
+      if (early?.delete(at + 1)) this.#earlyCount -= 1;
+    }
+    if (early?.size === 0) this.#early.delete(place);
+  }
+
+  /** Where a card is; -1 if it is not there. */
+  #placeOf(cardId: number): number {
+    let [from, to] = [0, this.#ids.length - 1];
+    while (from <= to) {
+      const middle = (from + to) >>> 1;
+      const id = this.#ids[middle] ?? 0;
+      if (id === cardId) return middle;
+      if (id < cardId) from = middle + 1;
+      else to = middle - 1;
+    }
+    return -1;
+  }
+}
+
+/** Adds a number below 2^53 to a digest of 32 bits, which shows what went wrong by accident. */
+function digestWith(digest: number, value: number): number {
+  const low = Math.imul(digest ^ (value | 0), 0x9e37_79b1);
+  return Math.imul((low ^ (low >>> 15)) + Math.floor(value / 2 ** 32) + 1, 0x85eb_ca6b) | 0;
+}
+
+function parseObject(json: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const parsed: unknown = JSON.parse(json);
+    return isObject(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

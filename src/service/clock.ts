@@ -1,0 +1,65 @@
+/** Compares the clock with what the database has seen, at start: before that, there is nothing else to compare with. */
+
+import { instantOf } from '../clock-and-chance.ts';
+import { findNewestEventId } from '../storage/event.ts';
+import { lastBeat } from '../storage/heartbeat.ts';
+import { findServerTime } from '../storage/server-clock.ts';
+import { constant, together, type Script } from '../storage/sql.ts';
+
+/** Instants in ms since 1970 UTC. */
+export type ClockEvidence = {
+  /** When the newest event of any store was written, by its id; null if there is none. */
+  readonly newestEventAt: number | null;
+  /** When a process that trusted its clock last wrote the time. */
+  readonly heartbeatAt: number;
+  /** The present time of the database server; null if there is none. */
+  readonly serverAt: number | null;
+};
+
+export function* findClockEvidence({ hasServer }: { readonly hasServer: boolean }): Script<ClockEvidence> {
+  const [newestEventId, heartbeatAt, serverAt] = yield* together(
+    findNewestEventId(),
+    lastBeat(),
+    hasServer ? findServerTime() : constant(null),
+  );
+  return {
+    newestEventAt: newestEventId === undefined ? null : instantOf(newestEventId),
+    heartbeatAt,
+    serverAt,
+  };
+}
+
+/** What contradicts a clock that is at `now`; undefined if nothing does. */
+export function contradictionOf(
+  { newestEventAt, heartbeatAt, serverAt }: ClockEvidence,
+  { now, offsetMaxMs }: { readonly now: number; readonly offsetMaxMs: number },
+): string | undefined {
+  const clock = `the system clock is at ${shown(now)}`;
+  if (serverAt !== null && Math.abs(now - serverAt) > offsetMaxMs)
+    return `${clock}, and the clock of the database server is at ${shown(serverAt)}`;
+  if (newestEventAt !== null && now < newestEventAt - offsetMaxMs)
+    return `${clock}, and the newest event in the database is of ${shown(newestEventAt)}`;
+  if (now < heartbeatAt - offsetMaxMs)
+    return `${clock}, and the service last ran on this database at ${shown(heartbeatAt)}`;
+  return undefined;
+}
+
+/**
+ * Whether something confirms a clock that is at `now`: the server's clock agrees, or, without a
+ * server, the service ran shortly before, or there is nothing yet that could be erased.
+ */
+export function isConfirmed(
+  { newestEventAt, heartbeatAt, serverAt }: ClockEvidence,
+  {
+    now,
+    jumpMaxMs,
+    stableMs,
+  }: { readonly now: number; readonly jumpMaxMs: number; readonly stableMs: number },
+): boolean {
+  if (serverAt !== null) return Math.abs(now - serverAt) <= jumpMaxMs;
+  return newestEventAt === null || (now >= heartbeatAt - jumpMaxMs && now <= heartbeatAt + stableMs);
+}
+
+function shown(instant: number): string {
+  return new Date(instant).toISOString();
+}

@@ -1,0 +1,325 @@
+/**
+ * Every setting of the service: its environment variable, its default, what it means and what it accepts.
+ *
+ * The type of the configuration, `largesse serve --help` and docs/settings.md are derived from this table. To add a
+ * setting, add a row, run `npm run docs:settings` and add its values to test/unit/config.test.ts.
+ */
+
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseSenderAddress } from './domain/email.ts';
+import { Secret } from './domain/secret.ts';
+import { parseSmtpUrl } from './smtp-url.ts';
+
+export type Setting<T> = {
+  readonly variable: string;
+  /** What it sets: a sentence. Text in backquotes is code. */
+  readonly description: string;
+  /** The values that it accepts; reads after "must be". */
+  readonly accepts: string;
+  readonly default: T;
+  /** The default as people read it. */
+  readonly shownDefault: string;
+  /** Returns undefined for a text that is not accepted. */
+  readonly parse: (text: string) => T | undefined;
+  /** What is wrong with a text that is not accepted, if there is more to say than `accepts`; reads after the name. */
+  readonly explain?: (text: string) => string;
+  /**
+   * A secret is never shown, of a URL only the scheme is. The variable with the suffix `_FILE` can name a file that
+   * contains either.
+   */
+  readonly contains?: 'secret' | 'url';
+};
+
+/** The values of a group of settings. */
+export type ValuesOf<Group> = {
+  readonly [Field in keyof Group]: Group[Field] extends Setting<infer T> ? T : never;
+};
+
+export type RateLimit = {
+  /** Requests per second that a caller may make continuously. */
+  readonly perSecond: number;
+  /** Requests that a caller may make at once. */
+  readonly burst: number;
+};
+
+/** Where the database is: a file of the embedded one, or a server. */
+export type DatabaseLocation =
+  | { readonly kind: 'file'; /** Absolute. */ readonly file: string }
+  | {
+      readonly kind: 'server';
+      /** One a host; any of them may be the primary. */
+      readonly urls: readonly Secret[];
+      /** The URL without user and password. */
+      readonly shown: string;
+    };
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+function setting<T>(row: Setting<T>): Setting<T> {
+  return row;
+}
+
+const serviceSettings = {
+  port: setting({
+    variable: 'PORT',
+    description: 'The port to listen on.',
+    accepts: 'a port from 0 (any free one) to 65535',
+    default: 3_000,
+    shownDefault: '`3000`',
+    parse: parsePort,
+  }),
+  host: setting({
+    variable: 'HOST',
+    description: 'The address or host name to listen on.',
+    accepts: 'an address or host name, such as `127.0.0.1` or `0.0.0.0`',
+    default: '127.0.0.1',
+    shownDefault: '`127.0.0.1`',
+    parse: parseHost,
+  }),
+  isProduction: setting({
+    variable: 'NODE_ENV',
+    description:
+      'With `production`, the service requires a store and a token, and emails are sent by a mail server or not at all.',
+    accepts: '`production`; any other text means development',
+    default: false,
+    shownDefault: 'development',
+    parse: (text) => text === 'production',
+  }),
+  basePath: setting({
+    variable: 'BASE_PATH',
+    description: 'The path that a reverse proxy serves the service under.',
+    accepts: 'a path such as `/apps/gcf/api`, of letters, digits and `-._~`',
+    default: '',
+    shownDefault: 'none',
+    parse: parseBasePath,
+  }),
+  logLevel: setting<(typeof logLevels)[number]>({
+    variable: 'LOG_LEVEL',
+    description: 'The least severe messages to log.',
+    accepts: `one of ${logLevels.map((level) => `\`${level}\``).join(', ')}`,
+    default: 'info',
+    shownDefault: '`info`',
+    parse: (text) => logLevels.find((level) => level === text),
+  }),
+  rateLimit: setting<RateLimit | null>({
+    variable: 'RATE_LIMIT',
+    description: 'The requests that a token may make to one process.',
+    accepts: 'requests per second and burst, such as `50/100`, or `off`',
+    default: { perSecond: 500, burst: 1_000 },
+    shownDefault: '`500/1000`',
+    parse: parseRateLimit,
+  }),
+  lookupFailuresPerHour: setting({
+    variable: 'LOOKUP_MISSES',
+    description:
+      'The searches and lookups of one caller that may find nothing per hour, if the store has no limit of its own.',
+    accepts: 'a number from 1 to 100000',
+    default: 1_000,
+    shownDefault: '`1000`',
+    parse: parseCount(100_000),
+  }),
+  trustedProxies: setting<readonly string[]>({
+    variable: 'TRUSTED_PROXIES',
+    description: 'The reverse proxies whose `X-Forwarded-For` is believed.',
+    accepts: 'addresses or networks separated by commas, such as `10.0.0.0/8,::1`',
+    default: [],
+    shownDefault: 'none',
+    parse: parseNetworks,
+  }),
+  metricsToken: setting<Secret | null>({
+    variable: 'METRICS_TOKEN',
+    description: 'The bearer token that `/metrics` requires.',
+    accepts: 'a secret of at least 16 characters',
+    default: null,
+    shownDefault: 'none (`/metrics` is only for this machine, under a loopback name)',
+    parse: (text) => (text.length < 16 ? undefined : new Secret(text)),
+    contains: 'secret',
+  }),
+};
+
+const databaseSettings = {
+  database: setting<DatabaseLocation>({
+    variable: 'DATABASE_URL',
+    description:
+      'The database: a file, or a PostgreSQL server with one or more hosts separated by commas, of which one is the primary.',
+    accepts:
+      'the file of the embedded database, such as `file:./data/largesse.db`, or a server, such as `postgres://user:password@host:5432/largesse`',
+    default: { kind: 'file', file: resolve('data/largesse.db') },
+    shownDefault: '`file:./data/largesse.db`',
+    parse: (text) => parseFileUrl(text) ?? parseServerUrl(text),
+    contains: 'url',
+  }),
+  keysFile: setting<string | null>({
+    variable: 'KEYS_FILE',
+    description: 'The key file, the same one for every process.',
+    accepts: 'the path of a file',
+    default: null,
+    shownDefault: '`largesse.keys.json` in the folder of the database file, or, with a server, in `data`',
+    parse: (text) => resolve(text),
+  }),
+  connectionsMax: setting({
+    variable: 'DATABASE_CONNECTIONS',
+    description:
+      'The connections that one process may have to a server. Those of all processes must be below the server’s `max_connections`.',
+    accepts: 'a number from 1 to 500',
+    default: 16,
+    shownDefault: '`16`',
+    parse: parseCount(500),
+  }),
+  partitions: setting<number | null>({
+    variable: 'PARTITIONS',
+    description:
+      'The parts that the tables of a server are divided into by store. It applies when the tables are created and changes nothing later.',
+    accepts: 'a number from 1 to 1024',
+    default: null,
+    shownDefault: 'none (whole tables)',
+    parse: parseCount(1_024),
+  }),
+  asynchronousStandbyAllowed: setting({
+    variable: 'ASYNCHRONOUS_STANDBY',
+    description:
+      'Whether the service starts although an asynchronous standby follows the server, which loses acknowledged changes if it is promoted.',
+    accepts: '`allow` or `refuse`',
+    default: false,
+    shownDefault: '`refuse`',
+    parse: parsePermission,
+  }),
+  implausibleClockAllowed: setting({
+    variable: 'IMPLAUSIBLE_CLOCK',
+    description:
+      'Whether the service starts although its clock is more than an hour behind the newest event in the database, or more than an hour off the server’s clock.',
+    accepts: '`allow` or `refuse`',
+    default: false,
+    shownDefault: '`refuse`',
+    parse: parsePermission,
+  }),
+};
+
+const emailSettings = {
+  smtpUrl: setting<Secret | null>({
+    variable: 'SMTP_URL',
+    description: 'The mail server that sends the emails, with STARTTLS (`smtp`) or TLS (`smtps`).',
+    accepts:
+      'a URL such as `smtp://user:password@mail.example:587` or `smtps://user:password@mail.example:465`',
+    default: null,
+    shownDefault: 'none (in development emails are kept on this machine, otherwise none are sent)',
+    parse: (text) => (parseSmtpUrl(new Secret(text)).ok ? new Secret(text) : undefined),
+    explain(text) {
+      const parsed = parseSmtpUrl(new Secret(text));
+      return parsed.ok ? '' : parsed.refusal;
+    },
+    contains: 'secret',
+  }),
+  mailFrom: setting<string | null>({
+    variable: 'MAIL_FROM',
+    description:
+      'The sender of the emails of stores that have no address of their own. `SMTP_URL` requires it.',
+    accepts: 'an email address such as `gift-cards@flowers.example`',
+    default: null,
+    shownDefault: 'none',
+    parse(text) {
+      const address = parseSenderAddress(text);
+      return address.ok ? address.value : undefined;
+    },
+  }),
+};
+
+export const settings = {
+  service: serviceSettings,
+  database: databaseSettings,
+  email: emailSettings,
+} as const;
+
+/** What is wrong with a text that a setting does not accept: one sentence, without secrets. */
+export function problemOf(
+  { accepts, explain, contains }: Setting<unknown>,
+  name: string,
+  text: string,
+): string {
+  if (explain) return `${name} ${explain(text)}`;
+  const must = `${name} must be ${withoutMarkup(accepts)}`;
+  if (contains === 'secret') return must;
+  return `${must}, not ${JSON.stringify(contains === 'url' ? withoutPassword(text) : text)}`;
+}
+
+/** Of a URL only the scheme, because the rest may contain a password. */
+function withoutPassword(text: string): string {
+  return text.replace(/^(?!file:)([a-z]+:\/\/).*$/is, '$1…');
+}
+
+/** A text of the table without its backquotes. */
+export function withoutMarkup(text: string): string {
+  return text.replaceAll('`', '');
+}
+
+function parsePort(text: string): number | undefined {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  return port <= 65_535 ? port : undefined;
+}
+
+function parseHost(text: string): string | undefined {
+  return isIP(text) !== 0 || /^[a-z0-9.-]+$/i.test(text) ? text : undefined;
+}
+
+function parseBasePath(text: string): string | undefined {
+  const path = text.replace(/\/$/, '');
+  if (path === '') return '';
+  const segments = path.split('/').slice(1);
+  const isPath =
+    path.startsWith('/') && segments.every((segment) => /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/.test(segment));
+  return isPath ? path : undefined;
+}
+
+function parseRateLimit(text: string): RateLimit | null | undefined {
+  if (text === 'off') return null;
+  const [, rate, burst] = /^(\d{1,6}(?:\.\d{1,3})?)(?:[/,:; ]+(\d{1,6}))?$/.exec(text) ?? [];
+  const perSecond = Number(rate);
+  if (!(perSecond > 0)) return undefined;
+  const most = burst === undefined ? Math.max(1, Math.ceil(perSecond * 2)) : Number(burst);
+  return most >= 1 ? { perSecond, burst: most } : undefined;
+}
+
+function parseCount(most: number): (text: string) => number | undefined {
+  return (text) => {
+    const count = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+    return count >= 1 && count <= most ? count : undefined;
+  };
+}
+
+function parsePermission(text: string): boolean | undefined {
+  return ['allow', 'refuse'].includes(text) ? text === 'allow' : undefined;
+}
+
+function parseNetworks(text: string): readonly string[] | undefined {
+  const networks = text.split(',').map((network) => network.trim());
+  return networks.every(isNetwork) ? networks : undefined;
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
+}
+
+function parseFileUrl(text: string): DatabaseLocation | undefined {
+  if (!text.startsWith('file:') || text.includes('?') || text.includes('#')) return undefined;
+  try {
+    const path = text.startsWith('file://') ? fileURLToPath(text) : text.slice('file:'.length);
+    return path === '' || path.endsWith('/') ? undefined : { kind: 'file', file: resolve(path) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Accepts several hosts separated by commas, as PostgreSQL's own clients do. */
+function parseServerUrl(text: string): DatabaseLocation | undefined {
+  const [, user = '', hosts, path, query = ''] =
+    /^postgres(?:ql)?:\/\/([^@/?#]*@)?([^@/?#]+)(\/[^/?#]+)(\?[^#]*)?$/.exec(text) ?? [];
+  if (hosts === undefined || path === undefined) return undefined;
+  const urls = hosts.split(',').map((host) => `postgres://${user}${host}${path}${query}`);
+  if (!urls.every((url) => URL.canParse(url) && new URL(url).hostname !== '')) return undefined;
+  return { kind: 'server', urls: urls.map((url) => new Secret(url)), shown: `postgres://${hosts}${path}` };
+}

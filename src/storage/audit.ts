@@ -1,0 +1,134 @@
+/** What an audit reads beyond balances and transfers: events and codes in the order of their keys, and broken references. */
+
+import { sealedLengthMin, sealHead } from '../keys.ts';
+import { all, one, sql, together, toNumber, type Script } from './sql.ts';
+
+/** Card ids above `after` up to `upTo`. */
+export type CardRange = { readonly after: number; readonly upTo: number };
+
+export type AuditedEvent = {
+  readonly id: number;
+  readonly type: string;
+  readonly subjectId: number;
+  readonly version: number;
+  readonly data: string;
+};
+
+/** The store's events with ids above `after` about cards of a range, in the order of their ids. */
+export function* listEventsOf(
+  storeId: number,
+  range: CardRange,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Script<readonly AuditedEvent[]> {
+  const rows = yield* all(sql<{
+    id: bigint;
+    type: string;
+    subject_id: bigint;
+    subject_version: bigint;
+    data: string;
+  }>`
+    select id, type, subject_id, subject_version, data from events
+    where store_id = ${storeId} and id > ${after} and subject_id > ${range.after} and subject_id <= ${range.upTo}
+    order by id limit ${limit}`);
+  return rows.map((row) => ({
+    id: Number(row.id),
+    type: row.type,
+    subjectId: Number(row.subject_id),
+    version: Number(row.subject_version),
+    data: row.data,
+  }));
+}
+
+export type AuditedCode = {
+  readonly cardId: number;
+  readonly lookup: bigint;
+  readonly digest: Uint8Array;
+};
+
+/** The store's codes with lookups from `from` on that cards of a range have or had, in the order of their lookups. */
+export function* listCodesOf(
+  storeId: number,
+  range: CardRange,
+  { from, limit }: { readonly from: bigint; readonly limit: number },
+): Script<readonly AuditedCode[]> {
+  const rows = yield* all(sql<{ lookup: bigint; digest: Uint8Array; card_id: bigint }>`
+    select lookup, digest, card_id from gift_card_codes
+    where store_id = ${storeId} and lookup >= ${from} and card_id > ${range.after} and card_id <= ${range.upTo}
+    order by lookup limit ${limit}`);
+  return rows.map(({ lookup, digest, card_id: cardId }) => ({ lookup, digest, cardId: Number(cardId) }));
+}
+
+/** A row, or some rows, that refer to nothing. */
+export type BrokenReference = {
+  readonly storeId: number;
+  /** Null where the row belongs to no card. */
+  readonly cardId: number | null;
+  readonly problem: string;
+};
+
+/**
+ * Rows whose foreign key names no row, and captures whose hold says something else: a server that has lost pages, and
+ * a session in which triggers do not fire, leave such rows. A store's own rows are found by `listStoreIds`.
+ */
+export function* listBrokenReferences(limit: number): Script<readonly BrokenReference[]> {
+  type Row = { store_id: bigint; card_id: bigint | null; problem: string };
+  const rows = yield* all(sql<Row>`
+    select store_id, id as card_id, 'names a customer that does not exist' as problem from gift_cards g
+    where customer_id is not null
+      and not exists (select 1 from customers c where c.store_id = g.store_id and c.id = g.customer_id)
+    union all
+    select store_id, id, 'names a recipient that does not exist' from gift_cards g
+    where recipient_id is not null
+      and not exists (select 1 from customers c where c.store_id = g.store_id and c.id = g.recipient_id)
+    union all
+    select store_id, card_id, 'has holds, but there is no such card' from holds h
+    where not exists (select 1 from gift_cards g where g.store_id = h.store_id and g.id = h.card_id)
+    union all
+    select store_id, card_id, 'has emails, but there is no such card' from mail_deliveries m
+    where not exists (select 1 from gift_cards g where g.store_id = m.store_id and g.id = m.card_id)
+    union all
+    select store_id, card_id, 'has a capture whose hold does not exist or was not captured for that amount'
+    from transfers t
+    where hold_id is not null and not exists (
+      select 1 from holds h
+      where h.store_id = t.store_id and h.id = t.hold_id and h.card_id = t.card_id and h.captured = t.amount)
+    union all
+    select store_id, null, 'events: a customer was created that does not exist' from events e
+    where type = 'customer.created'
+      and not exists (select 1 from customers c where c.store_id = e.store_id and c.id = e.subject_id)
+    union all
+    select store_id, null, 'webhook_deliveries: a delivery has no webhook' from webhook_deliveries d
+    where not exists (select 1 from webhooks w where w.store_id = d.store_id and w.id = d.webhook_id)
+    union all
+    select store_id, null, 'webhook_deliveries: a delivery has no event' from webhook_deliveries d
+    where not exists (select 1 from events e where e.store_id = d.store_id and e.id = d.event_id)
+    union all
+    select store_id, null, 'webhook_attempts: an attempt has no delivery' from webhook_attempts a
+    where not exists (
+      select 1 from webhook_deliveries d
+      where d.store_id = a.store_id and d.webhook_id = a.webhook_id and d.event_id = a.event_id)
+    limit ${limit}`);
+  return rows.map((row) => ({
+    storeId: Number(row.store_id),
+    cardId: row.card_id === null ? null : Number(row.card_id),
+    problem: row.problem,
+  }));
+}
+
+/** How many idempotency records were not sealed with one of these keys, or are too short. */
+export function* countUnreadableRecords(keyIds: readonly string[]): Script<number> {
+  const [{ records }, ...readable] = yield* together(
+    one(sql<{ records: bigint }>`select count(*) as records from idempotency_records`),
+    ...keyIds.map(countSealedWith),
+  );
+  return readable.reduce((rest, count) => rest - count, toNumber(records));
+}
+
+function* countSealedWith(keyId: string): Script<number> {
+  const head = sealHead(keyId);
+  const { records } = yield* one(sql<{ records: bigint }>`
+    select count(*) as records from idempotency_records
+    where substr(answer, 1, ${head.length}) = ${head} and length(answer) >= ${sealedLengthMin(keyId)}
+      and length(fingerprint) = 32 and length(key_digest) between 1 and 255`);
+  return toNumber(records);
+}

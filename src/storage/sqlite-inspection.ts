@@ -1,0 +1,98 @@
+/** What SQLite itself finds wrong with a file: damaged pages, indexes that miss rows, rows that refer to nothing. */
+
+import { statSync } from 'node:fs';
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { isFatal } from './sqlite-connection.ts';
+
+/** How long another process that is opening the file may keep it locked. */
+const lockWaitMs = 10_000;
+
+type Row = Readonly<Record<string, SQLOutputValue>>;
+
+/**
+ * Checks the whole file as of one moment, in about the time that it takes to read it; other processes go on reading and
+ * writing. Each problem starts with the name of its table. Empty: the file is sound.
+ * @throws Error if the file cannot be opened or read for another reason than damage.
+ */
+export function inspectFile(file: string): readonly string[] {
+  using database = openToRead(file);
+  return inTransaction(database, () => {
+    if (problemsOf(database, 'pragma integrity_check', 'the file').length === 0)
+      return brokenReferences(database);
+    // The check of the whole file does not name tables, and ends where it meets a page that it cannot read.
+    const inTables = tablesOf(database).flatMap((table) =>
+      problemsOf(database, `pragma integrity_check(${table})`, table),
+    );
+    return inTables.length > 0 ? inTables : problemsOf(database, 'pragma integrity_check', 'the file');
+  });
+}
+
+/** On a disk that cannot be written there is no place for the log's shared memory: a file without a log needs none. */
+function openToRead(file: string): DatabaseSync {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: lockWaitMs });
+  try {
+    untilDamaged(database, 'pragma schema_version', () => undefined);
+    return database;
+  } catch (error) {
+    database.close();
+    const hasLog = (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+    if (!isCannotOpen(error) || hasLog) throw error;
+    const url = pathToFileURL(file);
+    url.searchParams.set('immutable', '1');
+    return new DatabaseSync(url, { readOnly: true });
+  }
+}
+
+/** SQLITE_CANTOPEN (https://www.sqlite.org/rescode.html#cantopen). */
+function isCannotOpen(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 14;
+}
+
+/** Runs all checks on one state of the file. */
+function inTransaction<T>(database: DatabaseSync, body: () => T): T {
+  database.exec('begin');
+  try {
+    return body();
+  } finally {
+    if (database.isTransaction) database.exec('rollback');
+  }
+}
+
+function tablesOf(database: DatabaseSync): readonly string[] {
+  const names: string[] = [];
+  untilDamaged(database, "select name from sqlite_schema where type = 'table' order by name", (row) =>
+    names.push(String(row['name'])),
+  );
+  return names;
+}
+
+function problemsOf(database: DatabaseSync, check: string, where: string): readonly string[] {
+  const problems: string[] = [];
+  const damage = untilDamaged(database, check, ({ integrity_check: found }) => {
+    if (found !== 'ok') problems.push(`${where}: ${String(found)}`);
+  });
+  return damage === undefined ? problems : [...problems, `${where}: ${damage}`];
+}
+
+function brokenReferences(database: DatabaseSync): readonly string[] {
+  const problems: string[] = [];
+  const counted = `select "table", parent, count(*) as rows from pragma_foreign_key_check group by "table", parent`;
+  untilDamaged(database, counted, ({ table, parent, rows }) =>
+    problems.push(
+      `${String(table)}: ${String(rows)} rows refer to a row of ${String(parent)} that does not exist`,
+    ),
+  );
+  return problems;
+}
+
+/** Passes on the rows of a query. @returns the message of the error with which SQLite ends it at damage. */
+function untilDamaged(database: DatabaseSync, query: string, found: (row: Row) => void): string | undefined {
+  try {
+    for (const row of database.prepare(query).iterate()) found(row);
+    return undefined;
+  } catch (error) {
+    if (!isFatal(error) || !(error instanceof Error)) throw error;
+    return error.message;
+  }
+}

@@ -1,0 +1,205 @@
+/** The inspection of a file names the table in which bytes were overwritten, wherever SQLite finds the damage. */
+
+import assert from 'node:assert/strict';
+import { closeSync, copyFileSync, ftruncateSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import test from 'node:test';
+import { drawSigningSecret } from '../../src/delivery/webhook/signature.ts';
+import { issue, update } from '../../src/service/card.ts';
+import { placeHold } from '../../src/service/hold.ts';
+import { fingerprintsOf, once } from '../../src/service/idempotency.ts';
+import { checkKeys } from '../../src/service/key-check.ts';
+import { createStore } from '../../src/service/store.ts';
+import { createToken } from '../../src/service/token.ts';
+
+import { createWebhook } from '../../src/service/webhook.ts';
+import { inspectFile } from '../../src/storage/sqlite-inspection.ts';
+import { email, issueCommand, money, newStore, testContext, updateCommand } from '../harness/fixtures.ts';
+import { seeded } from '../harness/seeded.ts';
+import { createSqliteDatabase, openEngine, sqliteFactory } from '../harness/sqlite.ts';
+
+const seed = Number(process.env['DAMAGE_SEED'] ?? Date.now() % 2 ** 31);
+const random = seeded(seed);
+const pageBytes = 4_096;
+
+/** Makes a file in which every table of cards has leaves, and closes it, so that all is in the file. */
+async function fill(file: string): Promise<void> {
+  await using storage = openEngine(file);
+  await storage.migrate(sqliteFactory.migrations);
+  const ctx = testContext();
+  await storage.write(() => checkKeys(ctx));
+  const store = await storage.write(() => createStore(ctx, newStore()));
+  await storage.write(() => createToken(ctx, { store, name: 'till', scopes: ['read_gift_cards'] }));
+  const secret = drawSigningSecret(ctx.chance);
+  const webhook = { storeId: store.id, url: 'https://receiver.example/', patterns: ['*'], secret };
+  await storage.write(() => createWebhook(ctx, webhook));
+  const issueAndHold = async (number: number): Promise<void> => {
+    const owner = { storeId: store.id, apiClientId: 3, key: `key-${number}` };
+    const use = { owner, fingerprints: fingerprintsOf(ctx, [number]) };
+    await storage.write(() =>
+      once(ctx, use, function* () {
+        const { card } = yield* issue(ctx, {
+          ...issueCommand(store, {
+            customer: email(`customer-${number}@example.com`),
+            recipient: email(`recipient-${number}@example.com`),
+            expiresOn: '2030-12-31',
+          }),
+          mails: { sendAt: null },
+        });
+        const cardId = card.id;
+        const till = {
+          store,
+          cardId,
+          versions: null,
+          actor: 'test',
+          reference: null,
+          note: null,
+          orderId: null,
+        };
+        yield* placeHold(ctx, { ...till, amount: money('2'), seconds: 600 });
+        yield* update(ctx, updateCommand(store, cardId, { balance: money('20') }));
+        return { status: 201, headers: {}, body: '{}' };
+      }),
+    );
+  };
+  await Promise.all(Array.from({ length: 300 }, (_, number) => issueAndHold(number)));
+}
+
+/** A tree of the file: a table or an index. */
+type Tree = { readonly name: string; readonly table: string; readonly leaves: readonly number[] };
+
+function treesOf(file: string): readonly Tree[] {
+  using database = new DatabaseSync(file, { readOnly: true });
+  const rows = database
+    .prepare(
+      `select d.name, s.tbl_name as "table", d.pageno from dbstat d join sqlite_schema s on s.name = d.name
+       where d.pagetype = 'leaf' and d.ncell > 0 order by d.name, d.pageno`,
+    )
+    .all();
+  return Array.from(
+    Map.groupBy(rows, ({ name }) => String(name)),
+    ([name, leaves]) => ({
+      name,
+      table: String(leaves[0]?.['table']),
+      leaves: leaves.map(({ pageno }) => Number(pageno)),
+    }),
+  );
+}
+
+/** What SQLite's own command line would print. */
+function integrityOf(file: string): string {
+  try {
+    using database = new DatabaseSync(file, { readOnly: true });
+    return database
+      .prepare('pragma integrity_check')
+      .all()
+      .map((row) => String(row['integrity_check']))
+      .join('\n');
+  } catch (error) {
+    return String(error);
+  }
+}
+
+function overwrite(file: string, position: number, bytes: Uint8Array): void {
+  const descriptor = openSync(file, 'r+');
+  writeSync(descriptor, bytes, 0, bytes.length, position);
+  closeSync(descriptor);
+}
+
+function readPage(file: string, page: number): Uint8Array {
+  const descriptor = openSync(file, 'r');
+  const bytes = new Uint8Array(pageBytes);
+  readSync(descriptor, bytes, 0, pageBytes, (page - 1) * pageBytes);
+  closeSync(descriptor);
+  return bytes;
+}
+
+const noise = (length: number): Uint8Array => Uint8Array.from({ length }, () => random.between(0, 255));
+
+/** What may happen to a leaf: what a disk loses, what it writes elsewhere, and what rots. */
+const kinds: Readonly<Record<string, (file: string, page: number, otherPage: number) => void>> = {
+  'a leaf of zeros': (file, page) => overwrite(file, (page - 1) * pageBytes, new Uint8Array(pageBytes)),
+  'a leaf of noise': (file, page) => overwrite(file, (page - 1) * pageBytes, noise(pageBytes)),
+  'noise at the start of a leaf': (file, page) => overwrite(file, (page - 1) * pageBytes + 8, noise(64)),
+  'noise at the end of a leaf': (file, page) => overwrite(file, page * pageBytes - 100, noise(100)),
+  "another tree's leaf": (file, page, otherPage) =>
+    overwrite(file, (page - 1) * pageBytes, readPage(file, otherPage)),
+};
+
+test('damage of any tree that SQLite finds is found, and the table or index is named', async (t) => {
+  t.diagnostic(`seed ${seed} (DAMAGE_SEED)`);
+  await using database = createSqliteDatabase();
+  await fill(database.file);
+  assert.deepEqual(inspectFile(database.file), []);
+  const trees = treesOf(database.file).filter(({ table }) => !table.startsWith('sqlite_'));
+  const counts = { damaged: 0, harmless: 0 };
+  for (const [place, { name, table, leaves }] of trees.entries()) {
+    for (const [kind, damage] of Object.entries(kinds)) {
+      const file = join(database.folder, 'damaged.db');
+      copyFileSync(database.file, file);
+      const page = leaves[random.between(0, leaves.length - 1)] ?? 0;
+      const [otherPage = 0] = trees[(place + 1) % trees.length]?.leaves ?? [];
+      damage(file, page, otherPage);
+      const integrity = integrityOf(file);
+      if (integrity === 'ok') {
+        // The content of a row that nothing else depends on.
+        counts.harmless += 1;
+        continue;
+      }
+      counts.damaged += 1;
+      const problems = inspectFile(file);
+      const told = `${kind} of ${name}, page ${page}: ${integrity}\n${problems.join('\n')}`;
+      assert.ok(
+        problems.some((problem) => problem.startsWith(`${table}: `)),
+        told,
+      );
+    }
+  }
+  t.diagnostic(`${trees.length} trees, ${JSON.stringify(counts)}`);
+  assert.ok(trees.length >= 24, `${trees.length} trees`);
+  assert.ok(counts.damaged >= 3 * trees.length, JSON.stringify(counts));
+});
+
+test('a file that was cut off is not found sound', async () => {
+  await using database = createSqliteDatabase();
+  await fill(database.file);
+  for (const share of [0.99, 0.5, 0.01]) {
+    const file = join(database.folder, 'cut.db');
+    copyFileSync(database.file, file);
+    const descriptor = openSync(file, 'r+');
+    ftruncateSync(descriptor, Math.floor((statSync(file).size * share) / pageBytes) * pageBytes);
+    closeSync(descriptor);
+    assert.notDeepEqual(inspectFile(file), [], `${share} of the file`);
+  }
+});
+
+test('rows that refer to no row are found by table', async () => {
+  await using database = createSqliteDatabase();
+  await fill(database.file);
+  {
+    using connection = new DatabaseSync(database.file, { enableForeignKeyConstraints: false });
+    connection.exec('delete from webhooks');
+  }
+  const problems = inspectFile(database.file);
+  assert.equal(problems.length, 1, problems.join('\n'));
+  assert.match(
+    problems[0] ?? '',
+    /^webhook_deliveries: \d+ rows refer to a row of webhooks that does not exist$/,
+  );
+});
+
+test('a file that does not exist is an error', async () => {
+  await using database = createSqliteDatabase();
+  assert.throws(() => inspectFile(join(database.folder, 'none.db')), /unable to open/);
+});
+
+test('a file is inspected while another connection writes to it', async () => {
+  await using database = createSqliteDatabase();
+  await fill(database.file);
+  using connection = new DatabaseSync(database.file);
+  connection.exec('begin immediate; update heartbeat set beaten_at = 2');
+  assert.deepEqual(inspectFile(database.file), []);
+  connection.exec('commit');
+  assert.deepEqual(inspectFile(database.file), []);
+});

@@ -1,0 +1,73 @@
+/** The number of bytes and pages that an operation writes to SQLite, for a fixed sequence of operations. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { writeScripts } from '../../bench/scripts.ts';
+import { measureWrites, scriptsPerTransaction, type WritesPerOperation } from '../../bench/writes.ts';
+import { createStore } from '../../src/service/store.ts';
+import { issue } from '../../src/service/card.ts';
+import { connect } from '../../src/storage/sqlite-connection.ts';
+import { issueCommand, newStore, testContext } from '../harness/fixtures.ts';
+import { seeded } from '../harness/seeded.ts';
+import { createSqliteDatabase, sqliteFactory } from '../harness/sqlite.ts';
+
+/**
+ * Measured with Node.js 26.10 and SQLite 3.53. If a change writes less, lower the figure. If a change must write more,
+ * its commit says why.
+ */
+const recorded = {
+  create: { logBytes: 7_858, pages: 1.908 },
+  'create with a key': { logBytes: 10_441, pages: 2.535 },
+  debit: { logBytes: 11_793, pages: 2.863 },
+  'debit with a key': { logBytes: 16_090, pages: 3.906 },
+} as const;
+const tolerance = 1.02;
+
+/** Fills a database and measures each kind of operation, 1,024 times if there are 32 transactions. */
+async function measure(given: {
+  readonly cards: number;
+  readonly transactions: number;
+}): Promise<readonly WritesPerOperation[]> {
+  const random = seeded(15);
+  let lastId = 1_000_000_000_000;
+  const ctx = testContext({
+    chance: {
+      bytes: (length) => Uint8Array.from({ length }, () => random.between(0, 255)),
+      id: () => (lastId += random.between(1, 32)),
+    },
+  });
+  await using database = createSqliteDatabase();
+  const storage = database.open();
+  await storage.migrate(sqliteFactory.migrations);
+  const store = await storage.write(() => createStore(ctx, newStore()));
+  await storage[Symbol.asyncDispose]();
+  const cardIds: number[] = [];
+  const connection = connect(database.file, { readOnly: false });
+  while (cardIds.length < given.cards) {
+    connection.beginImmediate();
+    for (let count = 0; count < scriptsPerTransaction; count += 1)
+      cardIds.push(connection.drive(issue(ctx, issueCommand(store))).card.id);
+    connection.commit();
+  }
+  connection.database.close();
+  const anyCard = (): number => cardIds[random.between(0, cardIds.length - 1)] ?? 0;
+  const scripts = writeScripts(ctx, { store, anyCard });
+  return measureWrites(database.file, { scripts, transactions: given.transactions });
+}
+
+test('an operation writes no more bytes and pages than recorded', async (t) => {
+  const measured = await measure({ cards: 10_000, transactions: 32 });
+  assert.deepEqual(measured.map(({ operation }) => operation).toSorted(), Object.keys(recorded).toSorted());
+  for (const { operation, logBytes, pages, pagesByTree } of measured)
+    await t.test(operation, () => {
+      const limit = recorded[operation as keyof typeof recorded];
+      const figures = JSON.stringify({ logBytes, pages, pagesByTree });
+      assert.ok(logBytes <= limit.logBytes * tolerance, `${operation} writes ${figures}`);
+      assert.ok(pages <= limit.pages * tolerance, `${operation} writes ${figures}`);
+    });
+});
+
+test('the figures are the same in every run', async () => {
+  const few = { cards: 500, transactions: 4 };
+  assert.deepEqual(await measure(few), await measure(few));
+});

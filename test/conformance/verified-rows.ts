@@ -1,0 +1,328 @@
+/** `verify` finds what is wrong with the rows around the ledger: codes, events, customers, holds, records. */
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { drawSigningSecret } from '../../src/delivery/webhook/signature.ts';
+import type { Card } from '../../src/domain/card.ts';
+import { update } from '../../src/service/card.ts';
+import { capture, placeHold } from '../../src/service/hold.ts';
+import { fingerprintsOf, once } from '../../src/service/idempotency.ts';
+import { checkKeys } from '../../src/service/key-check.ts';
+import { rotateCode } from '../../src/service/mail.ts';
+import { debit } from '../../src/service/spend.ts';
+import { verify } from '../../src/service/verify.ts';
+import { createWebhook } from '../../src/service/webhook.ts';
+import { all, constant, sql, type Statement } from '../../src/storage/sql.ts';
+import type { StorageFactory } from '../harness/database.ts';
+import { email, money, updateCommand } from '../harness/fixtures.ts';
+import { openStore, type OpenStore } from '../harness/open-store.ts';
+
+/** A store with three cards. Every table that refers to a card has a row of the middle one. */
+async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly card: Card }> {
+  const opened = await openStore(factory);
+  const { storage, ctx, store } = opened;
+  await storage.write(() => checkKeys(ctx));
+  await storage.write(() =>
+    createWebhook(ctx, {
+      storeId: store.id,
+      url: 'https://receiver.example/',
+      patterns: ['*'],
+      secret: drawSigningSecret(ctx.chance),
+    }),
+  );
+  await opened.issue();
+  const issued = await opened.issue({
+    customer: email('ann@example.com'),
+    recipient: email('bea@example.com'),
+    mails: { sendAt: null },
+  });
+  const cardId = issued.card.id;
+  const till = { store, cardId, versions: null, actor: 'test', reference: null, note: null, orderId: null };
+  await storage.write(() => debit(ctx, { ...till, amount: money('1'), partial: false }));
+  const { hold } = await storage.write(() => placeHold(ctx, { ...till, amount: money('2'), seconds: 600 }));
+  const captured = {
+    store,
+    holdId: hold.id,
+    amount: null,
+    actor: 'test',
+    note: null,
+    versionsOf: () => null,
+  };
+  await storage.write(() => capture(ctx, captured));
+  await storage.write(() => placeHold(ctx, { ...till, amount: money('3'), seconds: 600 }));
+  await storage.write(() => rotateCode(ctx, { store, cardId, versions: null }));
+  await storage.write(() => update(ctx, updateCommand(store, cardId, { balance: money('10') })));
+  const card = await storage.write(() => update(ctx, updateCommand(store, cardId, { note: 'kept' })));
+  const use = {
+    owner: { storeId: store.id, apiClientId: 3, key: 'key' },
+    fingerprints: fingerprintsOf(ctx, ['a']),
+  };
+  await storage.write(() => once(ctx, use, () => constant({ status: 200, headers: {}, body: '{}' })));
+  await opened.issue();
+  return { ...opened, card, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
+}
+
+type Rows = Awaited<ReturnType<typeof openRows>>;
+
+type Damage = {
+  readonly what: string;
+  readonly statements: (rows: Rows) => readonly Statement[];
+  readonly found: RegExp;
+  /** Whether it is about the middle card; if not, about no card. */
+  readonly isOfCard?: false;
+};
+
+const eventOf = ({ card }: Rows, version: number) =>
+  sql`update events set data = replace(data, '"balance":"', '"balance":"1') where subject_id = ${card.id} and subject_version = ${version}`;
+
+const damages: readonly Damage[] = [
+  {
+    what: 'a card without a code',
+    statements: ({ card }) => [sql`delete from gift_card_codes where card_id = ${card.id}`],
+    found: /^has no code$/,
+  },
+  {
+    what: 'a missing code that the card names',
+    statements: ({ card }) => [
+      sql`delete from gift_card_codes where card_id = ${card.id}
+          and lookup = (select code_lookup from gift_cards where id = ${card.id})`,
+    ],
+    found: /^names a code that is missing$/,
+  },
+  {
+    what: 'a code that another card has now',
+    statements: ({ card }) => [
+      sql`update gift_card_codes set card_id = (select min(id) from gift_cards)
+          where lookup = (select code_lookup from gift_cards where id = ${card.id})`,
+    ],
+    found: /^names a code that is missing$/,
+  },
+  {
+    what: 'a changed digest of a code',
+    statements: ({ card }) => [
+      sql`update gift_card_codes set digest = ${new Uint8Array(32)} where card_id = ${card.id}`,
+    ],
+    found: /^has a code that is stored under another digest$/,
+  },
+  {
+    what: 'a digest that is too short',
+    statements: ({ card }) => [
+      sql`update gift_card_codes set digest = ${new Uint8Array(3)} where card_id = ${card.id}`,
+    ],
+    found: /^has a code that is stored under another digest$/,
+  },
+  {
+    what: 'a missing first event',
+    statements: ({ card }) => [sql`delete from events where subject_id = ${card.id} and subject_version = 1`],
+    found: /^has no event of version 1$/,
+  },
+  {
+    what: 'a missing event in the middle',
+    statements: ({ card }) => [sql`delete from events where subject_id = ${card.id} and subject_version = 3`],
+    found: /^has no event of version 3$/,
+  },
+  {
+    what: 'a missing last event',
+    statements: ({ card }) => [
+      sql`delete from events where subject_id = ${card.id} and subject_version = ${card.version}`,
+    ],
+    found: /^has no event of version \d+$/,
+  },
+  {
+    what: 'events that all are missing',
+    statements: ({ card }) => [sql`delete from events where subject_id = ${card.id}`],
+    found: /^has no event of version 1$/,
+  },
+  {
+    what: 'an event of a version that the card never had',
+    statements: ({ card }) => [
+      sql`update events set subject_version = 99 where subject_id = ${card.id} and subject_version = 1`,
+    ],
+    found: /^event \d+ says version 99, which the card never had$/,
+  },
+  {
+    what: 'an event with another balance',
+    statements: (rows) => [eventOf(rows, 2)],
+    found: /^has events that say other balances than its transfers$/,
+  },
+  {
+    what: 'a last event with another balance',
+    statements: (rows) => [eventOf(rows, rows.card.version)],
+    found: /^has events that say other balances than its transfers$/,
+  },
+  {
+    what: 'an event that is half there',
+    statements: ({ card }) => [
+      sql`update events set data = substr(data, 1, 100) where subject_id = ${card.id} and subject_version = 2`,
+    ],
+    found: /^event \d+ cannot be read$/,
+  },
+  {
+    what: 'an event that is JSON and no object',
+    statements: ({ card }) => [
+      sql`update events set data = '[]' where subject_id = ${card.id} and subject_version = 2`,
+    ],
+    found: /^event \d+ cannot be read$/,
+  },
+  {
+    what: 'an event of another type',
+    statements: ({ card }) => [
+      sql`update events set type = 'gift_card.redeemef' where subject_id = ${card.id} and subject_version = 2`,
+    ],
+    found: /^event \d+ cannot be read$/,
+  },
+  {
+    what: 'an event without its record',
+    statements: ({ card }) => [
+      sql`update events set data = '{}' where subject_id = ${card.id} and subject_version = 2`,
+    ],
+    found: /^event \d+ says another record than the card's$/,
+  },
+  {
+    what: 'an event with another initial value',
+    statements: ({ card }) => [
+      sql`update events set data = replace(data, '"initial_value":"15.00"', '"initial_value":"16.00"')
+          where subject_id = ${card.id} and subject_version = 2`,
+    ],
+    found: /^event \d+ says another record than the card's$/,
+  },
+  {
+    what: 'an event of a card that does not exist',
+    statements: ({ card }) => [
+      sql`update events set subject_id = ${card.id + 1} where subject_id = ${card.id} and subject_version = 1`,
+    ],
+    found: /^has no event of version 1$/,
+  },
+  {
+    what: 'an event of a customer that cannot be read',
+    statements: () => [sql`update events set data = 'x' where type = 'customer.created'`],
+    found: /^event \d+ cannot be read$/,
+    isOfCard: false,
+  },
+  {
+    what: 'a customer that does not exist',
+    statements: () => [sql`delete from customers where email = 'ann@example.com'`],
+    found: /^names a customer that does not exist$/,
+  },
+  {
+    what: 'a recipient that does not exist',
+    statements: () => [sql`delete from customers where email = 'bea@example.com'`],
+    found: /^names a recipient that does not exist$/,
+  },
+  {
+    what: 'a missing customer that an event says was created',
+    statements: () => [sql`delete from customers where email = 'ann@example.com'`],
+    found: /^events: a customer was created that does not exist$/,
+    isOfCard: false,
+  },
+  {
+    what: 'a changed amount of an open hold',
+    statements: ({ card }) => [
+      sql`update holds set amount = amount + 1 where card_id = ${card.id} and status = 'open'`,
+    ],
+    found: /^holds another amount than its open holds$/,
+  },
+  {
+    what: 'a missing open hold',
+    statements: ({ card }) => [sql`delete from holds where card_id = ${card.id} and status = 'open'`],
+    found: /^holds another amount than its open holds$/,
+  },
+  {
+    what: 'a missing captured hold',
+    statements: ({ card }) => [sql`delete from holds where card_id = ${card.id} and status = 'captured'`],
+    found: /^has a capture whose hold does not exist or was not captured for that amount$/,
+  },
+  {
+    what: 'a hold that was captured for another amount',
+    statements: ({ card }) => [
+      sql`update holds set captured = captured - 1 where card_id = ${card.id} and status = 'captured'`,
+    ],
+    found: /^has a capture whose hold does not exist or was not captured for that amount$/,
+  },
+  {
+    what: 'rows of a card that does not exist',
+    statements: ({ card }) => [sql`delete from gift_cards where id = ${card.id}`],
+    found: /^has (?:transfers|holds|emails|events|codes), but there is no such card$/,
+  },
+  {
+    what: 'a delivery without a webhook',
+    statements: () => [sql`delete from webhooks`],
+    found: /^webhook_deliveries: a delivery has no webhook$/,
+    isOfCard: false,
+  },
+  {
+    what: 'a delivery without an event',
+    statements: () => [sql`update webhook_deliveries set event_id = -event_id`],
+    found: /^webhook_deliveries: a delivery has no event$/,
+    isOfCard: false,
+  },
+  {
+    what: 'an attempt without a delivery',
+    statements: ({ store }) => [
+      sql`insert into webhook_attempts (store_id, webhook_id, event_id, attempt, attempted_at, duration_ms)
+          values (${store.id}, 1, 1, 1, 0, 0)`,
+    ],
+    found: /^webhook_attempts: an attempt has no delivery$/,
+    isOfCard: false,
+  },
+  {
+    what: 'a truncated idempotency record',
+    statements: () => [sql`update idempotency_records set answer = substr(answer, 1, 20)`],
+    found: /^idempotency_records: 1 were not sealed with a key of this database$/,
+    isOfCard: false,
+  },
+  {
+    what: 'an idempotency record under an unknown key',
+    statements: () => [sql`update idempotency_records set answer = ${Buffer.alloc(200, 3)}`],
+    found: /^idempotency_records: 1 were not sealed with a key of this database$/,
+    isOfCard: false,
+  },
+  {
+    what: 'an idempotency record with half a fingerprint',
+    statements: () => [sql`update idempotency_records set fingerprint = substr(fingerprint, 1, 16)`],
+    found: /^idempotency_records: 1 were not sealed with a key of this database$/,
+    isOfCard: false,
+  },
+  {
+    what: 'tokens, customers and records of a store that does not exist',
+    statements: ({ store }) => [sql`update idempotency_records set store_id = ${store.id + 1}`],
+    found: /^idempotency_records: has rows of this store, but there is no such store$/,
+    isOfCard: false,
+  },
+];
+
+export function testVerifiedRows(factory: StorageFactory): void {
+  test('rows of every kind that the service wrote are found sound', async () => {
+    await using rows = await openRows(factory);
+    const { storage } = rows;
+    assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
+    const [counted] = await storage.read(() =>
+      all(sql<{ holds: bigint; emails: bigint; deliveries: bigint; records: bigint }>`
+        select (select count(*) from holds) as holds, (select count(*) from mail_deliveries) as emails,
+          (select count(*) from webhook_deliveries) as deliveries, (select count(*) from idempotency_records) as records`),
+    );
+    assert.deepEqual(counted, { holds: 2n, emails: 2n, deliveries: 12n, records: 1n });
+  });
+
+  for (const { what, statements, found, isOfCard = true } of damages) {
+    test(`${what}: verify finds it and names ${isOfCard ? 'the card' : 'the table'}`, async () => {
+      await using rows = await openRows(factory);
+      const { storage, database, card, store } = rows;
+      await database.tamper(...statements(rows));
+      const { mismatches } = await storage.read(() => verify(1_000));
+      assert.ok(
+        mismatches.some(
+          ({ cardId, problem }) => cardId === (isOfCard ? card.id : null) && found.test(problem),
+        ),
+        JSON.stringify(mismatches),
+      );
+      const others = mismatches.filter(
+        ({ cardId }) => cardId !== null && cardId !== card.id && cardId !== card.id + 1,
+      );
+      assert.deepEqual(others, [], 'sound cards are named');
+      assert.ok(
+        mismatches.every((mismatch) => [store.domain, String(store.id + 1), null].includes(mismatch.store)),
+      );
+    });
+  }
+}

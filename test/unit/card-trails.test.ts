@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { currencyOf } from '../../src/domain/currency.ts';
+import { CardTrails, type Finding } from '../../src/service/card-trails.ts';
+
+const currency = currencyOf('USD');
+const cardId = 17;
+const lookup = 5n;
+
+/** The trail of one card of 15.00, with the balances after its transfers. */
+function trailsOf(version: number, balances: readonly bigint[]): CardTrails {
+  const trails = new CardTrails(currency);
+  const balance = { minor: balances.at(-1) ?? 0n, currency };
+  const initialValue = { minor: 1_500n, currency };
+  trails.add(
+    { cardId, version, initialValue, balance, held: { minor: 0n, currency }, codeLookup: null },
+    balances,
+  );
+  const digest = Buffer.alloc(32);
+  digest.writeBigInt64BE(lookup);
+  assert.equal(trails.compareCode({ cardId, lookup, digest }), undefined);
+  return trails;
+}
+
+/** Compares events, given as versions with balances, and concludes. */
+function findingsOf(
+  trails: CardTrails,
+  events: readonly (readonly [version: number, balance: string])[],
+): readonly Finding[] {
+  const wrong = events.flatMap(([version, balance], place) => {
+    const data = JSON.stringify({ gift_card: { balance, currency: 'USD', initial_value: '15.00' } });
+    return (
+      trails.compareEvent({ id: place + 1, type: 'gift_card.updated', subjectId: cardId, version, data }) ??
+      []
+    );
+  });
+  return [...wrong, ...trails.conclude()];
+}
+
+const balances = [1_500n, 1_000n, 1_500n, 200n];
+const events = [[1, '15.00'], [2, '10.00'], [3, '10.00'], [4, '15.00'], [5, '2.00']] as const; // prettier-ignore
+
+test('events agree with the transfers, also those that changed no balance', () => {
+  assert.deepEqual(findingsOf(trailsOf(5, balances), events), []);
+});
+
+test('several events of one version agree', () => {
+  assert.deepEqual(findingsOf(trailsOf(5, balances), [...events, [5, '2.00'], [4, '15.00']]), []);
+});
+
+test('events whose ids are in another order than their versions agree', () => {
+  const orders = [[4, 3, 2, 1, 0], [0, 2, 1, 4, 3], [1, 0, 3, 2, 4], [2, 4, 0, 1, 3]]; // prettier-ignore
+  for (const order of orders) {
+    const shuffled = order.flatMap((place) => (events[place] ? [events[place]] : []));
+    assert.deepEqual(findingsOf(trailsOf(5, balances), shuffled), [], order.join(', '));
+  }
+});
+
+test('a balance that no transfer leaves is found in any event', () => {
+  const problem = 'has events that say other balances than its transfers';
+  for (const place of events.keys()) {
+    const changed = events.map(
+      ([version, balance], at) => [version, at === place ? '1.00' : balance] as const,
+    );
+    assert.deepEqual(
+      findingsOf(trailsOf(5, balances), changed),
+      [{ cardId, problem }],
+      `version ${place + 1}`,
+    );
+  }
+});
+
+test('two balances of one version are found', () => {
+  const problem = 'event 6 says another balance than one before it of that version';
+  assert.deepEqual(findingsOf(trailsOf(5, balances), [...events, [5, '3.00']]), [{ cardId, problem }]);
+});
+
+test('a gap is found whatever comes after it, and the memory for what comes after is bounded', () => {
+  for (const place of events.keys())
+    assert.deepEqual(findingsOf(trailsOf(5, balances), events.toSpliced(place, 1)), [
+      { cardId, problem: `has no event of version ${place + 1}` },
+    ]);
+  const many = Array.from({ length: 100_100 }, (_, place) => [place + 2, '15.00'] as const);
+  assert.deepEqual(findingsOf(trailsOf(200_000, balances), many), [
+    { cardId, problem: 'has no event of version 1' },
+  ]);
+});
+
+test('amounts are read with the decimals of the currency, and nothing else is an amount', () => {
+  for (const balance of ['15', '15.0', '15.000', '-15.00', '1e3', '', ' 15.00', '9'.repeat(16) + '.00'])
+    assert.deepEqual(findingsOf(trailsOf(1, [1_500n]), [[1, balance]]), [
+      { cardId, problem: "event 1 says another record than the card's" },
+    ]);
+});
