@@ -24,6 +24,7 @@ import { isExposed } from './key-file.ts';
 import { createLog, type Log } from './log.ts';
 import { contradictionOf, findClockEvidence, isConfirmed } from './service/clock.ts';
 import { ensureDemonstrationStore } from './service/store.ts';
+import { StartError } from './start-error.ts';
 import { beat } from './storage/heartbeat.ts';
 import { pending } from './storage/migrate.ts';
 import { findReplication } from './storage/replication.ts';
@@ -36,11 +37,6 @@ export type Service = AsyncDisposable & {
   /** Resolves when the database can no longer be trusted: the process has to end. */
   readonly failed: Promise<unknown>;
 };
-
-/** The service may not start like this: the message says what to do. */
-export class StartError extends Error {
-  override readonly name = 'StartError';
-}
 
 /** What the service takes from the world besides its configuration; tests bring their own. */
 export type Surroundings = { readonly clock: TimeSource; readonly log: Log };

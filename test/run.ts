@@ -2,6 +2,8 @@
  * Runs the tests: `npm test`, `npm test -- test/unit/money.test.ts`, `npm test -- --name redeem`,
  * `npm test -- --engine sqlite`.
  *
+ * `npm run test:fast` runs the unit, HTTP and delivery tests on SQLite.
+ *
  * A file is run once for each engine, and learns which one from `TEST_ENGINE`; one whose name ends in
  * `.sqlite.test.ts` or `.postgres.test.ts` is about that engine only.
  *
@@ -20,14 +22,27 @@ import { spec, type TestEvent } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { engineNames, type EngineId } from './harness/engine-database.ts';
 import { startSharedPostgres } from './harness/postgres-database.ts';
+import { openRunFolder } from './harness/scratch.ts';
 
 /** These use no engine, or all of them, or are about the command line: they run once. */
 const once =
   /^test\/((unit|interleaving|conformance|failover|delivery)\/|e2e\/(app-proxy|cli|copy|counter|webhook-receiver)\.)/;
 /** No PostgreSQL server is started for a run of these alone. */
 const withoutServer = /^test\/(unit|interleaving|delivery)\//;
-/** These start, load and kill whole servers, or take a port of their own: one of them at a time, beside the others. */
-const alone = /^test\/((crash|failover|faults|soak)\/|e2e\/(?!(app-proxy|cli|copy)\.))/;
+/** These start, load and kill whole servers: two of them run at a time. */
+const heavy = /^test\/(crash|failover|faults|soak)\//;
+const heavyAtOnce = 2;
+/** `npm run test:fast` runs these, on SQLite. */
+const fast = /^test\/(unit|http|delivery)\//;
+/** `npm run test:soak` runs its own files, and these with more rounds. The environment may ask for other numbers. */
+const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Record<string, string>> }[] = [
+  { files: /^test\/(crash\/(kill|mail|delivery)|money\/crash)\./, rounds: { CRASH_ROUNDS: '40' } },
+  { files: /^test\/money\/model\./, rounds: { MODEL_RUNS: '1000' } },
+  { files: /^test\/failover\/primary\./, rounds: { FAILOVER_ROUNDS: '10' } },
+];
+/** The longest files start first, so that none of them runs alone at the end. */
+const order = [heavy, /^test\/e2e\//, /^test\/(money|race)\//, /^test\/(conformance|interleaving)\//];
+const slowestShown = 10;
 
 /** The programs that a file calls and npm does not bring, each with its Debian package. */
 const programs: readonly { readonly files: RegExp; readonly program: string; readonly package: string }[] = [
@@ -43,23 +58,35 @@ const { values, positionals } = parseArgs({
   options: {
     name: { type: 'string' },
     engine: { type: 'string' },
+    fast: { type: 'boolean', default: false },
     soak: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 });
 const engines = Object.keys(engineNames) as readonly EngineId[];
-const chosen = engines.filter((engine) => values.engine === undefined || values.engine === engine);
+const wanted = values.fast ? 'sqlite' : values.engine;
+const chosen = engines.filter((engine) => wanted === undefined || wanted === engine);
 const named = positionals.map((path) => relative('', path));
 const timeoutPerFileMs = (values.soak ? 25 : 5) * 60_000;
-const files = named.length > 0 ? named : globSync('test/**/*.test.ts').filter(isOfThisRun).toSorted();
+const files = named.length > 0 ? named : globSync('test/**/*.test.ts').filter(isOfThisRun).toSorted(byOrder);
+/** Most files wait part of the time. */
+const atOnce = availableParallelism() + 1;
 const totals = new Map<string, number>();
 const complaints: string[] = [];
 const notices: string[] = [];
 /** Tests of each suite, and seconds that its files took one after another. */
 const suites = new Map<string, { tests: number; seconds: number }>();
+const durations: { readonly job: Job; readonly seconds: number }[] = [];
 
 function isOfThisRun(file: string): boolean {
-  return file.startsWith('test/soak/') === values.soak;
+  if (values.soak) return file.startsWith('test/soak/') || longer.some((each) => each.files.test(file));
+  return !file.startsWith('test/soak/') && (!values.fast || fast.test(file));
+}
+
+function byOrder(one: string, other: string): number {
+  const rank = (file: string): number =>
+    (order.findIndex((part) => part.test(file)) + order.length + 1) % (order.length + 1);
+  return rank(one) - rank(other) || (one < other ? -1 : 1);
 }
 
 function isInstalled(program: string): boolean {
@@ -109,7 +136,12 @@ function suiteOf({ file, engine }: Job): { tests: number; seconds: number } {
 async function runFile(job: Job): Promise<{ job: Job; events: TestEvent[] }> {
   const startedAt = performance.now();
   const signal = AbortSignal.timeout(timeoutPerFileMs);
-  const env = job.engine === null ? process.env : { ...process.env, TEST_ENGINE: job.engine };
+  const rounds = longer.filter((each) => values.soak && each.files.test(job.file));
+  const env = {
+    ...Object.fromEntries(rounds.flatMap((each) => Object.entries(each.rounds))),
+    ...process.env,
+    ...(job.engine !== null && { TEST_ENGINE: job.engine }),
+  };
   const stream: AsyncIterable<TestEvent> = run({
     files: [job.file],
     signal,
@@ -117,7 +149,9 @@ async function runFile(job: Job): Promise<{ job: Job; events: TestEvent[] }> {
     env,
   });
   const events = await Array.fromAsync(stream);
-  suiteOf(job).seconds += (performance.now() - startedAt) / 1_000;
+  const seconds = (performance.now() - startedAt) / 1_000;
+  suiteOf(job).seconds += seconds;
+  durations.push({ job, seconds });
   return { job, events };
 }
 
@@ -163,11 +197,11 @@ function nameFailures({ engine }: Job, events: readonly TestEvent[]): readonly T
   });
 }
 
-/** Takes the next job that may run beside those that are running. */
+/** Takes the next job that may run with those that are running. */
 function takeNext(waiting: Job[], running: readonly Job[]): Job | undefined {
-  const aloneRunning = running.filter(({ file }) => alone.test(file)).length;
-  const isFull = running.length - aloneRunning >= availableParallelism();
-  const place = waiting.findIndex(({ file }) => (alone.test(file) ? aloneRunning === 0 : !isFull));
+  if (running.length >= atOnce) return undefined;
+  const isFull = running.filter(({ file }) => heavy.test(file)).length >= heavyAtOnce;
+  const place = waiting.findIndex(({ file }) => !isFull || !heavy.test(file));
   return place < 0 ? undefined : waiting.splice(place, 1)[0];
 }
 
@@ -200,12 +234,17 @@ async function* runEverything(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
   totals.set('duration_ms', Math.round(performance.now()));
   for (const [name, { tests, seconds }] of suites)
     yield note(`${name}: ${tests} tests in ${Math.round(seconds)} s`);
+  const slowest = durations.toSorted((one, other) => other.seconds - one.seconds).slice(0, slowestShown);
+  for (const { job, seconds } of slowest) yield note(`slowest: ${describe(job)} in ${Math.round(seconds)} s`);
   for (const [name, count] of totals) yield note(`${name} ${count}`);
 }
 
 if (chosen.length === 0) complaints.push(`--engine ${values.engine}: takes ${engines.join(' or ')}`);
 const jobs = files.flatMap(jobsOf);
+// What Node.js makes of the sources is kept for all processes of the run, and the next run.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules/.cache/largesse-tests');
 {
+  using _folder = openRunFolder();
   const isNamed = Boolean(process.env['TEST_POSTGRES_URL']);
   const needsServer = jobs.some(({ file, engine }) => engine !== 'sqlite' && !withoutServer.test(file));
   await using postgres = isNamed || !needsServer ? undefined : await startSharedPostgres();

@@ -2,7 +2,6 @@
 
 import type { Command } from 'commander';
 import { readConfig } from '../config.ts';
-import { start } from '../main.ts';
 import { settingsHelp } from './settings.ts';
 
 export function addServeCommand(root: Command): void {
@@ -11,6 +10,8 @@ export function addServeCommand(root: Command): void {
     .description('run the service until SIGTERM or SIGINT')
     .addHelpText('after', settingsHelp)
     .action(async () => {
+      // Other commands start without the HTTP server: most of the program is its libraries.
+      const { start } = await import('../main.ts');
       const service = await start(readConfig());
       const stopped = new Promise<'stop'>((resolve) => {
         process.on('SIGTERM', () => resolve('stop'));

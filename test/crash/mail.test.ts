@@ -16,7 +16,7 @@ import type { EngineDatabase } from '../harness/engine-database.ts';
 import { seeded } from '../harness/seeded.ts';
 import { databaseToServe, openShop, serve } from '../harness/served.ts';
 
-const rounds = Math.min(10, Number(process.env['CRASH_ROUNDS'] ?? 4));
+const rounds = Math.min(10, Number(process.env['CRASH_ROUNDS'] ?? 3));
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
 const clients = 3;

@@ -11,6 +11,7 @@ import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import { requireStore } from '../../src/service/store.ts';
 import { findOrInsertCustomer } from '../../src/storage/customer.ts';
+import { helpOf } from '../harness/command-help.ts';
 import { email } from '../harness/fixtures.ts';
 import { runProgram, type Result } from '../harness/programs.ts';
 import { engine } from '../harness/engine.ts';
@@ -69,23 +70,25 @@ function assertOneLine(result: Result, message: RegExp): void {
 }
 
 /** The commands below a command, as its help lists them, each with its own help. */
-async function readHelp(home: Home, ...path: readonly string[]): Promise<[command: string, help: string][]> {
-  const { code, output, errors } = await home.run([...path, '--help']);
-  assert.deepEqual({ code, errors }, { code: 0, errors: '' });
+function readHelp(...path: readonly string[]): readonly (readonly [command: string, help: string])[] {
+  const output = helpOf(...path);
   assert.ok(output.startsWith(`Usage: ${['largesse', ...path].join(' ')} `), output);
   const [, listed] = /^Commands:\n((?: +.*\n)+)/m.exec(output) ?? [];
   if (listed === undefined) return [[path.join(' '), output]];
   const names = Array.from(listed.matchAll(/^ {2}([a-z-]+)/gm), ([, name = '']) => name);
-  const below = names.filter((name) => name !== 'help').map((name) => readHelp(home, ...path, name));
-  return (await Promise.all(below)).flat();
+  return names.filter((name) => name !== 'help').flatMap((name) => readHelp(...path, name));
 }
 
 test('every command has help, and those that print data take --json', async () => {
   await using home = await makeHome();
-  const helps = new Map(await readHelp(home));
+  const helps = new Map(readHelp());
   assert.deepEqual(new Set(helps.keys()), new Set([...telling, 'serve', 'app-proxy']));
   for (const [command, help] of helps) {
     assert.equal(help.includes('--json'), telling.includes(command), command);
+  }
+  for (const path of [[], ['store'], ['token', 'rotate']]) {
+    const { code, output, errors } = await home.run([...path, '--help']);
+    assert.deepEqual({ code, output, errors }, { code: 0, output: helpOf(...path), errors: '' });
   }
   const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
   assert.equal((await home.run(['--version'])).output, `${manifest.version}\n`);

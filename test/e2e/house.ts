@@ -224,9 +224,9 @@ async function exchange(
   return { status: response.status, etag: response.headers.get('etag'), json: await response.json() };
 }
 
-/** A home whose database is a file. */
+/** A home whose database is a file on disk: what is copied to and from it takes its time. */
 export function makeFileHome(): Promise<Home> {
-  return makeHome(sqliteEngine);
+  return makeHome(sqliteEngine, { durable: true });
 }
 
 /** The file of its database. */

@@ -16,7 +16,7 @@ import { seeded } from '../harness/seeded.ts';
 import { openShop, serve, type Served } from '../harness/served.ts';
 import { assertTold, countSuccesses, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
 
-const rounds = Number(process.env['FAILOVER_ROUNDS'] ?? 5);
+const rounds = Number(process.env['FAILOVER_ROUNDS'] ?? 3);
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
 const backWithinMs = 10_000;

@@ -11,6 +11,7 @@ import { Compile } from 'typebox/compile';
 import type { FaultCode } from '../../src/domain/fault.ts';
 import { giftCardSchema, issuedGiftCardSchema } from '../../src/domain/schemas.ts';
 import { problemSchema } from '../../src/api/schemas.ts';
+import { retriedCodes, statusOfCode, titleOfStatus } from './error-codes.ts';
 import type { TestAnswer } from './service.ts';
 
 export type Problem = {
@@ -19,7 +20,19 @@ export type Problem = {
   readonly status: number;
   readonly detail: string;
   readonly errors: string | Readonly<Record<string, readonly string[]>>;
+  readonly available?: string;
+  readonly held?: string;
+  readonly reversible?: string;
   readonly request_id: string;
+};
+
+type Extension = 'available' | 'held' | 'reversible';
+
+/** What a refused amount is compared with. */
+const extensionOf: Partial<Record<FaultCode, Extension>> = {
+  'insufficient-balance': 'available',
+  'capture-exceeds-hold': 'held',
+  'reversal-exceeds-transaction': 'reversible',
 };
 
 export type GiftCard = {
@@ -52,81 +65,17 @@ export const fieldsInOrder = [
   'last_characters', 'order_id',
 ] as const satisfies readonly (keyof GiftCard)[]; // prettier-ignore
 
-const statusOf: Readonly<Record<FaultCode, number>> = {
-  'invalid-request': 400,
-  'invalid-body': 400,
-  'invalid-query': 400,
-  'invalid-idempotency-key': 400,
-  unauthenticated: 401,
-  'invalid-signature': 401,
-  'insufficient-scope': 403,
-  'cross-site-request': 403,
-  'not-found': 404,
-  'method-not-allowed': 405,
-  'request-timeout': 408,
-  'idempotency-key-in-use': 409,
-  'precondition-failed': 412,
-  'body-too-large': 413,
-  'unsupported-media-type': 415,
-  'expectation-failed': 417,
-  'invalid-parameter': 422,
-  'insufficient-balance': 422,
-  'currency-mismatch': 422,
-  'card-disabled': 422,
-  'card-expired': 422,
-  'hold-closed': 422,
-  'hold-expired': 422,
-  'capture-exceeds-hold': 422,
-  'not-reversible': 422,
-  'reversal-exceeds-transaction': 422,
-  'undo-window-closed': 422,
-  'no-address': 422,
-  'no-mail': 422,
-  'webhook-paused': 422,
-  'too-many-webhooks': 422,
-  'idempotency-key-reused': 422,
-  'too-many-requests': 429,
-  'too-many-misses': 429,
-  'headers-too-large': 431,
-  'internal-error': 500,
-  overloaded: 503,
-  unavailable: 503,
-  'not-writable': 503,
-  closing: 503,
-};
-
-const titleOf: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  408: 'Request Timeout',
-  409: 'Conflict',
-  412: 'Precondition Failed',
-  413: 'Content Too Large',
-  415: 'Unsupported Media Type',
-  417: 'Expectation Failed',
-  422: 'Unprocessable Content',
-  429: 'Too Many Requests',
-  431: 'Request Header Fields Too Large',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
-};
-
-/** Codes of which several messages cannot be meant by the status alone, and which come with Retry-After. */
-const retried: ReadonlySet<FaultCode> = new Set([
-  'idempotency-key-in-use', 'too-many-requests', 'too-many-misses', 'overloaded', 'unavailable', 'not-writable', 'closing',
-]); // prettier-ignore
-
 const isProblem = Compile(problemSchema);
 const isGiftCard = Compile(Type.Object({ gift_card: giftCardSchema }, { additionalProperties: false }));
 const isIssued = Compile(Type.Object({ gift_card: issuedGiftCardSchema }, { additionalProperties: false }));
 
 export type ExpectedProblem = {
   readonly code: FaultCode;
-  /** Field → messages, in full; unless given, `errors` has to be the title. */
-  readonly errors?: Readonly<Record<string, readonly string[]>>;
+  /** Field → messages, in full; unless given, `errors` has to be the title where the code is about no field. */
+  readonly errors?: string | Readonly<Record<string, readonly string[]>>;
+  readonly available?: string;
+  readonly held?: string;
+  readonly reversible?: string;
   /** Of an answer given once more, whose body tells the first request's id. */
   readonly replayed?: boolean;
   readonly basePath?: string;
@@ -148,28 +97,44 @@ export function assertEveryAnswer({ headers, text }: TestAnswer): void {
 /** Asserts that an answer is the problem it should be, in every detail, and answers it. */
 export function problemOf(
   answer: TestAnswer,
-  { code, errors, replayed = false, basePath = '' }: ExpectedProblem,
+  { code, errors, replayed = false, basePath = '', ...extensions }: ExpectedProblem,
 ): Problem {
   const { status, headers, json, text } = answer;
-  assert.equal(status, statusOf[code], `${code} was expected, not ${status} ${text.slice(0, 500)}`);
+  assert.equal(status, statusOfCode[code], `${code} was expected, not ${status} ${text.slice(0, 500)}`);
   assertEveryAnswer(answer);
   assert.match(headers.get('content-type') ?? '', /^application\/problem\+json(?:;|$)/);
   assert.equal(headers.get('cache-control'), 'no-store');
   assert.ok(isProblem.Check(json), `not of the documented form: ${text}`);
   const problem = json as Problem;
-  assert.deepEqual(Object.keys(problem), ['type', 'title', 'status', 'detail', 'errors', 'request_id']);
+  const extension = extensionOf[code];
+  const members = [
+    'type',
+    'title',
+    'status',
+    'detail',
+    'errors',
+    ...(extension ? [extension] : []),
+    'request_id',
+  ];
+  assert.deepEqual(Object.keys(problem), members);
+  for (const [name, value] of Object.entries(extensions)) {
+    assert.equal(name, extension);
+    assert.equal(problem[name], value, text);
+  }
   assert.equal(problem.type, `${basePath}/docs/problems/${code}`);
   assert.equal(problem.status, status);
-  assert.equal(problem.title, titleOf[status]);
+  assert.equal(problem.title, titleOfStatus[status]);
   assert.ok(problem.detail.length > 10);
   if (!replayed) assert.equal(problem.request_id, headers.get('x-request-id'));
-  assert.deepEqual(problem.errors, errors ?? problem.title, text);
+  if (errors !== undefined) assert.deepEqual(problem.errors, errors, text);
+  else if (code === 'invalid-parameter') assert.equal(typeof problem.errors, 'object', text);
+  else if (!extension) assert.equal(problem.errors, problem.title, text);
   assert.equal(headers.get('etag'), null);
   assert.equal(headers.get('location'), null);
   assertBelongs(headers, 'www-authenticate', status === 401 || code === 'insufficient-scope');
   assertBelongs(headers, 'allow', status === 405);
-  assertBelongs(headers, 'retry-after', retried.has(code));
-  if (retried.has(code)) assert.match(headers.get('retry-after') ?? '', /^[1-9][0-9]{0,5}$/);
+  assertBelongs(headers, 'retry-after', retriedCodes.has(code));
+  if (retriedCodes.has(code)) assert.match(headers.get('retry-after') ?? '', /^[1-9][0-9]{0,5}$/);
   if (status === 401) assert.match(headers.get('www-authenticate') ?? '', /^Bearer realm="/);
   if (code === 'invalid-signature') assert.match(headers.get('www-authenticate') ?? '', /\bAppProxy\b/);
   if (code === 'insufficient-scope')

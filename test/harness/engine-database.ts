@@ -23,6 +23,8 @@ export type EngineDatabase = AsyncDisposable & {
   readonly filesLeft: readonly string[];
   /** Runs a query beside the service. */
   query(text: string, ...values: readonly QueryValue[]): Promise<readonly QueryRow[]>;
+  /** Keeps the connection of queries open until it is disposed of: they cost less, and the database is in use. */
+  keepOpen(): AsyncDisposable;
   /** Every row of every table as text, but for what is no state of a card (the heartbeat, failed lookups, token uses). */
   state(): Promise<string>;
   /** All that is stored, byte for byte. */
@@ -63,14 +65,6 @@ const notState: ReadonlySet<string> = new Set([
   'key_checks',
 ]);
 
-/** Tables and the texts of their rows as `EngineDatabase.state` answers them. */
-export function describeState(tables: ReadonlyMap<string, readonly string[]>): string {
-  return [...tables]
-    .filter(([name]) => !notState.has(name))
-    .map(([name, rows]) => [name, ...told(name, rows).toSorted()].join('\n'))
-    .join('\n\n');
-}
-
 /** Of a mail: what is booked. What becomes of it goes on by itself. */
 const bookedOfMail: ReadonlySet<string> = new Set([
   'store_id',
@@ -81,10 +75,13 @@ const bookedOfMail: ReadonlySet<string> = new Set([
   'send_at',
 ]);
 
-function told(name: string, rows: readonly string[]): readonly string[] {
-  if (name !== 'mail_deliveries') return rows;
-  return rows.map((row) => {
-    const columns = Object.entries(JSON.parse(row) as object);
-    return JSON.stringify(Object.fromEntries(columns.filter(([column]) => bookedOfMail.has(column))));
-  });
+/** Whether a table's column belongs to `EngineDatabase.state`. */
+export function isState(table: string, column: string): boolean {
+  if (notState.has(table) || column === 'last_used_at') return false;
+  return table !== 'mail_deliveries' || bookedOfMail.has(column);
+}
+
+/** What `EngineDatabase.state` answers, of tables and their rows as text, a line each. */
+export function stateText(tables: readonly QueryRow[]): string {
+  return tables.map(({ name, rows }) => [name, rows ?? []].flat().join('\n')).join('\n\n');
 }

@@ -1,12 +1,12 @@
 /** PostgreSQL under the tests of a whole service: a database of the test's own, copied from one that has the schema. */
 
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CustomTypesConfig } from 'pg';
 import { loadMigrations } from '../../src/storage/migrate.ts';
 import {
-  describeState,
+  isState,
+  stateText,
   type DatabaseWish,
   type Engine,
   type EngineDatabase,
@@ -16,10 +16,11 @@ import { openPostgresEngine } from './postgres.ts';
 import { openPool, type PostgresAddress } from './postgres-client.ts';
 import { createPostgresDatabase, sharedPostgres, templateDatabase } from './postgres-database.ts';
 import { startPostgres } from './postgres-server.ts';
+import { makeScratchFolder } from './scratch.ts';
 
 export const postgresEngine: Engine = {
   id: 'postgres',
-  rounds: (ordinary) => Math.ceil(ordinary / 4),
+  rounds: (ordinary) => Math.max(3, Math.ceil(ordinary / 4)),
   createDatabase,
   waitedTooLong: 'overloaded',
   notMade: /the database is older than this version, \S+: run "largesse migrate"$/m,
@@ -69,7 +70,7 @@ async function createDatabase({ empty = false, durable = false }: DatabaseWish =
   const template = templates.get(server) ?? makeTemplate(server);
   templates.set(server, template);
   const database = await createPostgresDatabase(server, empty ? {} : { template: await template });
-  const folder = mkdtempSync(join(tmpdir(), 'largesse-test-'));
+  const folder = makeScratchFolder('largesse-test-');
   const keysFile = join(folder, 'largesse.keys.json');
   const pool = openPool(database.url, types);
   const query = async (text: string, ...values: readonly unknown[]): Promise<readonly QueryRow[]> => {
@@ -77,6 +78,7 @@ async function createDatabase({ empty = false, durable = false }: DatabaseWish =
     const numbered = text.replaceAll('?', () => `$${(place += 1)}`);
     return (await pool.query<QueryRow>(numbered, [...values])).rows.map((row) => ({ ...row }));
   };
+  let stateQuery: { readonly name: string; readonly text: string } | undefined;
   const tables = async (): Promise<readonly string[]> => (await query(selectTables)).map(({ name }) => String(name));
 
   return {
@@ -89,17 +91,10 @@ async function createDatabase({ empty = false, durable = false }: DatabaseWish =
     },
     filesLeft: ['largesse.keys.json', 'largesse.timelines.json'],
     query,
+    keepOpen: () => ({ [Symbol.asyncDispose]: async () => {} }),
     async state() {
-      const names = await tables();
-      const rows = await query(
-        names
-          .map((name) => `select '${name}' as name, (to_jsonb(t) - 'last_used_at')::text as row from ${name} t`)
-          .join(' union all '),
-      );
-      const byTable = Map.groupBy(rows, ({ name }) => String(name));
-      return describeState(
-        new Map(names.map((name) => [name, (byTable.get(name) ?? []).map(({ row }) => String(row))])),
-      );
+      stateQuery ??= describeTables(await query(selectColumns));
+      return stateText((await pool.query<QueryRow>(stateQuery)).rows);
     },
     async bytes() {
       const parts: Uint8Array[] = [];
@@ -145,3 +140,23 @@ const selectTables = `
   select relname as name from pg_class
   where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
   order by relname collate "C"`;
+
+const selectColumns = `
+  select relname as name, attname as column from pg_class join pg_attribute a on attrelid = pg_class.oid
+  where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
+    and attnum > 0 and not attisdropped
+  order by relname collate "C", attnum`;
+
+/** A statement, prepared once a connection, with a row for each table: its name and all of its rows as text. */
+function describeTables(columns: readonly QueryRow[]): { readonly name: string; readonly text: string } {
+  const tables = Map.groupBy(
+    columns.filter(({ name, column }) => isState(String(name), String(column))),
+    ({ name }) => String(name),
+  );
+  const selections = [...tables].map(([table, own]) => {
+    const pairs = own.map(({ column }) => `'${String(column)}', ${String(column)}`).join(', ');
+    const row = `jsonb_build_object(${pairs})::text`;
+    return `select '${table}' as name, (select string_agg(${row}, e'\\n' order by ${row} collate "C") from ${table}) as rows`;
+  });
+  return { name: 'state', text: selections.join(' union all ') };
+}

@@ -1,38 +1,63 @@
 /** The embedded engine under the tests of a whole service: a file in a folder of the test's own. */
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { describeState, type Engine, type EngineDatabase } from './engine-database.ts';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import {
+  isState,
+  stateText,
+  type DatabaseWish,
+  type Engine,
+  type EngineDatabase,
+} from './engine-database.ts';
+import { makeScratchFolder } from './scratch.ts';
+import { migratedFile } from './sqlite.ts';
 
 const timeout = 5_000;
 
 export const sqliteEngine: Engine = {
   id: 'sqlite',
   rounds: (ordinary) => ordinary,
-  createDatabase: async () => createDatabase(),
+  createDatabase,
   waitedTooLong: 'unavailable',
   notMade: /there is no database at \S+largesse\.db$/m,
 };
 
-function createDatabase(): EngineDatabase {
-  const folder = mkdtempSync(join(tmpdir(), 'largesse-test-'));
+async function createDatabase({
+  empty = false,
+  durable = false,
+}: DatabaseWish = {}): Promise<EngineDatabase> {
+  const folder = durable
+    ? mkdtempSync(join(tmpdir(), 'largesse-test-'))
+    : makeScratchFolder('largesse-test-');
   const file = join(folder, 'largesse.db');
   const keysFile = join(folder, 'largesse.keys.json');
+  if (!empty) copyFileSync(await migratedFile(), file);
+  let kept: DatabaseSync | undefined;
+  const read = <T>(body: (database: DatabaseSync) => T): T => (kept ? body(kept) : reading(file, body));
   return {
     folder,
     keysFile,
     environment: { DATABASE_URL: `file:${file}` },
     filesLeft: ['largesse.db', 'largesse.keys.json'],
     query: async (text, ...values) =>
-      reading(file, (database) =>
-        database
-          .prepare(text)
+      read((database) =>
+        statementOf(database, text)
           .all(...values)
           .map((row) => ({ ...row })),
       ),
-    state: async () => reading(file, stateOf),
+    keepOpen() {
+      const opened = new DatabaseSync(file, { readOnly: true, timeout });
+      kept = opened;
+      return {
+        async [Symbol.asyncDispose]() {
+          kept = undefined;
+          opened.close();
+        },
+      };
+    },
+    state: async () => read(stateOf),
     async bytes() {
       const files = [file, `${file}-wal`, `${file}-shm`];
       return Buffer.concat(files.filter((each) => existsSync(each)).map((each) => readFileSync(each)));
@@ -64,19 +89,54 @@ export function reading<T>(file: string, body: (database: DatabaseSync) => T): T
   return body(database);
 }
 
-function stateOf(database: DatabaseSync): string {
-  const tables = database.prepare("select name from sqlite_schema where type = 'table' order by name").all();
-  const rowsOf = (name: string): readonly string[] => {
-    const statement = database.prepare(`select * from ${name}`);
-    statement.setReadBigInts(true);
-    return statement.all().map((row) => {
-      const { last_used_at: _, ...kept } = row;
-      return JSON.stringify(kept, asText);
-    });
-  };
-  return describeState(new Map(tables.map(({ name }) => [String(name), rowsOf(String(name))])));
+const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
+
+/** A statement, prepared once a connection. */
+function statementOf(database: DatabaseSync, text: string): StatementSync {
+  const own = statements.get(database) ?? new Map<string, StatementSync>();
+  statements.set(database, own);
+  const statement = own.get(text) ?? database.prepare(text);
+  own.set(text, statement);
+  return statement;
 }
 
-function asText(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
+const states = new WeakMap<DatabaseSync, { readonly version: unknown; readonly text: string }>();
+
+/** All state as text. Read again only if another connection has committed since: `pragma data_version` says so. */
+function stateOf(database: DatabaseSync): string {
+  const version = statementOf(database, 'pragma data_version').get()?.['data_version'];
+  const known = states.get(database);
+  if (known && known.version === version) return known.text;
+  // Between the version and the rows there may be a commit: then they are read once more than needed.
+  const text = stateText(statementOf(database, stateQuery(database)).all());
+  states.set(database, { version, text });
+  return text;
+}
+
+const stateQueries = new WeakMap<DatabaseSync, string>();
+
+/** A query with a row for each table: its name and all of its rows as text. */
+function stateQuery(database: DatabaseSync): string {
+  const known = stateQueries.get(database);
+  if (known !== undefined) return known;
+  const columns = database
+    .prepare(
+      `select t.name, c.name as column from sqlite_schema t, pragma_table_info(t.name) c
+       where t.type = 'table' order by t.name, c.cid`,
+    )
+    .all()
+    .filter(({ name, column }) => isState(String(name), String(column)));
+  const query = [...Map.groupBy(columns, ({ name }) => String(name))]
+    .map(([table, own]) => {
+      const pairs = own.map(({ column }) => `'${String(column)}', ${asJson(String(column))}`).join(', ');
+      return `select '${table}' as name, (select group_concat(json_object(${pairs}), char(10)) from ${table}) as rows`;
+    })
+    .join(' union all ');
+  stateQueries.set(database, query);
+  return query;
+}
+
+/** JSON has no bytes. */
+function asJson(column: string): string {
+  return `case typeof(${column}) when 'blob' then hex(${column}) else ${column} end`;
 }

@@ -14,19 +14,15 @@ import {
   readFileSync,
   chownSync,
   statSync,
-  statfsSync,
   symlinkSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
+import { folderInMemory } from './scratch.ts';
 
 /** The oldest major version whose `initdb` and `create database` take what the harness tells them. */
 const versionMin = 15;
-
-const memoryFolder = '/dev/shm';
-/** What must be free, in bytes, for databases to be put there. */
-const memoryMin = 4 * 2 ** 30;
 
 /** Who runs a server; nobody in particular unless this process is root, as whom PostgreSQL refuses to run. */
 export type Account = { readonly uid?: number; readonly gid?: number };
@@ -68,9 +64,8 @@ export function makeServerFolder(account: Account): string {
  * A new database is 300 new files: on a disk that can take five times as long, whether or not they are synced.
  */
 export function makeMemoryFolder(account: Account): string | undefined {
-  if (!existsSync(memoryFolder) || process.availableMemory() < memoryMin) return undefined;
-  const { bavail, bsize } = statfsSync(memoryFolder);
-  return bavail * bsize < memoryMin ? undefined : makeFolder(account, memoryFolder);
+  const parent = folderInMemory();
+  return parent === undefined ? undefined : makeFolder(account, parent);
 }
 
 function versionOf(folder: string): number {

@@ -1,6 +1,8 @@
 /** Races that are held where all callers ask one process, and where they ask two that share a database. */
 
-import test from 'node:test';
+import test, { after } from 'node:test';
+import { createStoreBeside } from './beside.ts';
+import { startService, type TestService } from './service.ts';
 
 /** How many service processes there are. */
 export type Processes = 1 | 2;
@@ -9,3 +11,27 @@ export function race(name: string, body: (processes: Processes) => Promise<void>
   test(`${name}, at one process`, () => body(1));
   test(`${name}, at two processes`, () => body(2));
 }
+
+const services = new Map<Processes, Promise<TestService>>();
+let stores = 0;
+
+/**
+ * A new store on a service that the races of a file share: it runs until the file ends. A race that moves the clock,
+ * changes a limit or counts all rows of a table needs a service of its own.
+ */
+export async function openRaceStore(
+  processes: Processes,
+): Promise<{ readonly service: TestService; readonly domain: string }> {
+  const starting =
+    services.get(processes) ?? startService({ stores: [{ domain: 'first.example' }], processes });
+  services.set(processes, starting);
+  const service = await starting;
+  stores += 1;
+  const domain = `race-${stores}.example`;
+  await createStoreBeside(service, domain);
+  return { service, domain };
+}
+
+after(async () => {
+  for (const starting of services.values()) await (await starting)[Symbol.asyncDispose]();
+});

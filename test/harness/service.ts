@@ -139,6 +139,7 @@ export async function startService({
       if (config.isProduction) await database.storage.write(() => createToken(database.ctx, token));
     }
   }
+  const queries = provided.keepOpen();
   const lines: string[] = [];
   const sink = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -176,6 +177,7 @@ export async function startService({
     internalId: (publicId) => internalIdOf(provided.keysFile, publicId),
     query: (text, ...values) => provided.query(text, ...values),
     async [Symbol.asyncDispose]() {
+      await queries[Symbol.asyncDispose]();
       await second?.[Symbol.asyncDispose]();
       await service[Symbol.asyncDispose]();
       await provided[Symbol.asyncDispose]();

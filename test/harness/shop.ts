@@ -10,29 +10,61 @@ import {
   type GiftCard,
   type IssuedGiftCard,
 } from './answers.ts';
+import {
+  assertAnswer,
+  viewOf,
+  type CardView,
+  type HoldView,
+  type TransactionView,
+  type View,
+} from './money-answers.ts';
 import type { TestAnswer, TestRequest, TestService } from './service.ts';
 
-/** `GET /gift_card/1` */
-type Line = `${string} /${string}`;
+export type Ask = Omit<TestRequest, 'token'> & {
+  /** A form, as it is sent. */
+  readonly form?: string;
+  /** The shop's own unless given; null: none. */
+  readonly token?: string | null;
+};
 
 type Accepted<Card> = { readonly card: Card; readonly answer: TestAnswer };
 
+type Parameters = Readonly<Record<string, unknown>>;
+
+/** A line is a method and a path: `GET /gift_card/1`. */
 export type Shop = {
   readonly service: TestService;
   readonly domain: string;
   readonly token: string;
-  /** Sends a request with the store's token. */
-  ask(line: Line, request?: TestRequest): Promise<TestAnswer>;
+  /** A token of this store with exactly these scopes. */
+  tokenFor(...scopes: readonly Scope[]): Promise<string>;
+  /** Sends a request with the store's token. Responses of a documented form have it, and none has a known code. */
+  ask(line: string, ask?: Ask): Promise<TestAnswer>;
   /** A refusal: it is the named one, no row anywhere has changed and no event has fired. */
-  refuses(line: Line, request: TestRequest, expected: ExpectedProblem): Promise<void>;
-  /** A change or reading that succeeds with 200: the events it fires are exactly these. */
-  accepts(line: Line, request?: TestRequest, expected?: { readonly events?: readonly string[] }): Promise<Accepted<GiftCard>>;
-  /** Issues a card. */
-  issues(request: TestRequest, expected?: { readonly events?: readonly string[] }): Promise<Accepted<IssuedGiftCard>>;
-  /** Issues a card from JSON, whatever events it fires. */
-  issue(parameters?: object): Promise<IssuedGiftCard>;
+  refuses(line: string, ask: Ask, expected: ExpectedProblem): Promise<void>;
+  /** As `refuses`, and returns the response. */
+  refusal(line: string, ask: Ask, expected: ExpectedProblem): Promise<TestAnswer>;
+  /** A change or reading of a card that succeeds with 200: the events it fires are exactly these. */
+  accepts(line: string, ask?: Ask, expected?: { readonly events?: readonly string[] }): Promise<Accepted<GiftCard>>;
+  /** Any request that succeeds, and the types of the events it fires. */
+  does(line: string, ask: Ask, expected: { readonly status?: number; readonly events: readonly string[] }): Promise<View & { readonly answer: TestAnswer }>;
+  /** A creation: the events it fires are exactly these. */
+  creates(ask: Ask, expected?: { readonly events?: readonly string[] }): Promise<Accepted<IssuedGiftCard>>;
+  /** Issues a card, of 25.00 unless given, whatever events it fires. */
+  issue(parameters?: Parameters): Promise<IssuedGiftCard>;
   /** The card as it reads now. */
   read(id: number): Promise<GiftCard>;
+  /** Its entity tag. */
+  tag(id: number): Promise<string>;
+  /** The card with what is held and available, by its code. */
+  lookUp(code: string): Promise<CardView>;
+  debits(id: number, amount: string, more?: Parameters): Promise<TransactionView>;
+  holds(id: number, amount: string, more?: Parameters): Promise<HoldView>;
+  transactions(id: number): Promise<readonly TransactionView[]>;
+  /** Every code that was issued: none may be found in the log, the state or another answer. */
+  readonly codes: Set<string>;
+  /** Ends a test file: no code is where it must not be. */
+  assertNoCodeLeaked(): Promise<void>;
 }; // prettier-ignore
 
 export async function shopOf(
@@ -41,18 +73,49 @@ export async function shopOf(
   { scopes, basePath = '' }: { readonly scopes?: readonly Scope[]; readonly basePath?: string } = {},
 ): Promise<Shop> {
   const token = await service.token(domain, scopes);
-  const ask = (line: Line, request: TestRequest = {}): Promise<TestAnswer> => {
+  const tokens = new Map<string, Promise<string>>();
+  const codes = new Set<string>();
+  const ask: Shop['ask'] = async (line, { form: sent, token: other = token, ...request } = {}) => {
     const [method = '', path = ''] = line.split(' ', 2);
-    return service.request(path, { token, ...request, method });
+    const { headers, ...body } = sent === undefined ? request : { ...request, ...formOf(sent) };
+    const answer = await service.request(path, {
+      ...body,
+      method,
+      headers: { ...headers, ...request.headers },
+      ...(other !== null && { token: other }),
+    });
+    assertAnswer(line, answer);
+    const isCreation = line.startsWith('POST /gift_card') && answer.status === 201;
+    const code = isCreation ? viewOf(answer).gift_card.code : undefined;
+    if (code !== undefined) codes.add(code);
+    else assertWithout(codes, `${answer.text} ${[...answer.headers.values()].join(' ')}`);
+    return answer;
   };
-  return {
+  const shop: Shop = {
     service,
     domain,
     token,
+    codes,
     ask,
-    async refuses(line, request, expected) {
-      await unchanged(service, async () => problemOf(await ask(line, request), { basePath, ...expected }));
+    tokenFor(...wanted) {
+      const name = wanted.join(' ');
+      const made = tokens.get(name) ?? service.token(domain, wanted);
+      tokens.set(name, made);
+      return made;
     },
+    async refuses(line, request, expected) {
+      await shop.refusal(line, request, expected);
+    },
+    refusal: (line, request, expected) =>
+      unchanged(
+        service,
+        async () => {
+          const answer = await ask(line, request);
+          problemOf(answer, { basePath, ...expected });
+          return answer;
+        },
+        `${line}, refused,`,
+      ),
     async accepts(line, request = {}, { events = [] } = {}) {
       const before = await lastEventId(service);
       const answer = await ask(line, request);
@@ -61,7 +124,14 @@ export async function shopOf(
       await assertLedger(service, card);
       return { answer, card };
     },
-    async issues(request, { events = ['gift_card.created'] } = {}) {
+    async does(line, request, { status, events }) {
+      const before = await eventIds(service);
+      const answer = await ask(line, request);
+      assert.equal(answer.status, status ?? successOf(line), `${line}: ${answer.text}`);
+      assert.deepEqual(await newEvents(service, before), events.toSorted(), line);
+      return { ...viewOf(answer), answer };
+    },
+    async creates(request, { events = ['gift_card.created'] } = {}) {
       const before = await lastEventId(service);
       const answer = await ask('POST /gift_card', request);
       const card = issuedGiftCardOf(answer, { basePath });
@@ -74,15 +144,43 @@ export async function shopOf(
       return issuedGiftCardOf(await ask('POST /gift_card', { json }), { basePath });
     },
     read: async (id) => giftCardOf(await ask(`GET /gift_card/${id}`)),
+    tag: async (id) => (await ask(`GET /gift_card/${id}`)).headers.get('etag') ?? '',
+    async lookUp(code) {
+      const answer = await ask('POST /gift_card/lookup', { json: { code } });
+      assert.equal(answer.status, 200, answer.text);
+      return viewOf(answer).gift_card;
+    },
+    async debits(id, amount, more = {}) {
+      const json = { amount, ...more };
+      const events = ['gift_card.redeemed'];
+      return (await shop.does(`POST /gift_card/${id}/debit`, { json }, { events })).transaction;
+    },
+    async holds(id, amount, more = {}) {
+      const json = { amount, ...more };
+      return (await shop.does(`POST /gift_card/${id}/holds`, { json }, { events: ['gift_card.held'] })).hold;
+    },
+    async transactions(id) {
+      return viewOf(await ask(`GET /gift_card/${id}/transactions?limit=250`)).transactions;
+    },
+    async assertNoCodeLeaked() {
+      assert.ok(codes.size > 0, 'no code was seen');
+      assert.ok(service.log().includes('"route"'), 'nothing was logged');
+      assertWithout(codes, service.log());
+      assertWithout(codes, await service.state());
+    },
   };
+  return shop;
 }
 
 /** Runs something that may change nothing: no row, and so no event either. */
-export async function unchanged<T>(service: TestService, run: () => Promise<T>): Promise<T> {
-  const [before, events] = [await service.state(), await countEvents(service)];
+export async function unchanged<T>(
+  service: TestService,
+  run: () => Promise<T>,
+  what = 'a request',
+): Promise<T> {
+  const before = await service.state();
   const result = await run();
-  assert.equal(await service.state(), before, 'a row has changed');
-  assert.equal(await countEvents(service), events, 'an event has fired');
+  await assertUnchanged(service, before, what);
   return result;
 }
 
@@ -155,9 +253,72 @@ export async function countTransfers(service: TestService, cardId: number): Prom
 }
 
 /** A form from its fields. */
-export function form(fields: Readonly<Record<string, string>>): TestRequest {
-  return {
-    body: new URLSearchParams(fields).toString(),
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  };
+export function form(fields: Readonly<Record<string, string>>): Pick<TestRequest, 'body' | 'headers'> {
+  return formOf(new URLSearchParams(fields).toString());
+}
+
+function formOf(body: string) {
+  return { body, headers: { 'content-type': 'application/x-www-form-urlencoded' } };
+}
+
+function assertWithout(codes: ReadonlySet<string>, text: string): void {
+  const found = [...codes].filter((code) => text.toLowerCase().includes(code.toLowerCase()));
+  assert.deepEqual(found, [], 'a code stands where it must not');
+}
+
+/** 201 for what makes something, 200 for what does not. */
+function successOf(line: string): number {
+  return /^POST .*(gift_card|redeem|debit|credit|holds|capture|reverse)(\?.*)?$/.test(line) ? 201 : 200;
+}
+
+/** The lines of a state, each with its table. */
+function rowsOf(state: string): ReadonlySet<string> {
+  let table = '';
+  return new Set(
+    state.split('\n').flatMap((line) => {
+      if (!line.startsWith('{')) table = line || table;
+      return line.startsWith('{') ? [`${table} ${line}`] : [];
+    }),
+  );
+}
+
+/** Asserts that nothing was changed since `before`, showing only what was. */
+export async function assertUnchanged(service: TestService, before: string, what: string): Promise<void> {
+  const after = await service.state();
+  assert.ok(before.includes('{'));
+  if (after === before) return;
+  const changed = rowsOf(before).symmetricDifference(rowsOf(after));
+  assert.deepEqual([...changed], [], `${what} changed something`);
+}
+
+async function eventIds(service: Pick<TestService, 'query'>): Promise<ReadonlySet<unknown>> {
+  const rows = await service.query('select id from events');
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** The types of the events that were written since, sorted. */
+async function newEvents(
+  service: Pick<TestService, 'query'>,
+  before: ReadonlySet<unknown>,
+): Promise<readonly string[]> {
+  const rows = await service.query('select id, type from events');
+  return rows
+    .filter(({ id }) => !before.has(id))
+    .map(({ type }) => String(type))
+    .toSorted();
+}
+
+/** The data of the newest event of a card and type. */
+export async function lastEvent(
+  service: TestService,
+  cardId: number,
+  type: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  const [row] = await service.query(
+    'select data from events where subject_id = ? and type = ? order by subject_version desc limit 1',
+    service.internalId(cardId),
+    type,
+  );
+  assert.ok(row, `no ${type}`);
+  return JSON.parse(String(row['data'])) as Readonly<Record<string, unknown>>;
 }

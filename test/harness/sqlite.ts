@@ -1,6 +1,6 @@
 /** SQLite databases for tests: a folder of their own each, and the file itself for what no engine would do to it. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,6 +10,7 @@ import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite.ts';
 import type { Statement } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { StorageFactory, TestDatabase } from './database.ts';
+import { runFolder, scratchPlace } from './scratch.ts';
 import { sqliteDialect } from '../../src/storage/sqlite-connection.ts';
 
 export type SqliteSettings = Partial<Omit<SqliteOptions, 'file' | 'clock'>>;
@@ -94,7 +95,25 @@ function tamperWith(connection: DatabaseSync, statements: readonly Statement[]):
   connection.exec('commit');
 }
 
+/** A file that has the schema: made once in a run, by whichever process asks first. */
+export async function migratedFile(): Promise<string> {
+  const template = join(runFolder(), 'template.db');
+  if (existsSync(template)) return template;
+  const draft = join(runFolder(), `template-${process.pid}.db`);
+  {
+    await using storage = openEngine(draft);
+    await storage.migrate(loadMigrations('sqlite'));
+  }
+  renameSync(draft, template);
+  return template;
+}
+
 export const sqliteFactory: StorageFactory = {
   migrations: loadMigrations('sqlite'),
-  createDatabase: async () => createSqliteDatabase(),
+  createDatabase: async () => createSqliteDatabase(scratchPlace()),
+  async createMigrated() {
+    const database = createSqliteDatabase(scratchPlace());
+    copyFileSync(await migratedFile(), database.file);
+    return database;
+  },
 };

@@ -41,7 +41,7 @@ test('the base path is part of the address that the service tells', () => {
 });
 
 test('the four operations are served below it', async () => {
-  const { card, answer } = await shop.issues(
+  const { card, answer } = await shop.creates(
     { json: { initial_value: 5, email: 'ada@example.com' }, headers: { 'idempotency-key': 'moved' } },
     { events: ['customer.created', 'gift_card.created'] },
   );

@@ -48,7 +48,7 @@ test('a creation is the same bare and wrapped, as JSON and as a form', async (t)
   };
   for (const [name, request] of Object.entries(encodings)) {
     await t.test(name, async () => {
-      const { card } = await shop.issues(request);
+      const { card } = await shop.creates(request);
       const { initial_value, note, expires_on, message } = card;
       assert.deepEqual({ initial_value, note, expires_on, message }, fields);
     });
@@ -56,7 +56,7 @@ test('a creation is the same bare and wrapped, as JSON and as a form', async (t)
 }); // prettier-ignore
 
 test('in a form an empty value means null, and a plus sign is a space', async () => {
-  const { card } = await shop.issues(
+  const { card } = await shop.creates(
     sent(
       'initial_value=5&note=&message=a+b%2Bc&expires_on=&email=&recipient_email&code=',
       'application/x-www-form-urlencoded',
@@ -205,7 +205,7 @@ test('a parameter that is given twice in a body is malformed', async (t) => {
 
 test('values that only look like a repetition are none', async () => {
   const note = '{"initial_value": 5, "initial_value": 6} \\" : "';
-  const { card } = await shop.issues({ json: { initial_value: 5, note, message: 'initial_value' } });
+  const { card } = await shop.creates({ json: { initial_value: 5, note, message: 'initial_value' } });
   assert.equal(card.note, note);
 });
 

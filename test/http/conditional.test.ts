@@ -14,7 +14,7 @@ const put = (id: number) => `PUT /gift_card/${id}` as const;
 const get = (id: number) => `GET /gift_card/${id}` as const;
 
 async function issueWithTag(): Promise<{ readonly id: number; readonly tag: string; readonly last: string }> {
-  const { card, answer } = await shop.issues(
+  const { card, answer } = await shop.creates(
     { json: { initial_value: 10, email: 'ada@example.com' } },
     { events: first ? ['customer.created', 'gift_card.created'] : ['gift_card.created'] },
   );

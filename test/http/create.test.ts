@@ -39,7 +39,7 @@ const newAddress = (): string => `customer-${(made += 1)}@example.com`;
 
 test('initial_value is the only mandatory parameter; every other field of the record is null', async () => {
   const before = Math.floor(service.clock.now() / 1_000) * 1_000;
-  const { card, answer } = await shop.issues({ json: { initial_value: 25 } });
+  const { card, answer } = await shop.creates({ json: { initial_value: 25 } });
   const apiClient = await service.query('select api_client_id from access_tokens where store_id = (select id from stores where domain = ?)', 'usd.example'); // prettier-ignore
   const { id, created_at, last_characters, code, ...rest } = card;
   assert.deepEqual(rest, {
@@ -67,7 +67,7 @@ test('initial_value is the only mandatory parameter; every other field of the re
 });
 
 test('a creation stores everything it was given and answers it as a retrieval does', async () => {
-  const { card, answer } = await shop.issues(
+  const { card, answer } = await shop.creates(
     {
       json: {
         initial_value: '15.5',
@@ -136,7 +136,7 @@ test('initial_value takes JSON numbers by their value and plain decimal strings'
   ];
   for (const [json, decimal] of taken) {
     await t.test(`${json} is ${decimal}`, async () => {
-      const { card } = await shop.issues({
+      const { card } = await shop.creates({
         body: `{"initial_value":${json}}`,
         headers: { 'content-type': 'application/json' },
       });
@@ -215,7 +215,7 @@ test('any amount of the currency comes back as it was sent, as a number and as a
   await fc.assert(
     fc.asyncProperty(fc.bigInt({ min: 1n, max: 10n ** 14n - 1n }), fc.boolean(), async (minor, quoted) => {
       const text = `${minor / 100n}.${String(minor % 100n).padStart(2, '0')}`;
-      const { card } = await shop.issues({
+      const { card } = await shop.creates({
         body: `{"initial_value":${quoted ? `"${text}"` : text}}`,
         headers: { 'content-type': 'application/json' },
       });
@@ -239,7 +239,7 @@ test('amounts have exactly the decimals of the store’s currency', async (t) =>
   ];
   for (const { of, sent, decimal, currency } of taken) {
     await t.test(`${JSON.stringify(sent)} in ${currency}`, async () => {
-      const { card } = await of.issues({ json: { initial_value: sent } });
+      const { card } = await of.creates({ json: { initial_value: sent } });
       assert.equal(card.initial_value, decimal);
       assert.equal(card.balance, decimal);
       assert.equal(card.currency, currency);
@@ -264,7 +264,7 @@ test('amounts have exactly the decimals of the store’s currency', async (t) =>
 });
 
 test('a store’s own issue limit is the most that a card may be worth', async () => {
-  const { card } = await limited.issues({ json: { initial_value: '500.00' } });
+  const { card } = await limited.creates({ json: { initial_value: '500.00' } });
   assert.equal(card.initial_value, '500.00');
   for (const initial_value of ['500.01', 1_000_000]) {
     await limited.refuses(
@@ -280,7 +280,7 @@ test('a store’s own issue limit is the most that a card may be worth', async (
 
 test('currency is the store’s own; null and the store’s currency may be sent along', async () => {
   for (const currency of [null, 'USD']) {
-    const { card } = await shop.issues({ json: { initial_value: 5, currency } });
+    const { card } = await shop.creates({ json: { initial_value: 5, currency } });
     assert.equal(card.currency, 'USD');
   }
   const notACurrency = 'must be an ISO 4217 currency code in upper case: USD, the store’s currency';
@@ -301,7 +301,7 @@ test('currency is the store’s own; null and the store’s currency may be sent
 });
 
 test('an address is stored in NFC, so that cards of one customer go to one address', async () => {
-  const { card } = await shop.issues(
+  const { card } = await shop.creates(
     {
       json: {
         initial_value: 5,
@@ -313,7 +313,7 @@ test('an address is stored in NFC, so that cards of one customer go to one addre
   );
   assert.equal(card.customer_email, 'Kevin.nfc@example.org');
   assert.equal(card.recipient_email, 'j\u00fcrgen@example.org');
-  const { card: second } = await shop.issues({ json: { initial_value: 5, email: 'kevin.nfc@example.org' } });
+  const { card: second } = await shop.creates({ json: { initial_value: 5, email: 'kevin.nfc@example.org' } });
   assert.equal(second.customer_id, card.customer_id);
   for (const symbol of ['\u200d', '\u202e', '\u00a0', '\u3164']) {
     await shop.refuses(
@@ -330,7 +330,7 @@ test('an address is stored in NFC, so that cards of one customer go to one addre
 test('expires_on is today or later in the store’s time zone, or null', async (t) => {
   for (const expires_on of [days(0), days(1), '9999-12-31', '2028-02-29', null]) {
     await t.test(`${expires_on} is taken`, async () => {
-      const { card } = await shop.issues({ json: { initial_value: 5, expires_on } });
+      const { card } = await shop.creates({ json: { initial_value: 5, expires_on } });
       assert.equal(card.expires_on, expires_on);
     });
   }
@@ -367,7 +367,7 @@ test('expires_on is today or later in the store’s time zone, or null', async (
     );
   }
   await t.test('an empty value in a form is null', async () => {
-    const { card } = await shop.issues(form({ initial_value: '5', expires_on: '' }));
+    const { card } = await shop.creates(form({ initial_value: '5', expires_on: '' }));
     assert.equal(card.expires_on, null);
   });
 });
@@ -388,7 +388,7 @@ test('a store’s day is its time zone’s: at UTC+14 it begins 25 hours before 
 
 test('email and recipient_email become customers, once each, whatever their spelling', async (t) => {
   const address = newAddress();
-  const first = await shop.issues(
+  const first = await shop.creates(
     { json: { initial_value: 5, email: address } },
     { events: ['customer.created', 'gift_card.created'] },
   );
@@ -397,7 +397,7 @@ test('email and recipient_email become customers, once each, whatever their spel
   assert.equal(first.card.recipient_email, null);
 
   await t.test('the same address is the same customer, as stored, and no event says otherwise', async () => {
-    const { card } = await shop.issues({
+    const { card } = await shop.creates({
       json: { initial_value: 5, email: ` ${address.toUpperCase()}\t`, recipient_email: address },
     });
     assert.equal(card.customer_id, first.card.customer_id);
@@ -407,7 +407,7 @@ test('email and recipient_email become customers, once each, whatever their spel
   });
   await t.test('one new address as both is one customer', async () => {
     const both = newAddress();
-    const { card } = await shop.issues(
+    const { card } = await shop.creates(
       { json: { initial_value: 5, email: both, recipient_email: both.toUpperCase() } },
       { events: ['customer.created', 'gift_card.created'] },
     );
@@ -416,7 +416,7 @@ test('email and recipient_email become customers, once each, whatever their spel
   });
   await t.test('surrounding space is no part of an address', async () => {
     const spaced = newAddress();
-    const { card } = await shop.issues(
+    const { card } = await shop.creates(
       { json: { initial_value: 5, recipient_email: `  ${spaced} ` } },
       { events: ['customer.created', 'gift_card.created'] },
     );
@@ -424,14 +424,14 @@ test('email and recipient_email become customers, once each, whatever their spel
     assert.equal(card.customer_id, null);
   });
   await t.test('another store’s customer is another customer', async () => {
-    const { card } = await yen.issues(
+    const { card } = await yen.creates(
       { json: { initial_value: 5, email: address } },
       { events: ['customer.created', 'gift_card.created'] },
     );
     assert.notEqual(card.customer_id, first.card.customer_id);
   });
   await t.test('null is none', async () => {
-    const { card } = await shop.issues({ json: { initial_value: 5, email: null, recipient_email: null } });
+    const { card } = await shop.creates({ json: { initial_value: 5, email: null, recipient_email: null } });
     assert.deepEqual([card.customer_id, card.recipient_id], [null, null]);
   });
   await t.test('a refused creation makes no customer', async () => {
@@ -470,7 +470,7 @@ test('an address is one valid address of at most 254 characters', async (t) => {
   assert.equal(longest.length, 254);
   for (const email of [longest, 'a+b@example.com', "o'neil@example.co.uk", 'jürgen@example.com']) {
     await t.test(`${email.slice(0, 30)} is taken`, async () => {
-      const { card } = await shop.issues(
+      const { card } = await shop.creates(
         { json: { initial_value: 5, email } },
         { events: ['customer.created', 'gift_card.created'] },
       );
@@ -515,14 +515,14 @@ test('note and message take up to 5,000 characters of valid Unicode', async (t) 
   for (const name of ['note', 'message'] as const) {
     for (const value of ['x'.repeat(5_000), '🎁'.repeat(5_000), 'a\nb\tc', '\u00a0\u200d\u202e', ' x ']) {
       await t.test(`${name} ${JSON.stringify(value.slice(0, 10))} (${value.length}) is kept`, async () => {
-        const { card } = await shop.issues({ json: { initial_value: 5, [name]: value } });
+        const { card } = await shop.creates({ json: { initial_value: 5, [name]: value } });
         assert.equal(card[name], value);
         assert.equal((await shop.read(card.id))[name], value);
       });
     }
     for (const value of ['', null]) {
       await t.test(`${name} ${JSON.stringify(value)} is none`, async () => {
-        const { card } = await shop.issues({ json: { initial_value: 5, [name]: value } });
+        const { card } = await shop.creates({ json: { initial_value: 5, [name]: value } });
         assert.equal(card[name], null);
       });
     }
@@ -580,7 +580,7 @@ test('a chosen code has 8 to 20 letters or digits; spaces, hyphens and case do n
   ];
   for (const [code, canonical] of taken) {
     await t.test(`${code} is taken`, async () => {
-      const { card } = await shop.issues({ json: { initial_value: 5, code } });
+      const { card } = await shop.creates({ json: { initial_value: 5, code } });
       assert.equal(card.code, canonical);
       assert.equal(card.last_characters, canonical.slice(-4));
     });
@@ -627,7 +627,7 @@ test('a code that the store has ever used is taken; another store may use it', a
   await shop.refuses(post, { json: { initial_value: 5, code: 'onceonly1' } }, taken);
   const drawn = await shop.issue();
   await shop.refuses(post, { json: { initial_value: 5, code: drawn.code.toUpperCase() } }, taken);
-  const { card } = await yen.issues({ json: { initial_value: 5, code: 'onceonly1' } });
+  const { card } = await yen.creates({ json: { initial_value: 5, code: 'onceonly1' } });
   assert.equal(card.code, 'onceonly1');
   const never = newAddress();
   await shop.refuses(post, { json: { initial_value: 5, code: 'onceonly1', email: never } }, taken);
@@ -660,7 +660,7 @@ test('a field of the record that a creation cannot set may be null and nothing e
     'customer_email', 'recipient_id', 'last_characters', 'order_id',
   ]; // prettier-ignore
   await t.test('all of them null', async () => {
-    await shop.issues({
+    await shop.creates({
       json: { initial_value: 5, ...Object.fromEntries(fields.map((field) => [field, null])) },
     });
   });

@@ -229,7 +229,7 @@ test('a token belongs to one store, whatever shop the query names', async () => 
       { code: 'not-found' },
     );
   }
-  const { card } = await shop.issues({ json: { initial_value: 5 } });
+  const { card } = await shop.creates({ json: { initial_value: 5 } });
   await books.refuses(`GET /gift_card/${card.id}`, {}, { code: 'not-found' });
 });
 
@@ -247,7 +247,7 @@ test('of a rotated token the old one works no more, and the new one is the same 
   const token = await rotateNewest(service, 'turned.example');
   assert.notEqual(token, turned.token);
   await turned.refuses(`GET /gift_card/${before.id}`, {}, { code: 'unauthenticated' });
-  const { card } = await turned.issues({ json: { initial_value: 5 }, token });
+  const { card } = await turned.creates({ json: { initial_value: 5 }, token });
   assert.equal(card.api_client_id, before.api_client_id);
 });
 

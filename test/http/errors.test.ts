@@ -297,7 +297,7 @@ test('while another process holds the database writes end in a 503, and reads go
   } finally {
     await lock[Symbol.asyncDispose]();
   }
-  await client.issues({ json: { initial_value: 5 } });
+  await client.creates({ json: { initial_value: 5 } });
   await wait(1_050);
   assert.equal((await held.request('/readyz')).status, 200);
 });
@@ -329,5 +329,5 @@ test('a service that is closing finishes what is in flight and refuses what come
 test('a store that is made while the service runs is served at once', async () => {
   await createStoreBeside(service, 'new.example');
   const fresh = await shopOf(service, 'new.example');
-  await fresh.issues({ json: { initial_value: 5 } });
+  await fresh.creates({ json: { initial_value: 5 } });
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { viewOf } from '../harness/money-answers.ts';
-import { lastEvent, shopOf } from '../harness/money-shop.ts';
+import { lastEvent, shopOf } from '../harness/shop.ts';
 import { startService } from '../harness/service.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example', undoWindowMinutes: 0 }] });
@@ -16,7 +16,7 @@ const seconds = ({ created_at: from, expires_at: to }: { created_at: string; exp
   (Date.parse(to) - Date.parse(from)) / 1_000;
 
 test('a hold answers 201 with the hold, the card and its path, and takes nothing of the balance', async () => {
-  const { id, code } = await shop.issues();
+  const { id, code } = await shop.issue();
   const json = { amount: '10.5', currency: 'USD', reference: 'checkout-77', note: 'Roses', order_id: 1001 };
   const { hold, gift_card: card, answer } = await shop.does(`POST /gift_card/${id}/holds`, { json }, { events: ['gift_card.held'] });
   const { id: holdId, created_at: _from, expires_at: _to, actor, ...rest } = hold;
@@ -35,18 +35,18 @@ test('a hold answers 201 with the hold, the card and its path, and takes nothing
   const shown = await shop.ask(`GET /holds/${holdId}`);
   assert.deepEqual(viewOf(shown), { hold, gift_card: card });
   assert.deepEqual(await shop.lookUp(code), card);
-  assert.equal((await shop.card(id)).balance, '25.00');
+  assert.equal((await shop.read(id)).balance, '25.00');
   assert.deepEqual((await shop.transactions(id)).map(({ kind }) => kind), ['issue']);
 }); // prettier-ignore
 
 test('a hold lasts as long as it is told, from 1 second to 7 days', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   for (const [sent, lasts] of [[1, 1], [600, 600], [604_800, 604_800], [null, 900]] as const)
     assert.equal(seconds(await shop.holds(id, '1', { expires_in: sent })), lasts);
 }); // prettier-ignore
 
 test('more than is available cannot be held; holds add up', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const line = `POST /gift_card/${id}/holds`;
   await shop.holds(id, '15');
   await shop.refuses(
@@ -70,7 +70,7 @@ test('a capture of all debits what was held', async (t) => {
     ['a form', { form: 'transaction[amount]=10' }, '-10.00'],
   ] as const) {
     await t.test(name, async () => {
-      const { id } = await shop.issues();
+      const { id } = await shop.issue();
       const placed = await shop.holds(id, '10', { reference: 'checkout', order_id: 5, note: 'of the hold' });
       const { transaction, hold, gift_card: card } = await shop.does(`POST /holds/${placed.id}/capture`, ask, { events: redeemed });
       const { id: _id, created_at: at, actor: _actor, ...rest } = transaction;
@@ -86,7 +86,7 @@ test('a capture of all debits what was held', async (t) => {
 }); // prettier-ignore
 
 test('a capture of a part releases the rest, and tells of both', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const other = await shop.holds(id, '5');
   const placed = await shop.holds(id, '10');
   const json = { transaction: { amount: '8.01', note: 'all but the vase' } };
@@ -98,7 +98,7 @@ test('a capture of a part releases the rest, and tells of both', async () => {
 }); // prettier-ignore
 
 test('more than is held cannot be captured, even if the card has it', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const { id: holdId } = await shop.holds(id, '10');
   const errors = { amount: ['exceeds what is held: 10.00'] };
   await shop.refuses(
@@ -112,7 +112,7 @@ test('more than is held cannot be captured, even if the card has it', async () =
 test('a void frees the amount and moves nothing', async (t) => {
   for (const [name, ask] of [['no body', {}], ['an empty object', { json: {} }], ['a wrapped one', { json: { hold: {} } }], ['an empty form', { form: '' }]] as const) {
     await t.test(name, async () => {
-      const { id } = await shop.issues();
+      const { id } = await shop.issue();
       const placed = await shop.holds(id, '10');
       const { hold, gift_card: card } = await shop.does(`POST /holds/${placed.id}/void`, ask, { status: 200, events: released });
       assert.deepEqual({ ...hold, closed_at: null }, { ...placed, status: 'voided' });
@@ -124,7 +124,7 @@ test('a void frees the amount and moves nothing', async (t) => {
 }); // prettier-ignore
 
 test('a hold ends once: captured or voided it can be neither again', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const captured = await shop.holds(id, '10');
   await shop.does(
     `POST /holds/${captured.id}/capture`,
@@ -140,7 +140,7 @@ test('a hold ends once: captured or voided it can be neither again', async () =>
 });
 
 test('a hold stands although its card expires; it is captured, voided and shown all the same', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const [one, other] = [await shop.holds(id, '10'), await shop.holds(id, '5')];
   await shop.does(
     `PUT /gift_card/${id}`,
@@ -154,8 +154,8 @@ test('a hold stands although its card expires; it is captured, voided and shown 
 });
 
 test('the list shows a card’s own holds, newest first, closed ones too', async () => {
-  const { id } = await shop.issues();
-  const stranger = await shop.issues();
+  const { id } = await shop.issue();
+  const stranger = await shop.issue();
   await shop.holds(stranger.id, '1');
   const first = await shop.holds(id, '1');
   const second = await shop.holds(id, '2');

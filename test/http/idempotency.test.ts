@@ -66,7 +66,7 @@ async function assertReplay(of: Shop, line: Line, request: TestRequest, first: T
 
 test('a creation is done once, and answered byte for byte the same, its code included', async () => {
   const request = withKey(newKey(), { json: { initial_value: 7, email: 'once@example.com' } });
-  const { card, answer } = await shop.issues(request, { events: ['customer.created', 'gift_card.created'] });
+  const { card, answer } = await shop.creates(request, { events: ['customer.created', 'gift_card.created'] });
   assert.equal(answer.headers.get('idempotent-replayed'), null);
   for (let count = 0; count < 3; count += 1) await assertReplay(shop, 'POST /gift_card', request, answer);
   assert.ok(card.code.length === 16 && answer.text.includes(card.code));
@@ -88,8 +88,8 @@ test('an update is done once: its answer stays what it was, whatever happened si
 });
 
 test('without a key the same request is done again', async () => {
-  const { card } = await shop.issues({ json: { initial_value: 7 } });
-  const { card: other } = await shop.issues({ json: { initial_value: 7 } });
+  const { card } = await shop.creates({ json: { initial_value: 7 } });
+  const { card: other } = await shop.creates({ json: { initial_value: 7 } });
   assert.notEqual(card.id, other.id);
 });
 
@@ -109,7 +109,7 @@ test('a replay keeps the client’s own request id', async () => {
 test('a key has 1 to 255 visible ASCII characters', async (t) => {
   for (const key of ['x', '!', '~', '"quoted"', 'a,b', 'k'.repeat(255), "';--", '\\']) {
     await t.test(key.slice(0, 20), async () => {
-      await shop.issues(withKey(key, { json: { initial_value: 5 } }));
+      await shop.creates(withKey(key, { json: { initial_value: 5 } }));
     });
   }
   const { id } = await shop.issue();
@@ -124,11 +124,11 @@ test('a key has 1 to 255 visible ASCII characters', async (t) => {
 
 test('the answer can be had again for 24 hours, and not longer', async () => {
   const request = withKey(newKey(), { json: { initial_value: 7 } });
-  const { card, answer } = await shop.issues(request);
+  const { card, answer } = await shop.creates(request);
   service.clock.advance((23 * 60 + 59) * 60_000);
   await assertReplay(shop, 'POST /gift_card', request, answer);
   service.clock.advance(2 * 60_000);
-  const { card: anew, answer: second } = await shop.issues(request);
+  const { card: anew, answer: second } = await shop.creates(request);
   assert.notEqual(anew.id, card.id);
   assert.equal(second.headers.get('idempotent-replayed'), null);
   await assertReplay(shop, 'POST /gift_card', request, second);
@@ -136,14 +136,14 @@ test('the answer can be had again for 24 hours, and not longer', async () => {
 
 test('a key that has run out may be used for another request', async () => {
   const key = newKey();
-  await shop.issues(withKey(key, { json: { initial_value: 7 } }));
+  await shop.creates(withKey(key, { json: { initial_value: 7 } }));
   service.clock.advance(24 * 3_600_000 + 60_000);
-  await shop.issues(withKey(key, { json: { initial_value: 8 } }));
+  await shop.creates(withKey(key, { json: { initial_value: 8 } }));
 });
 
 test('another request under the same key is refused and does nothing', async (t) => {
   const key = newKey();
-  const { card, answer } = await shop.issues(withKey(key, { json: { initial_value: 7, note: 'x' } }));
+  const { card, answer } = await shop.creates(withKey(key, { json: { initial_value: 7, note: 'x' } }));
   const reused: ExpectedProblem = { code: 'idempotency-key-reused' };
   const bodies = [{ initial_value: 8, note: 'x' }, { initial_value: 7 }, { initial_value: 7, note: 'y' }, { initial_value: 7, note: 'x', message: 'z' }, {}, { initial_value: -1 }];
   for (const json of bodies) {
@@ -174,7 +174,7 @@ test('equal parameters are the same request, however they are sent', async (t) =
   const fields = { initial_value: '7.00', note: 'x', message: 'y' };
   const reordered = { message: 'y', note: 'x', initial_value: '7.00' };
   const key = newKey();
-  const { answer } = await shop.issues(withKey(key, { json: fields }));
+  const { answer } = await shop.creates(withKey(key, { json: fields }));
   const same: Readonly<Record<string, TestRequest>> = {
     'in another order': { json: reordered },
     wrapped: { json: { gift_card: fields } },
@@ -187,14 +187,14 @@ test('equal parameters are the same request, however they are sent', async (t) =
   }
   await t.test('null and an empty field of a form', async () => {
     const second = newKey();
-    const first = await shop.issues(withKey(second, { json: { initial_value: '7', note: null } }));
+    const first = await shop.creates(withKey(second, { json: { initial_value: '7', note: null } }));
     await assertReplay(shop, 'POST /gift_card', withKey(second, form({ initial_value: '7', note: '' })), first.answer);
   });
 }); // prettier-ignore
 
 test('a JSON number and the same digits in a form are the same request', async () => {
   const key = newKey();
-  const { answer } = await shop.issues(withKey(key, { json: { initial_value: 7 } }));
+  const { answer } = await shop.creates(withKey(key, { json: { initial_value: 7 } }));
   await assertReplay(shop, 'POST /gift_card', withKey(key, form({ initial_value: '7' })), answer);
 });
 
@@ -209,15 +209,15 @@ test('a JSON boolean and the same word in a form are the same request', async ()
 
 test('what the app proxy adds to the query is no part of the request', async () => {
   const request = withKey(newKey(), { json: { initial_value: 7 } });
-  const { answer } = await shop.issues(request);
+  const { answer } = await shop.creates(request);
   await assertReplay(shop, 'POST /gift_card?timestamp=1&shop=flowers.example', request, answer);
 });
 
 test('a key belongs to one API client of one store', async () => {
   const request = withKey(newKey(), { json: { initial_value: 7 } });
-  const { card, answer } = await shop.issues(request);
+  const { card, answer } = await shop.creates(request);
   const client = await shopOf(service, 'flowers.example');
-  const others = [await client.issues(request), await books.issues(request)];
+  const others = [await client.creates(request), await books.creates(request)];
   assert.equal(new Set([card.id, ...others.map((other) => other.card.id)]).size, 3);
   await assertReplay(shop, 'POST /gift_card', request, answer);
 });
@@ -225,7 +225,7 @@ test('a key belongs to one API client of one store', async () => {
 test('a rotated token is the same API client: its keys survive', async () => {
   const client = await shopOf(service, 'books.example');
   const request = withKey(newKey(), { json: { initial_value: 7 } });
-  const { answer } = await client.issues(request);
+  const { answer } = await client.creates(request);
   const token = await rotateNewest(service, 'books.example');
   await assertReplay(client, 'POST /gift_card', { ...request, token }, answer);
 });
@@ -297,7 +297,7 @@ test('a refusal that decided nothing is not kept: 400, 401, 403, 413, 415', asyn
       assert.equal(await kept(key), 0);
       // The key is free: the request that was meant goes through.
       const meant = of === reader ? writer : of;
-      await meant.issues(withKey(key, { json }));
+      await meant.creates(withKey(key, { json }));
     });
   }
 }); // prettier-ignore
@@ -312,7 +312,7 @@ test('a 429 is not kept', async () => {
   const request = withKey('limited', { json: { initial_value: 5 } });
   await client.refuses('POST /gift_card', request, { code: 'too-many-requests' });
   limited.clock.advance(101_000);
-  const { answer } = await client.issues(request);
+  const { answer } = await client.creates(request);
   assert.equal(answer.headers.get('idempotent-replayed'), null);
 });
 
@@ -370,9 +370,9 @@ test('of many equal requests at once one is done', async () => {
 test('a kept answer is sealed: neither code, token nor key stands in the database or its log', async () => {
   const key = 'order-1017-of-ada@example.com';
   const note = 'this note is stored as it is';
-  const { card } = await shop.issues(withKey(key, { json: { initial_value: 7, note } }));
+  const { card } = await shop.creates(withKey(key, { json: { initial_value: 7, note } }));
   const [chosen] = [
-    await shop.issues(withKey(newKey(), { json: { initial_value: 7, code: 'Sealed-Away-12' } })),
+    await shop.creates(withKey(newKey(), { json: { initial_value: 7, code: 'Sealed-Away-12' } })),
   ];
   const bytes = await service.database.bytes();
   const state = await service.state();

@@ -9,7 +9,7 @@ import { lookUp } from '../../src/service/card.ts';
 import { requireStore } from '../../src/service/store.ts';
 import type { Script } from '../../src/storage/sql.ts';
 import { withoutRequestId } from '../harness/money-answers.ts';
-import { shopOf } from '../harness/money-shop.ts';
+import { shopOf } from '../harness/shop.ts';
 import { startService } from '../harness/service.ts';
 import { sqliteDialect } from '../../src/storage/sqlite-connection.ts';
 
@@ -27,17 +27,17 @@ const redeem = 'POST /gift_card/redeem';
 
 /** Codes that nobody may spend, by why. */
 async function useless(): Promise<Readonly<Record<'unknown' | 'foreign' | 'disabled' | 'expired', string>>> {
-  const disabled = await shop.issues();
+  const disabled = await shop.issue();
   await shop.does(`PUT /gift_card/${disabled.id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
-  const expired = await shop.issues();
+  const expired = await shop.issue();
   await shop.does(`PUT /gift_card/${expired.id}`, { json: { expires_on: '2020-01-01' } }, { events: ['gift_card.updated'] });
-  const foreign = await books.issues();
+  const foreign = await books.issue();
   shop.codes.add(foreign.code);
   return { unknown: 'zzzzzzzzzzzzzzzz', foreign: foreign.code, disabled: disabled.code, expired: expired.code };
 } // prettier-ignore
 
 test('the card is found by its full code, in any spelling, bare, wrapped or in a form', async (t) => {
-  const { id, code } = await shop.issues({ note: 'x' });
+  const { id, code } = await shop.issue({ note: 'x' });
   const spelt = `${code.slice(0, 4)}-${code.slice(4, 8)} ${code.slice(8)}`.toUpperCase();
   shop.codes.add(spelt);
   for (const ask of [
@@ -57,7 +57,7 @@ test('the card is found by its full code, in any spelling, bare, wrapped or in a
 });
 
 test('a lookup changes nothing, not even its card', async () => {
-  const { code } = await shop.issues();
+  const { code } = await shop.issue();
   const before = await service.state();
   await shop.lookUp(code);
   assert.equal(await service.state(), before);
@@ -88,7 +88,7 @@ test('a code that is none is refused by its field, and is no failed lookup', asy
 });
 
 test('a code is never taken from a URL', async () => {
-  const { code } = await shop.issues();
+  const { code } = await shop.issue();
   // Asked directly: the client itself puts the code where it must not stand.
   const answer = await service.request(`/gift_card/lookup?code=${code}`, {
     method: 'POST',
@@ -120,20 +120,20 @@ test('who may only redeem gets the same bytes for every code that cannot be spen
     const headers = new Set<string>();
     for (const code of Object.values(codes)) {
       const json = line === lookup ? { code } : { code, amount: 1 };
-      const answer = await shop.refuses(line, { json, token }, { code: 'not-found', errors: 'Not Found' });
+      const answer = await shop.refusal(line, { json, token }, { code: 'not-found', errors: 'Not Found' });
       answers.add(withoutRequestId(answer));
       headers.add([...answer.headers.keys()].filter((name) => name !== 'date').join(' '));
     }
     assert.equal(answers.size, 1, [...answers].join('\n'));
     assert.equal(headers.size, 1, [...headers].join('\n'));
   }
-  const { id, code } = await shop.issues();
+  const { id, code } = await shop.issue();
   const { gift_card: card } = await shop.does(lookup, { json: { code }, token }, { status: 200, events: [] });
   assert.equal(card.id, id);
 });
 
 test('the work for a code that cannot be spent is the same, whatever the reason', async () => {
-  const rotated = await shop.issues();
+  const rotated = await shop.issue();
   await service.request(`/gift_card/${rotated.id}/rotate_code`, { method: 'POST', token: shop.token });
   const codes = { ...(await useless()), retired: rotated.code };
   await using database = await openDatabase(readConfig(service.environment), { prepare: false });

@@ -5,7 +5,7 @@ import test, { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { viewOf } from '../harness/money-answers.ts';
 import { startRestartable } from '../harness/money-restart.ts';
-import { shopOf } from '../harness/money-shop.ts';
+import { shopOf } from '../harness/shop.ts';
 import { startService } from '../harness/service.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example', undoWindowMinutes: 0 }] });
@@ -15,14 +15,14 @@ const minuteMs = 60_000;
 
 /** A card of 25.00 with a hold of 20.00 that has just run out. */
 async function runOut(): Promise<{ readonly id: number; readonly code: string; readonly holdId: number }> {
-  const { id, code } = await shop.issues();
+  const { id, code } = await shop.issue();
   const { id: holdId } = await shop.holds(id, '20');
   service.clock.advance(15 * minuteMs);
   return { id, code, holdId };
 }
 
 test('a hold stands to the last second of its 15 minutes', async () => {
-  const { id, code } = await shop.issues();
+  const { id, code } = await shop.issue();
   const placed = await shop.holds(id, '20');
   service.clock.advance(15 * minuteMs - 5_000);
   assert.equal((await shop.lookUp(code)).available, '5.00');
@@ -81,7 +81,7 @@ test('If-Match names the version that was read, although the hold ran out since'
 });
 
 test('a credit can be taken back out of what a hold gave free', async () => {
-  const { id } = await shop.issues({ initial_value: 5 });
+  const { id } = await shop.issue({ initial_value: 5 });
   const { transaction } = await shop.does(
     `POST /gift_card/${id}/credit`,
     { json: { amount: 20 } },

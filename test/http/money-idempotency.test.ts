@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { codeOf, problemOf } from '../harness/money-answers.ts';
-import { assertUnchanged, shopOf, stateOf, type Ask } from '../harness/money-shop.ts';
+import { assertUnchanged, shopOf, type Ask } from '../harness/shop.ts';
 import { startService } from '../harness/service.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example', undoWindowMinutes: 60 }] });
@@ -16,38 +16,38 @@ type Prepared = { readonly line: string; readonly json?: object; readonly cardId
 /** Each write on a card of its own, ready to succeed once. */
 const writes: Readonly<Record<string, () => Promise<Prepared>>> = {
   async redeem() {
-    const { id, code } = await shop.issues();
+    const { id, code } = await shop.issue();
     return { line: 'POST /gift_card/redeem', json: { code, amount: '10' }, cardId: id };
   },
   async debit() {
-    const { id } = await shop.issues();
+    const { id } = await shop.issue();
     return { line: `POST /gift_card/${id}/debit`, json: { amount: '10' }, cardId: id };
   },
   async credit() {
-    const { id } = await shop.issues();
+    const { id } = await shop.issue();
     return { line: `POST /gift_card/${id}/credit`, json: { amount: '10' }, cardId: id };
   },
   async hold() {
-    const { id } = await shop.issues();
+    const { id } = await shop.issue();
     return { line: `POST /gift_card/${id}/holds`, json: { amount: '10' }, cardId: id };
   },
   async capture() {
-    const { id } = await shop.issues();
+    const { id } = await shop.issue();
     const hold = await shop.holds(id, '10');
     return { line: `POST /holds/${hold.id}/capture`, json: { amount: '8' }, cardId: id };
   },
   async void() {
-    const { id } = await shop.issues();
+    const { id } = await shop.issue();
     const hold = await shop.holds(id, '10');
     return { line: `POST /holds/${hold.id}/void`, cardId: id };
   },
   async reverse() {
-    const { id } = await shop.issues();
+    const { id } = await shop.issue();
     const debit = await shop.debits(id, '10');
     return { line: `POST /transactions/${debit.id}/reverse`, json: { amount: '4' }, cardId: id };
   },
   async undo() {
-    const { id } = await shop.issues();
+    const { id } = await shop.issue();
     await shop.does(`PUT /gift_card/${id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
     return { line: `POST /gift_card/${id}/undo`, cardId: id };
   },
@@ -64,7 +64,7 @@ for (const [name, prepare] of Object.entries(writes)) {
     const first = await shop.ask(line, keyed(json, `key-${name}`));
     assert.ok(first.status < 300, first.text);
     assert.equal(first.headers.get('idempotent-replayed'), null);
-    const before = await stateOf(service);
+    const before = await service.state();
     const wrapper = /void|holds$/.test(line) ? 'hold' : 'transaction';
     const again = [keyed(json, `key-${name}`), keyed(json && { [name === 'undo' ? 'gift_card' : wrapper]: json }, `key-${name}`)];
     for (const ask of again) {
@@ -78,7 +78,7 @@ for (const [name, prepare] of Object.entries(writes)) {
 
   test(`${name}: a key that was used for another request is refused`, async () => {
     const { line, json } = await prepare();
-    const { id } = await shop.issues();
+    const { id } = await shop.issue();
     const key = `other-${name}`;
     await shop.ask(`POST /gift_card/${id}/debit`, keyed({ amount: '1' }, key));
     await shop.refuses(line, keyed(json, key), { code: 'idempotency-key-reused' });
@@ -92,7 +92,8 @@ for (const [name, prepare] of Object.entries(writes)) {
 }
 
 test('other parameters, another note or another If-Match are another request', async () => {
-  const { id, tag } = await shop.issues();
+  const { id } = await shop.issue();
+  const tag = await shop.tag(id);
   const line = `POST /gift_card/${id}/debit`;
   await shop.ask(line, keyed({ amount: '1', note: 'x' }, 'request'));
   for (const ask of [
@@ -105,7 +106,7 @@ test('other parameters, another note or another If-Match are another request', a
 });
 
 test('a 422 is kept: what was refused stays refused under its key', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const line = `POST /gift_card/${id}/debit`;
   const refused = await shop.ask(line, keyed({ amount: '30' }, 'short'));
   assert.equal(codeOf(problemOf(refused)), 'insufficient-balance');
@@ -114,9 +115,10 @@ test('a 422 is kept: what was refused stays refused under its key', async () => 
     { json: { amount: '10' } },
     { events: ['gift_card.credited'] },
   );
-  const replay = await shop.refuses(line, keyed({ amount: '30' }, 'short'), {
+  const replay = await shop.refusal(line, keyed({ amount: '30' }, 'short'), {
     code: 'insufficient-balance',
     available: '25.00',
+    replayed: true,
   });
   assert.equal(replay.text, refused.text);
   assert.equal(replay.headers.get('idempotent-replayed'), 'true');
@@ -124,7 +126,7 @@ test('a 422 is kept: what was refused stays refused under its key', async () => 
 });
 
 test('what decided nothing is not kept: 401, 403, 400 and 415 leave the key free', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const line = `POST /gift_card/${id}/debit`;
   const ask = keyed({ amount: '1' }, 'free');
   await shop.refuses(
@@ -133,7 +135,10 @@ test('what decided nothing is not kept: 401, 403, 400 and 415 leave the key free
     { code: 'insufficient-scope' },
   );
   await shop.refuses(line, { ...ask, token: null }, { code: 'unauthenticated' });
-  await shop.refuses(`${line}?x=1`, ask, { code: 'invalid-query' });
+  await shop.refuses(`${line}?x=1`, ask, {
+    code: 'invalid-query',
+    errors: { x: ['is not a known parameter'] },
+  });
   const text = { 'idempotency-key': 'free', 'content-type': 'text/plain' };
   await shop.refuses(line, { json: {}, headers: text }, { code: 'unsupported-media-type' });
   await shop.does(line, ask, { events: ['gift_card.redeemed'] });
@@ -148,9 +153,9 @@ for (const name of ['debit', 'credit', 'hold', 'undo', 'redeem', 'capture', 'voi
     const tagOf = async () => (await shop.ask(`GET /gift_card/${cardId}`)).headers.get('etag') ?? '';
     const stale = await tagOf();
     await shop.does(`PUT /gift_card/${cardId}`, { json: { note: 'newer' } }, { events: ['gift_card.updated'] });
-    const other = await shop.issues();
+    const other = await shop.issue();
     const body = json && { json };
-    for (const tag of [stale, other.tag, `W/${await tagOf()}`, '"x"', stale.replace(/-\d+"$/, '-999"')])
+    for (const tag of [stale, await shop.tag(other.id), `W/${await tagOf()}`, '"x"', stale.replace(/-\d+"$/, '-999"')])
       await shop.refuses(line, { ...body, headers: { 'if-match': tag } }, { code: 'precondition-failed' });
     const present = await tagOf();
     const answer = await shop.ask(line, { ...body, headers: { 'if-match': `"x", ${present}` } });
@@ -161,7 +166,7 @@ for (const name of ['debit', 'credit', 'hold', 'undo', 'redeem', 'capture', 'voi
 }
 
 test('If-Match * is any version', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   await shop.does(
     `POST /gift_card/${id}/debit`,
     { json: { amount: 1 }, headers: { 'if-match': '*' } },
@@ -170,7 +175,7 @@ test('If-Match * is any version', async () => {
 });
 
 test('If-Match that lists an older and a newer version does not mean those between them', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   await shop.debits(id, '1');
   const list = `"${id}-1", "${id}-3"`;
   for (const what of ['debit', 'credit', 'holds'])
@@ -187,7 +192,7 @@ test('a key is remembered for 24 hours', async () => {
   // A service of its own: the clock that is moved would let the holds of other tests expire at any moment.
   await using own = await startService({ stores: [{ domain: 'flowers.example' }] });
   const day = await shopOf(own, 'flowers.example');
-  const { id } = await day.issues();
+  const { id } = await day.issue();
   const line = `POST /gift_card/${id}/debit`;
   const ask = keyed({ amount: '1' }, 'day');
   await day.does(line, ask, { events: ['gift_card.redeemed'] });

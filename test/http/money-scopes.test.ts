@@ -5,7 +5,7 @@ import test, { after } from 'node:test';
 import { scopes, type Scope } from '../../src/domain/store.ts';
 import { operations } from '../../src/api/index.ts';
 import { withoutRequestId } from '../harness/money-answers.ts';
-import { shopOf, type Ask, type Shop } from '../harness/money-shop.ts';
+import { shopOf, type Ask, type Shop } from '../harness/shop.ts';
 import { startService, type TestAnswer } from '../harness/service.ts';
 
 const undoWindowMinutes = 60;
@@ -27,13 +27,13 @@ type Scene = {
 };
 
 async function scene(own: Shop): Promise<Scene> {
-  const { id, code, card } = await own.issues({ email: 'ada@example.com' });
+  const { id, code, last_characters: last } = await own.issue({ email: 'ada@example.com' });
   const { id: debitId } = await own.debits(id, '5');
   const { transaction } = await own.does(`POST /gift_card/${id}/credit`, { json: { amount: 5 } }, { events: ['gift_card.credited'] });
   const { id: holdId } = await own.holds(id, '4');
-  const other = await own.issues();
+  const other = await own.issue();
   await own.does(`PUT /gift_card/${other.id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
-  return { id, code, last: card.last_characters, debitId, creditId: transaction.id, holdId, disabledId: other.id };
+  return { id, code, last, debitId, creditId: transaction.id, holdId, disabledId: other.id };
 } // prettier-ignore
 
 type Case = {
@@ -137,7 +137,7 @@ for (const one of cases.filter(({ operation }) => operation !== 'createGiftCard'
     const answers: TestAnswer[] = [];
     for (const given of [theirs, unknown]) {
       const ask = askOf(one, given, shop.token);
-      answers.push(await shop.refuses(line(given), ask, { code: 'not-found', errors: 'Not Found' }));
+      answers.push(await shop.refusal(line(given), ask, { code: 'not-found', errors: 'Not Found' }));
     }
     const [bytes, others] = answers.map(withoutRequestId);
     assert.equal(bytes, others);
@@ -173,7 +173,7 @@ test('a known path with another method is a 405 that names what it takes', async
     ['POST /transactions/1', 'GET, HEAD, OPTIONS'],
     ['POST /gift_card/1/transactions', 'GET, HEAD, OPTIONS'],
   ] as const) {
-    const { headers } = await shop.refuses(line, {}, { code: 'method-not-allowed' });
+    const { headers } = await shop.refusal(line, {}, { code: 'method-not-allowed' });
     assert.equal(headers.get('allow'), allow, line);
   }
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { viewOf } from '../harness/money-answers.ts';
-import { lastEvent, shopOf } from '../harness/money-shop.ts';
+import { lastEvent, shopOf } from '../harness/shop.ts';
 import { startService } from '../harness/service.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example', undoWindowMinutes: 0 }] });
@@ -13,7 +13,7 @@ const updated = { events: ['gift_card.updated'] };
 const released = 'gift_card.hold_released';
 
 test('an update of the balance is one adjustment of the difference, up or down', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   for (const [balance, amount] of [
     ['10', '-15.00'],
     ['40.5', '30.50'],
@@ -35,7 +35,7 @@ test('an update of the balance is one adjustment of the difference, up or down',
 });
 
 test('an update that names the present balance records nothing', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   await shop.holds(id, '5');
   await shop.does(`PUT /gift_card/${id}`, { json: { balance: '25.0' } }, { events: [] });
   await shop.does(`PUT /gift_card/${id}`, { json: { note: 'x' } }, updated);
@@ -43,7 +43,7 @@ test('an update that names the present balance records nothing', async () => {
 });
 
 test('a balance cannot be set below what is held', async () => {
-  const { id, code } = await shop.issues();
+  const { id, code } = await shop.issue();
   await shop.holds(id, '10');
   const hold = await shop.holds(id, '2');
   const line = `PUT /gift_card/${id}`;
@@ -69,7 +69,7 @@ test('a card with open holds is not disabled unless release_holds comes along', 
   };
   for (const extra of [{}, { release_holds: false }]) {
     await t.test(JSON.stringify(extra), async () => {
-      const { id } = await shop.issues();
+      const { id } = await shop.issue();
       await shop.holds(id, '10');
       await shop.refuses(
         `PUT /gift_card/${id}`,
@@ -84,7 +84,7 @@ test('a card with open holds is not disabled unless release_holds comes along', 
     { form: 'disable=1&release_holds=true' },
   ]) {
     await t.test(JSON.stringify(ask), async () => {
-      const { id } = await shop.issues();
+      const { id } = await shop.issue();
       const holds = [await shop.holds(id, '10'), await shop.holds(id, '5')];
       const events = ['gift_card.disabled', released, released];
       const { gift_card: card, answer } = await shop.does(`PUT /gift_card/${id}`, ask, { events });
@@ -105,7 +105,7 @@ test('a card with open holds is not disabled unless release_holds comes along', 
 });
 
 test('release_holds without a disabling releases nothing', async () => {
-  const { id, code } = await shop.issues();
+  const { id, code } = await shop.issue();
   const hold = await shop.holds(id, '10');
   const line = `PUT /gift_card/${id}`;
   await shop.does(line, { json: { release_holds: true } }, { events: [] });
@@ -115,7 +115,7 @@ test('release_holds without a disabling releases nothing', async () => {
 });
 
 test('balance, disabling and release go together: the balance first', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   await shop.holds(id, '10');
   const json = { balance: '3', disable: true, release_holds: true };
   const events = ['gift_card.disabled', 'gift_card.updated', released];
@@ -131,7 +131,7 @@ test('balance, disabling and release go together: the balance first', async () =
 });
 
 test('a card that is disabled already takes disable again, whatever release_holds says', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const line = `PUT /gift_card/${id}`;
   const { gift_card: first } = await shop.does(
     line,
@@ -146,7 +146,7 @@ test('a card that is disabled already takes disable again, whatever release_hold
 });
 
 test('release_holds must be a boolean, and a creation does not know it', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const errors = { release_holds: ['must be true or false'] };
   for (const sent of ['true', 1, null, {}])
     await shop.refuses(
@@ -162,13 +162,13 @@ test('release_holds must be a boolean, and a creation does not know it', async (
 });
 
 test('the record that was read can be sent back while holds are open', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   await shop.holds(id, '10');
-  await shop.does(`PUT /gift_card/${id}`, { json: await shop.card(id) }, { events: [] });
+  await shop.does(`PUT /gift_card/${id}`, { json: await shop.read(id) }, { events: [] });
 });
 
 test('the record of a lookup can be sent back, with what is held and available, by value', async () => {
-  const { id, code } = await shop.issues();
+  const { id, code } = await shop.issue();
   await shop.holds(id, '10');
   const read = await shop.lookUp(code);
   assert.deepEqual([read.held, read.available], ['10.00', '15.00']);
@@ -189,7 +189,7 @@ test('the record of a lookup can be sent back, with what is held and available, 
 });
 
 test('what is held and available, and the state, cannot be changed', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   await shop.holds(id, '10');
   for (const [field, values] of Object.entries({
     held: ['0.00', 9, null, '', true, '1e1'],
@@ -208,11 +208,11 @@ test('what is held and available, and the state, cannot be changed', async () =>
       { code: 'invalid-parameter', errors: { [field]: ['cannot be set'] } },
     );
   }
-  await shop.issues({ held: null, available: null, state: null });
+  await shop.issue({ held: null, available: null, state: null });
 });
 
 test('what is held is compared as it is now: a hold that has run out reserves nothing', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   await shop.holds(id, '10', { expires_in: 60 });
   service.clock.advance(61_000);
   await shop.does(`PUT /gift_card/${id}`, { json: { held: 0, available: 25 } }, { events: [] });

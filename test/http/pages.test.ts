@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { assertEveryAnswer, problemOf } from '../harness/answers.ts';
+import { statusOfCode } from '../harness/error-codes.ts';
 import { startService, type TestAnswer } from '../harness/service.ts';
 import { shopOf, unchanged } from '../harness/shop.ts';
 import { exchange, requestText } from '../harness/wire.ts';
@@ -206,17 +207,9 @@ test('the reference is a page without scripts, under a policy that lets nothing 
   assert.ok(style.text.length > 1_000 && !/@import|https?:\/\//.test(style.text));
 });
 
-const codes = [
-  'invalid-request', 'invalid-body', 'invalid-query', 'invalid-idempotency-key', 'unauthenticated', 'invalid-signature',
-  'insufficient-scope', 'cross-site-request', 'not-found', 'method-not-allowed', 'request-timeout',
-  'idempotency-key-in-use', 'precondition-failed', 'body-too-large', 'unsupported-media-type', 'expectation-failed',
-  'invalid-parameter', 'idempotency-key-reused', 'too-many-requests', 'too-many-misses', 'headers-too-large',
-  'internal-error', 'overloaded', 'unavailable', 'not-writable', 'closing',
-]; // prettier-ignore
-
 test('every problem’s type leads to its explanation in the reference', async (t) => {
   const { text } = await service.request('/docs');
-  for (const code of codes) {
+  for (const code of Object.keys(statusOfCode)) {
     await t.test(code, async () => {
       const answer = await service.request(`/docs/problems/${code}`);
       assert.equal(answer.status, 302);

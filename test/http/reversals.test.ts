@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { problemOf } from '../harness/money-answers.ts';
-import { lastEvent, shopOf } from '../harness/money-shop.ts';
+import { lastEvent, shopOf } from '../harness/shop.ts';
 import { startService } from '../harness/service.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example', undoWindowMinutes: 0 }] });
@@ -18,7 +18,7 @@ async function credit(id: number, amount: string): Promise<number> {
 }
 
 test('a debit is given back as a whole by default', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const debit = await shop.debits(id, '10', { reference: 'receipt-9', order_id: 4, note: 'of the debit' });
   const { transaction, gift_card: card } = await shop.does(`POST /transactions/${debit.id}/reverse`, {}, reversed);
   const { id: ownId, created_at: _at, actor, ...rest } = transaction;
@@ -35,16 +35,16 @@ test('a debit is given back as a whole by default', async () => {
 }); // prettier-ignore
 
 test('a debit is given back in parts, never more than was taken', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const debit = await shop.debits(id, '10');
   const line = `POST /transactions/${debit.id}/reverse`;
   const exceeds = (left: string) => ({
-    code: 'reversal-exceeds-transaction',
+    code: 'reversal-exceeds-transaction' as const,
     errors: { amount: [`exceeds what is left of the transaction: ${left}`] },
     reversible: left,
   });
   const alreadyReversed = {
-    code: 'reversal-exceeds-transaction',
+    code: 'reversal-exceeds-transaction' as const,
     errors: { amount: ['cannot be reversed: the transaction was already reversed in full'] },
     reversible: '0.00',
   };
@@ -55,13 +55,13 @@ test('a debit is given back in parts, never more than was taken', async () => {
   await shop.does(line, { form: 'transaction[amount]=5.99&transaction[note]=' }, reversed);
   const rest = await shop.does(line, { json: { amount: null, note: null } }, reversed);
   assert.deepEqual([rest.transaction.amount, rest.gift_card.balance], ['0.01', '25.00']);
-  const again = await shop.refuses(line, {}, alreadyReversed);
+  const again = await shop.refusal(line, {}, alreadyReversed);
   assert.equal(problemOf(again).detail, 'The transaction was already reversed in full.');
   await shop.refuses(line, { json: { amount: '0.01' } }, alreadyReversed);
 });
 
 test('a capture is given back up to what was captured, not what was held', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const hold = await shop.holds(id, '10');
   const { transaction } = await shop.does(
     `POST /holds/${hold.id}/capture`,
@@ -79,7 +79,7 @@ test('a capture is given back up to what was captured, not what was held', async
 });
 
 test('a credit is taken back in parts, never more than is available', async () => {
-  const { id } = await shop.issues({ initial_value: 5 });
+  const { id } = await shop.issue({ initial_value: 5 });
   const credited = await credit(id, '20');
   const line = `POST /transactions/${credited}/reverse`;
   await shop.debits(id, '10');
@@ -99,7 +99,7 @@ test('a credit is taken back in parts, never more than is available', async () =
 });
 
 test('issues, adjustments and reversals cannot be reversed', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   await shop.does(`PUT /gift_card/${id}`, { json: { balance: '30' } }, { events: ['gift_card.updated'] });
   const debit = await shop.debits(id, '10');
   await shop.does(`POST /transactions/${debit.id}/reverse`, {}, reversed);
@@ -113,7 +113,7 @@ test('issues, adjustments and reversals cannot be reversed', async () => {
 });
 
 test('an expired card gets its money back; a disabled one does not', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const debit = await shop.debits(id, '10');
   const credited = await credit(id, '1');
   await shop.does(
@@ -128,7 +128,7 @@ test('an expired card gets its money back; a disabled one does not', async () =>
 });
 
 test('what was given back can be spent again, and a second debit is reversed for itself', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const first = await shop.debits(id, '25');
   await shop.does(`POST /transactions/${first.id}/reverse`, {}, reversed);
   const second = await shop.debits(id, '25');
@@ -146,7 +146,7 @@ test('taking back a credit takes write_gift_cards, giving back a debit redeem_gi
     await shop.tokenFor('redeem_gift_cards'),
     await shop.tokenFor('write_gift_cards', 'read_gift_cards'),
   ];
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const debit = await shop.debits(id, '5');
   const hold = await shop.holds(id, '5');
   const { transaction: capture } = await shop.does(
@@ -166,10 +166,10 @@ test('taking back a credit takes write_gift_cards, giving back a debit redeem_gi
 });
 
 test('a reversal refused for its scope says which one in WWW-Authenticate, as every other 403 does', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   const credited = await credit(id, '5');
   const token = await shop.tokenFor('redeem_gift_cards');
-  const { headers } = await shop.refuses(
+  const { headers } = await shop.refusal(
     `POST /transactions/${credited}/reverse`,
     { token },
     { code: 'insufficient-scope' },
@@ -178,12 +178,12 @@ test('a reversal refused for its scope says which one in WWW-Authenticate, as ev
 });
 
 test('a balance that a reversal left can be sent back as it was read: at most 12 digits before the point', async () => {
-  const { id } = await shop.issues({ initial_value: '999999999999.99' });
+  const { id } = await shop.issue({ initial_value: '999999999999.99' });
   const debit = await shop.debits(id, '10');
   await credit(id, '10');
   const { status } = await shop.ask(`POST /transactions/${debit.id}/reverse`);
   assert.ok(status === 201 || status === 422);
-  const { balance } = await shop.card(id);
+  const { balance } = await shop.read(id);
   await shop.does(`PUT /gift_card/${id}`, { json: { balance } }, { events: [] });
 });
 

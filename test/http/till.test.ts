@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { shopOf, type Ask } from '../harness/money-shop.ts';
+import { shopOf, type Ask } from '../harness/shop.ts';
 import { publicIdsOf } from '../harness/public-ids.ts';
 import { startService } from '../harness/service.ts';
 
@@ -38,7 +38,7 @@ type Step = { readonly line: string; readonly json?: object };
 
 /** Every request of a till about a card, in an order in which each succeeds. */
 async function stepsOf(): Promise<readonly (() => Promise<Step>)[]> {
-  const { id, code } = await shop.issues({ ...secrets, initial_value: 100 });
+  const { id, code } = await shop.issue({ ...secrets, initial_value: 100 });
   const hold = async () => (await shop.holds(id, '5')).id;
   return [
     async () => ({ line: 'POST /gift_card/lookup', json: { code } }),
@@ -83,15 +83,15 @@ test('a till receives no address, note or message, in dry runs, replays and reje
 
 test('a caller who may read cards as well receives the whole record', async () => {
   const both = await shop.tokenFor('redeem_gift_cards', 'read_gift_cards');
-  const { id } = await shop.issues(secrets);
+  const { id } = await shop.issue(secrets);
   const { text } = await shop.ask(`POST /gift_card/${id}/debit`, { json: { amount: 1 }, token: both });
   for (const secret of Object.values(secrets)) assert.ok(text.includes(secret), text);
 });
 
 test('ids near a known one, internal ids and ids of another store are a 404 for every operation of a till', async () => {
   const books = await shopOf(service, 'books.example');
-  const own = await shop.issues();
-  const neighbors = [await shop.issues(), await shop.issues(), await books.issues()];
+  const own = await shop.issue();
+  const neighbors = [await shop.issue(), await shop.issue(), await books.issue()];
   const ids = publicIdsOf(service.database.keysFile);
   const guesses = [
     ...Array.from({ length: 40 }, (_, index) => own.id + index - 20).filter((id) => id !== own.id),
@@ -116,7 +116,7 @@ test('ids near a known one, internal ids and ids of another store are a 404 for 
 
 test('cards that were issued one after another have ids without order, and their lists keep it', async () => {
   const cards = [];
-  for (let index = 0; index < 12; index += 1) cards.push(await shop.issues());
+  for (let index = 0; index < 12; index += 1) cards.push(await shop.issue());
   const issued = cards.map(({ id }) => id);
   assert.notDeepEqual(
     issued,
@@ -150,7 +150,7 @@ type Shown = {
 };
 
 test('the balance of a card follows its holds, expiry and disabling', async () => {
-  const { id } = await shop.issues({ initial_value: 20, expires_on: '2099-12-31' });
+  const { id } = await shop.issue({ initial_value: 20, expires_on: '2099-12-31' });
   const ask = async (): Promise<Shown> => {
     const { json, headers } = await shop.ask(`GET /gift_card/${id}/balance`, { token: till });
     return {

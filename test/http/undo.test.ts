@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { viewOf } from '../harness/money-answers.ts';
 import { startRestartable } from '../harness/money-restart.ts';
-import { lastEvent, shopOf } from '../harness/money-shop.ts';
+import { lastEvent, shopOf } from '../harness/shop.ts';
 import { startService } from '../harness/service.ts';
 
 const service = await startService({
@@ -18,7 +18,7 @@ const shop = await shopOf(service, 'flowers.example');
 const minuteMs = 60_000;
 const disabled = { events: ['gift_card.disabled'] };
 const enabled = { status: 200, events: ['gift_card.updated'] };
-const closedWindow = { code: 'undo-window-closed' };
+const closedWindow = { code: 'undo-window-closed' } as const;
 const json = { disable: true };
 
 test('a disabling shows at once, bars the card, and can be withdrawn within the window', async (t) => {
@@ -29,11 +29,12 @@ test('a disabling shows at once, bars the card, and can be withdrawn within the 
     ['an empty form', { form: '' }],
   ] as const) {
     await t.test(name, async () => {
-      const { id, card } = await shop.issues({ note: 'x', expires_on: '2999-12-31' });
+      const card = await shop.issue({ note: 'x', expires_on: '2999-12-31' });
+      const { id } = card;
       const { gift_card: off, answer } = await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
       assert.ok(off.disabled_at);
       service.clock.advance(30 * minuteMs - 5_000);
-      assert.equal((await shop.card(id)).disabled_at, off.disabled_at);
+      assert.equal((await shop.read(id)).disabled_at, off.disabled_at);
       for (const what of ['debit', 'credit', 'holds'])
         await shop.refuses(
           `POST /gift_card/${id}/${what}`,
@@ -59,15 +60,15 @@ test('a disabling shows at once, bars the card, and can be withdrawn within the 
 });
 
 test('after the window a disabling is final', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
   service.clock.advance(30 * minuteMs);
   await shop.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
-  assert.ok((await shop.card(id)).disabled_at);
+  assert.ok((await shop.read(id)).disabled_at);
 });
 
 test('disabling again does not open the window again', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
   service.clock.advance(20 * minuteMs);
   await shop.does(`PUT /gift_card/${id}`, { json }, { events: [] });
@@ -76,7 +77,7 @@ test('disabling again does not open the window again', async () => {
 });
 
 test('a card that is not disabled has nothing to withdraw, and a withdrawal cannot be repeated', async () => {
-  const { id } = await shop.issues();
+  const { id } = await shop.issue();
   await shop.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
   await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
   await shop.does(`POST /gift_card/${id}/undo`, {}, enabled);
@@ -87,13 +88,13 @@ test('a card that is not disabled has nothing to withdraw, and a withdrawal cann
 
 test('a store without a window has none, and its cards are final at once', async () => {
   const final = await shopOf(service, 'final.example');
-  const { id } = await final.issues();
+  const { id } = await final.issue();
   await final.does(`PUT /gift_card/${id}`, { json }, disabled);
   await final.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
 });
 
 test('holds that the disabling released stay released', async () => {
-  const { id, code } = await shop.issues();
+  const { id, code } = await shop.issue();
   const hold = await shop.holds(id, '10');
   await shop.does(
     `PUT /gift_card/${id}`,
@@ -107,7 +108,8 @@ test('holds that the disabling released stay released', async () => {
 });
 
 test('a withdrawal heeds If-Match and refuses parameters', async () => {
-  const { id, tag } = await shop.issues();
+  const { id } = await shop.issue();
+  const tag = await shop.tag(id);
   const line = `POST /gift_card/${id}/undo`;
   const { answer } = await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
   await shop.refuses(line, { headers: { 'if-match': tag } }, { code: 'precondition-failed' });

@@ -79,7 +79,7 @@ for (const operation of operations) {
                 headers: { 'content-type': 'application/x-www-form-urlencoded' },
               }
             : { json: index % 3 === 1 ? json : { [body.wrapper]: json } };
-        await quickly(`${line} ${property} ${shorten(text)}`, () => shop.ask(line as 'GET /', request));
+        await quickly(`${line} ${property} ${shorten(text)}`, () => shop.ask(line, request));
       }
     }
   });

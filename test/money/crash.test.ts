@@ -11,7 +11,7 @@ import { engine } from '../harness/engine.ts';
 import { seeded } from '../harness/seeded.ts';
 import { crash } from './crash.ts';
 
-const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(10));
+const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(6));
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
 test(`killed ${rounds} times while money moves, the service loses nothing and does nothing twice`, async (t) => {

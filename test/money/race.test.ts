@@ -5,7 +5,7 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
-import { race, type Processes } from '../harness/race.ts';
+import { openRaceStore, race, type Processes } from '../harness/race.ts';
 import { startService } from '../harness/service.ts';
 import { assertVerified } from './open-books.ts';
 import {
@@ -21,11 +21,13 @@ import {
   type Till,
 } from './till.ts';
 
-const domain = 'flowers.example';
 const attemptsMax = 20;
 
-async function openShop(processes: Processes) {
-  const service = await startService({ stores: [{ domain, undoWindowMinutes: 0 }], processes });
+function openShop(processes: Processes) {
+  return openRaceStore(processes).then(shopOn);
+}
+
+async function shopOn({ service, domain }: Awaited<ReturnType<typeof openRaceStore>>) {
   const token = await service.token(domain);
   const tills = service.urls.map((url) => openTill(url, token));
   let asked = 0;
@@ -74,7 +76,6 @@ async function openShop(processes: Processes) {
       await using database = await openDatabase(readConfig(service.environment), { prepare: false, clock: service.clock });
       await assertVerified(database.storage);
     },
-    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };
 } // prettier-ignore
 
@@ -91,7 +92,7 @@ const moved = (replies: readonly Reply[]): bigint =>
   replies.reduce((sum, { transaction }) => sum + (transaction?.amount ?? 0n), 0n);
 
 race('of 1,000 debits at once of a card that can afford 100, exactly 100 are done', async (processes) => {
-  await using shop = await openShop(processes);
+  const shop = await openShop(processes);
   const card = await shop.issue(10_000n);
   const replies = await shop.together(Array.from({ length: 1_000 }, () => debit(card, 100n)));
   assert.equal(succeeded(replies).length, 100);
@@ -107,7 +108,7 @@ race('of 1,000 debits at once of a card that can afford 100, exactly 100 are don
 });
 
 race('of two captures of one hold at once exactly one is done, every time', async (processes) => {
-  await using shop = await openShop(processes);
+  const shop = await openShop(processes);
   for (let round = 0; round < 40; round += 1) {
     const card = await shop.issue(2_000n);
     const hold = await shop.hold(card, 1_500n);
@@ -120,7 +121,7 @@ race('of two captures of one hold at once exactly one is done, every time', asyn
 });
 
 race('of a capture and a void of one hold at once exactly one is done, every time', async (processes) => {
-  await using shop = await openShop(processes);
+  const shop = await openShop(processes);
   for (let round = 0; round < 40; round += 1) {
     const card = await shop.issue(2_000n);
     const hold = await shop.hold(card, 1_500n);
@@ -135,7 +136,7 @@ race('of a capture and a void of one hold at once exactly one is done, every tim
 });
 
 race('holds and debits at once of the last money never take it twice', async (processes) => {
-  await using shop = await openShop(processes);
+  const shop = await openShop(processes);
   for (let round = 0; round < 25; round += 1) {
     const card = await shop.issue(1_000n);
     const requests = [debit(card, 1_000n), placeHold(card, 1_000n), debit(card, 600n), placeHold(card, 600n)];
@@ -149,7 +150,7 @@ race('holds and debits at once of the last money never take it twice', async (pr
 });
 
 race('100 partial debits at once take all there is and no more', async (processes) => {
-  await using shop = await openShop(processes);
+  const shop = await openShop(processes);
   const card = await shop.issue(5_050n);
   const hold = await shop.hold(card, 50n);
   const replies = await shop.together(Array.from({ length: 100 }, () => debit(card, 700n, true)));
@@ -163,7 +164,7 @@ race('100 partial debits at once take all there is and no more', async (processe
 });
 
 race('reversals at once of one debit give back what was taken and no more', async (processes) => {
-  await using shop = await openShop(processes);
+  const shop = await openShop(processes);
   const card = await shop.issue(3_000n);
   for (const amount of [undefined, 700n, 1_000n]) {
     const { transaction } = await shop.must(debit(card, 2_000n));
@@ -181,7 +182,7 @@ race('reversals at once of one debit give back what was taken and no more', asyn
 });
 
 race('50 callers of one idempotency key move money once', async (processes) => {
-  await using shop = await openShop(processes);
+  const shop = await openShop(processes);
   const card = await shop.issue(10_000n);
   const decide = async (): Promise<Reply> => {
     for (;;) {
@@ -200,8 +201,10 @@ race('50 callers of one idempotency key move money once', async (processes) => {
 });
 
 test('at the instant at which a hold runs out its money goes to a capture or to debits, never to both', async (t) => {
-  await using shop = await openShop(1);
-  const { clock } = shop.service;
+  const domain = 'flowers.example';
+  await using service = await startService({ stores: [{ domain }] });
+  const shop = await shopOn({ service, domain });
+  const { clock } = service;
   let captures = 0;
   const rounds = 30;
   for (let round = 0; round < rounds; round += 1) {

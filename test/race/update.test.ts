@@ -3,17 +3,15 @@
 import assert from 'node:assert/strict';
 import { giftCardOf, problemOf } from '../harness/answers.ts';
 import { assertBooksAgree } from '../harness/books.ts';
-import { race, type Processes } from '../harness/race.ts';
-import { startService, type TestAnswer, type TestService } from '../harness/service.ts';
+import { openRaceStore, race, type Processes } from '../harness/race.ts';
+import type { TestAnswer, TestService } from '../harness/service.ts';
 import { shopOf } from '../harness/shop.ts';
 
-const domain = 'flowers.example';
-
 async function openShop(processes: Processes) {
-  const service = await startService({ stores: [{ domain }], processes });
+  const { service, domain } = await openRaceStore(processes);
   const shop = await shopOf(service, domain);
   const card = await shop.issue({ initial_value: '15.00' });
-  return { service, shop, card, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
+  return { service, shop, card };
 }
 
 async function versionOf(service: TestService, id: number): Promise<number> {
@@ -34,7 +32,7 @@ function statuses(answers: readonly TestAnswer[]): readonly number[] {
 }
 
 race('of two updates of the same version one is done and one is refused, every time', async (processes) => {
-  await using opened = await openShop(processes);
+  const opened = await openShop(processes);
   const { service, shop, card } = opened;
   for (let round = 0; round < 25; round += 1) {
     const { headers } = await shop.ask(`GET /gift_card/${card.id}`);
@@ -61,7 +59,7 @@ race('of two updates of the same version one is done and one is refused, every t
 race(
   '100 updates of one balance at once are each done, one after another, and the ledger agrees',
   async (processes) => {
-    await using opened = await openShop(processes);
+    const opened = await openShop(processes);
     const { service, shop, card } = opened;
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, index) =>
@@ -73,14 +71,14 @@ race(
     const version = await versionOf(service, card.id);
     assert.equal(version, 101);
     assert.equal(await adjustmentsOf(service, card.id), version - 1);
-    const { outstanding } = await assertBooksAgree(service.environment, domain);
+    const { outstanding } = await assertBooksAgree(service.environment, shop.domain);
     const { balance } = await shop.read(card.id);
     assert.equal(outstanding, BigInt(balance.replace('.', '')));
   },
 );
 
 race('one key of 100 callers changes a balance once', async (processes) => {
-  await using opened = await openShop(processes);
+  const opened = await openShop(processes);
   const { service, shop, card } = opened;
   const answers = await Promise.all(
     Array.from({ length: 100 }, () =>
@@ -104,7 +102,7 @@ race('one key of 100 callers changes a balance once', async (processes) => {
 });
 
 race('a reader of a card that is being changed sees one version whole', async (processes) => {
-  await using opened = await openShop(processes);
+  const opened = await openShop(processes);
   const { shop, card } = opened;
   await shop.ask(`PUT /gift_card/${card.id}`, { json: { balance: '1.00', note: '1.00' } });
   let isDone = false;
@@ -132,7 +130,7 @@ race('a reader of a card that is being changed sees one version whole', async (p
 race(
   'a card that is disabled while its balance is being changed keeps the balance it was disabled with',
   async (processes) => {
-    await using opened = await openShop(processes);
+    const opened = await openShop(processes);
     const { service, shop, card } = opened;
     const answers = await Promise.all(
       Array.from({ length: 80 }, (_, index) => {
@@ -159,6 +157,6 @@ race(
     const [disabled] = disablings;
     assert.ok(disabled);
     assert.equal(balance, giftCardOf(disabled).balance);
-    await assertBooksAgree(service.environment, domain);
+    await assertBooksAgree(service.environment, shop.domain);
   },
 );

@@ -25,7 +25,7 @@ function makeInstallation(): Disposable & { readonly folder: string; readonly fi
   const waits = "process.on('SIGTERM', () => process.exit(7)); setTimeout(() => {}, 60_000);";
   writeFileSync(
     join(folder, 'src/cli.ts'),
-    `${told}\nif (process.argv.includes('wait')) { ${waits} }\nelse process.exitCode = 3;\n`,
+    `if (process.argv.includes('wait')) { ${waits} }\nelse process.exitCode = 3;\n${told}\n`,
   );
   return {
     folder,

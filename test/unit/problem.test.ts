@@ -8,79 +8,16 @@ import {
   problemPath,
   problems,
 } from '../../src/http/problem.ts';
+import { statusOfCode, titleOfStatus } from '../harness/error-codes.ts';
 
-/** What clients were promised: a code never changes its status. */
-const statuses = {
-  'invalid-request': 400,
-  'invalid-body': 400,
-  'invalid-query': 400,
-  'invalid-idempotency-key': 400,
-  unauthenticated: 401,
-  'invalid-signature': 401,
-  'insufficient-scope': 403,
-  'cross-site-request': 403,
-  'not-found': 404,
-  'method-not-allowed': 405,
-  'request-timeout': 408,
-  'idempotency-key-in-use': 409,
-  'precondition-failed': 412,
-  'body-too-large': 413,
-  'unsupported-media-type': 415,
-  'expectation-failed': 417,
-  'invalid-parameter': 422,
-  'insufficient-balance': 422,
-  'currency-mismatch': 422,
-  'card-disabled': 422,
-  'card-expired': 422,
-  'hold-closed': 422,
-  'hold-expired': 422,
-  'capture-exceeds-hold': 422,
-  'not-reversible': 422,
-  'reversal-exceeds-transaction': 422,
-  'undo-window-closed': 422,
-  'no-address': 422,
-  'no-mail': 422,
-  'webhook-paused': 422,
-  'too-many-webhooks': 422,
-  'idempotency-key-reused': 422,
-  'too-many-requests': 429,
-  'too-many-misses': 429,
-  'headers-too-large': 431,
-  'internal-error': 500,
-  overloaded: 503,
-  unavailable: 503,
-  'not-writable': 503,
-  closing: 503,
-} as const satisfies Record<FaultCode, number>;
-
-const codes = Object.keys(statuses) as (keyof typeof statuses)[];
-
-/** From the registry of RFC 9110. Node still has the older names of 413 and 422. */
-const titles: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  408: 'Request Timeout',
-  409: 'Conflict',
-  412: 'Precondition Failed',
-  413: 'Content Too Large',
-  415: 'Unsupported Media Type',
-  417: 'Expectation Failed',
-  422: 'Unprocessable Content',
-  429: 'Too Many Requests',
-  431: 'Request Header Fields Too Large',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
-};
+const codes = Object.keys(statusOfCode) as FaultCode[];
 
 const options = { basePath: '/apps/x', requestId: 'r-1' };
 
 test('every code has its status, and no code is without one', () => {
   assert.deepEqual(
     Object.fromEntries(Object.entries(problems).map(([code, { status }]) => [code, status])),
-    statuses,
+    statusOfCode,
   );
 });
 
@@ -91,8 +28,8 @@ for (const code of codes) {
     assert.ok(body.type.endsWith(`/${code}`));
     assert.equal(body.type, `/apps/x/docs/problems/${code}`);
     assert.equal(problemBody(new Fault(code), { ...options, basePath: '' }).type, problemPath(code));
-    assert.equal(body.status, statuses[code]);
-    assert.equal(body.title, titles[body.status]);
+    assert.equal(body.status, statusOfCode[code]);
+    assert.equal(body.title, titleOfStatus[body.status]);
     assert.equal(body.errors, body.title);
     assert.match(body.detail, /^[A-Z].*\.$/s);
     assert.equal(body.detail, problems[code].detail);
@@ -148,7 +85,7 @@ test('a 401 says which credentials would do, a 403 which scope, and nothing else
   const challenged = codes.filter((code) => 'www-authenticate' in problemHeaders(new Fault(code)));
   assert.deepEqual(
     challenged,
-    codes.filter((code) => statuses[code] === 401 || code === 'insufficient-scope'),
+    codes.filter((code) => statusOfCode[code] === 401 || code === 'insufficient-scope'),
   );
   assert.equal(problemHeaders(new Fault('unauthenticated'))['www-authenticate'], 'Bearer realm="largesse"');
   assert.equal(

@@ -1,10 +1,10 @@
 /** Reads the tree itself: what stands where, and whether the documents name only commands that exist. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import test from 'node:test';
+import { helpOf } from '../harness/command-help.ts';
 import { partOf, sees } from './arrows.ts';
 
 type File = { readonly path: string; readonly text: string };
@@ -156,17 +156,22 @@ function assertScript(name: string): void {
   assert.ok(file === undefined || existsSync(file), `npm run ${name} runs ${file}, which is not there`);
 }
 
-/** Asks the command line for its help on a command as it stands in a document: `token create acme --name till`. */
+/** Looks up the help of a command as it is in a document: `token create acme --name till`. */
 function assertCommand(line: string): void {
   const [words = ''] = /^[a-z][a-z-]*(?: [a-z][a-z-]*)*/.exec(line) ?? [];
-  const { stdout, stderr } = spawnSync(process.execPath, ['src/cli.ts', ...words.split(' '), '--help'], {
-    encoding: 'utf8',
-  });
-  const [, command = '', expects = ''] = /^Usage: largesse ([a-z -]*)(.*)$/m.exec(stdout) ?? [];
-  assert.ok(command !== '' && `${words} `.startsWith(command), `no command "${words}": ${stdout}${stderr}`);
+  const help = helpOf(...words.split(' '));
+  const [, command = '', expects = ''] = /^Usage: largesse ([a-z -]*)(.*)$/m.exec(help) ?? [];
+  assert.ok(command !== '' && `${words} `.startsWith(command), `no command "${words}": ${help}`);
   // A group of commands that still expects one was given a word that is none of them.
-  assert.ok(!expects.endsWith('[command]') || words === command.trim(), `no command "${words}": ${stdout}`);
+  assert.ok(!expects.endsWith('[command]') || words === command.trim(), `no command "${words}": ${help}`);
   for (const option of captured(line, /(?<=\s)(--[a-z-]+)/g)) {
-    assert.match(stdout, new RegExp(`${option}\\b`), `largesse ${words} has no ${option}`);
+    assert.match(help, new RegExp(`${option}\\b`), `largesse ${words} has no ${option}`);
   }
 }
+
+test('a command or an option that does not exist is found', () => {
+  assertCommand('token create acme --name till');
+  for (const line of ['tokens create', 'token creat', 'token make --name x', 'token create --title x']) {
+    assert.throws(() => assertCommand(line), line);
+  }
+});

@@ -1,0 +1,22 @@
+/** The help of commands, without a process for each of them. */
+
+import { CommanderError, type Command } from 'commander';
+import { program } from '../../src/cli/program.ts';
+
+/** What `largesse store create --help` prints, of the words `store create`. @throws CommanderError as the command line does. */
+export function helpOf(...words: readonly string[]): string {
+  const root = program();
+  let output = '';
+  const capture = (command: Command): void => {
+    command.configureOutput({ writeOut: (text) => void (output += text), writeErr: () => undefined });
+    for (const below of command.commands) capture(below);
+  };
+  capture(root);
+  try {
+    root.parse([...words, '--help'], { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return output;
+    throw error;
+  }
+  throw new Error(`no help: ${words.join(' ')}`);
+}

@@ -1,0 +1,34 @@
+/** What tests compare to find out that a request has changed nothing shows every change. */
+
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { startService } from '../harness/service.ts';
+import { shopOf } from '../harness/shop.ts';
+
+const service = await startService({ stores: [{ domain: 'flowers.example' }] });
+after(() => service[Symbol.asyncDispose]());
+const shop = await shopOf(service, 'flowers.example');
+const { id } = await shop.issue({ note: 'one' });
+
+test('the state shows what a request changes, and a read changes nothing', async () => {
+  const before = await service.state();
+  assert.match(before, /^gift_cards\n\{.*"one"/m);
+  await shop.read(id);
+  assert.equal(await service.state(), before);
+  await shop.accepts(
+    `PUT /gift_card/${id}`,
+    { json: { note: 'two' } },
+    { events: ['gift_card.updated note'] },
+  );
+  const changed = await service.state();
+  assert.notEqual(changed, before);
+  assert.match(changed, /^gift_cards\n\{.*"two"/m);
+});
+
+test('the state shows a row that is changed past the service, and leaves out what is no state', async () => {
+  const before = await service.state();
+  await service.database.meddle('update heartbeat set beaten_at = beaten_at + 1');
+  assert.equal(await service.state(), before);
+  await service.database.meddle("update gift_cards set note = 'three'");
+  assert.notEqual(await service.state(), before);
+});
