@@ -5,8 +5,8 @@
  * in turn, each together with the load generator.
  */
 
-import { queryOnce } from '../test/harness/postgres-client.ts';
-import { startPostgres, type PostgresServer } from '../test/harness/postgres-server.ts';
+import { queryOnce } from '../test/support/postgres-client.ts';
+import { startPostgres, type PostgresServer } from '../test/support/postgres-server.ts';
 import { limitCpu } from './cpu-quota.ts';
 import { embeddedAt, measureFixture, type Template } from './fixture.ts';
 import { LoadClient, type Request } from './load.ts';

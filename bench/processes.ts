@@ -7,7 +7,7 @@ import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { freePort } from '../test/harness/postgres-port.ts';
+import { freePort } from '../test/support/postgres-port.ts';
 
 const root = join(import.meta.dirname, '..');
 /** Of util-linux: runs a program on a core, or moves a process to it. */

@@ -20,9 +20,9 @@ import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec, type TestEvent } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
-import { engineNames, type EngineId } from './harness/engine-database.ts';
-import { startSharedPostgres } from './harness/postgres-database.ts';
-import { openRunFolder } from './harness/scratch.ts';
+import { engineNames, type EngineId } from './support/engine-database.ts';
+import { startSharedPostgres } from './support/postgres-database.ts';
+import { openRunFolder } from './support/scratch.ts';
 
 /** These use no engine, or all of them, or are about the command line: they run once. */
 const once =

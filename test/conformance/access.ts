@@ -15,9 +15,9 @@ import { createToken, parseToken, revoke, rotateToken, tokenHash } from '../../s
 import { all, sql } from '../../src/storage/sql.ts';
 import { findStoreByDomain, hasRealStores, listStores, openProxySecret } from '../../src/storage/store.ts';
 import { findActiveToken, hasRealTokens, listTokens } from '../../src/storage/token.ts';
-import { openMigrated, type StorageFactory } from '../harness/database.ts';
-import { money, newStore, testContext } from '../harness/fixtures.ts';
-import { openStore } from '../harness/open-store.ts';
+import { openMigrated, type StorageFactory } from '../support/database.ts';
+import { money, newStore, testContext } from '../support/fixtures.ts';
+import { openStore } from '../support/open-store.ts';
 
 export function testAccess(factory: StorageFactory): void {
   test('a store is kept as it was made, and its domain is taken from then on', async () => {

@@ -11,9 +11,9 @@ import { verify } from '../../src/service/verify.ts';
 import { findCardIdByCode } from '../../src/storage/code.ts';
 import { all, sql } from '../../src/storage/sql.ts';
 import { listTransfers } from '../../src/storage/transfer.ts';
-import { openMigrated, type StorageFactory } from '../harness/database.ts';
-import { code, email, issueCommand, manualClock, money, newStore, testContext } from '../harness/fixtures.ts';
-import { countRows, listEvents, openStore } from '../harness/open-store.ts';
+import { openMigrated, type StorageFactory } from '../support/database.ts';
+import { code, email, issueCommand, manualClock, money, newStore, testContext } from '../support/fixtures.ts';
+import { countRows, listEvents, openStore } from '../support/open-store.ts';
 
 const none = { cards: 0, codes: 0, customers: 0, transfers: 0, events: 0 };
 

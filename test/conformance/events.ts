@@ -16,8 +16,8 @@ import { createStore } from '../../src/service/store.ts';
 import { createToken, revoke } from '../../src/service/token.ts';
 import { one, sql } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { openMigrated, type StorageFactory } from '../harness/database.ts';
-import { until } from '../harness/delivering.ts';
+import { openMigrated, type StorageFactory } from '../support/database.ts';
+import { until } from '../support/delivering.ts';
 import {
   issueCommand,
   manualClock,
@@ -25,7 +25,7 @@ import {
   testContext,
   updateCommand,
   type TestContext,
-} from '../harness/fixtures.ts';
+} from '../support/fixtures.ts';
 
 async function open(factory: StorageFactory, given: Parameters<typeof newStore>[0] = {}) {
   const opened = await openMigrated(factory);

@@ -18,9 +18,9 @@ import { lookupPeriodMs, recordFailedLookup } from '../../src/service/lookup-thr
 import { eraseOutdated } from '../../src/service/upkeep.ts';
 import type { Migration } from '../../src/storage/migrate.ts';
 import { all, constant, sql, type Script } from '../../src/storage/sql.ts';
-import type { StorageFactory } from '../harness/database.ts';
-import { issueCommand, manualClock, masterKey, testContext } from '../harness/fixtures.ts';
-import { countRows, openStore, outcomeOf, type OpenStore } from '../harness/open-store.ts';
+import type { StorageFactory } from '../support/database.ts';
+import { issueCommand, manualClock, masterKey, testContext } from '../support/fixtures.ts';
+import { countRows, openStore, outcomeOf, type OpenStore } from '../support/open-store.ts';
 
 const day = 24 * 60 * 60 * 1_000;
 

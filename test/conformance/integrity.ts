@@ -7,8 +7,8 @@ import { issue, update } from '../../src/service/card.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import { all, sql, type Statement } from '../../src/storage/sql.ts';
-import { openMigrated, type StorageFactory } from '../harness/database.ts';
-import { email, issueCommand, money, newStore, testContext, updateCommand } from '../harness/fixtures.ts';
+import { openMigrated, type StorageFactory } from '../support/database.ts';
+import { email, issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
 
 const check = /check constraint/i;
 const foreignKey = /foreign key constraint/i;

@@ -10,10 +10,10 @@ import { verify } from '../../src/service/verify.ts';
 import { findOrInsertCustomer } from '../../src/storage/customer.ts';
 import type { Script } from '../../src/storage/sql.ts';
 import { listTokens } from '../../src/storage/token.ts';
-import type { StorageFactory } from '../harness/database.ts';
-import { code, email, issueCommand, money, updateCommand } from '../harness/fixtures.ts';
-import { interrupted } from '../harness/interleave.ts';
-import { countRows, openStore, outcomeOf } from '../harness/open-store.ts';
+import type { StorageFactory } from '../support/database.ts';
+import { code, email, issueCommand, money, updateCommand } from '../support/fixtures.ts';
+import { interrupted } from '../support/interleave.ts';
+import { countRows, openStore, outcomeOf } from '../support/open-store.ts';
 
 const ann = email('ann@example.com');
 const none = { cards: 0, codes: 0, customers: 0, transfers: 0, events: 0 };

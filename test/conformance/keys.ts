@@ -7,9 +7,9 @@ import { checkKeys, hasKeys } from '../../src/service/key-check.ts';
 import { findCardIdByCode } from '../../src/storage/code.ts';
 import type { MasterKey } from '../../src/keys.ts';
 import { listKeyChecks } from '../../src/storage/key-check.ts';
-import { openMigrated, type StorageFactory } from '../harness/database.ts';
-import { code, issueCommand, manualClock, masterKey, testContext } from '../harness/fixtures.ts';
-import { openStore } from '../harness/open-store.ts';
+import { openMigrated, type StorageFactory } from '../support/database.ts';
+import { code, issueCommand, manualClock, masterKey, testContext } from '../support/fixtures.ts';
+import { openStore } from '../support/open-store.ts';
 
 const old = masterKey('old', 1);
 const young = masterKey('young', 2);

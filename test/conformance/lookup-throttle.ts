@@ -7,8 +7,8 @@ import fc from 'fast-check';
 import { Fault } from '../../src/domain/fault.ts';
 import type { Caller } from '../../src/http/auth.ts';
 import { lookupThrottle, type LookupThrottle } from '../../src/http/lookup-throttle.ts';
-import type { StorageFactory } from '../harness/database.ts';
-import { openStore, type OpenStore } from '../harness/open-store.ts';
+import type { StorageFactory } from '../support/database.ts';
+import { openStore, type OpenStore } from '../support/open-store.ts';
 
 const notFound = (status: number): boolean => status === 404;
 

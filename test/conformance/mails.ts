@@ -11,9 +11,9 @@ import {
   startMailer,
   type Serve,
   type TestMailer,
-} from '../harness/mailing.ts';
-import type { StorageFactory } from '../harness/database.ts';
-import { until } from '../harness/delivering.ts';
+} from '../support/mailing.ts';
+import type { StorageFactory } from '../support/database.ts';
+import { until } from '../support/delivering.ts';
 import {
   code as codeOf,
   email,
@@ -23,8 +23,8 @@ import {
   money,
   testContext,
   updateCommand,
-} from '../harness/fixtures.ts';
-import { listEvents, openStore, type OpenStore } from '../harness/open-store.ts';
+} from '../support/fixtures.ts';
+import { listEvents, openStore, type OpenStore } from '../support/open-store.ts';
 import { Fault, type FaultCode } from '../../src/domain/fault.ts';
 import type { MailDelivery, MailSettings } from '../../src/domain/mail.ts';
 import type { MailDeliveryRecord } from '../../src/domain/schemas.ts';

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Memory, Storage } from '../../src/storage/storage.ts';
-import { openMigrated, type StorageFactory } from '../harness/database.ts';
-import { seeded, type Seeded } from '../harness/seeded.ts';
-import { addTo, counterOf, hasRow, insertRow } from '../harness/tally.ts';
+import { openMigrated, type StorageFactory } from '../support/database.ts';
+import { seeded, type Seeded } from '../support/seeded.ts';
+import { addTo, counterOf, hasRow, insertRow } from '../support/row-counts.ts';
 
 const names = ['one', 'two', 'three'];
 const entriesMax = 2;

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import test from 'node:test';
 import { MigrationError, type Migration } from '../../src/storage/migrate.ts';
 import { all, one, run, sql, toNumber, type Script } from '../../src/storage/sql.ts';
-import type { StorageFactory } from '../harness/database.ts';
+import type { StorageFactory } from '../support/database.ts';
 
 function migration(version: number, name: string, text: string): Migration {
   return { version, name, text, checksum: createHash('sha256').update(text).digest('hex') };

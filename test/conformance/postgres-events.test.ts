@@ -13,10 +13,10 @@ import { listEventsAfter } from '../../src/storage/event.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
 import { postgresDialect } from '../../src/storage/postgres-session.ts';
 import type { Statement } from '../../src/storage/sql.ts';
-import { until } from '../harness/delivering.ts';
-import { issueCommand, newStore, testContext } from '../harness/fixtures.ts';
-import { createPostgresDatabase, sharedPostgres } from '../harness/postgres-database.ts';
-import { openPostgresEngine } from '../harness/postgres.ts';
+import { until } from '../support/delivering.ts';
+import { issueCommand, newStore, testContext } from '../support/fixtures.ts';
+import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';
+import { openPostgresEngine } from '../support/postgres.ts';
 
 async function open() {
   const database = await createPostgresDatabase(await sharedPostgres());

@@ -8,8 +8,8 @@ import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { all, sql, Statement, type Script } from '../../src/storage/sql.ts';
 import { findActiveToken } from '../../src/storage/token.ts';
 import { findChainEnd } from '../../src/storage/transfer.ts';
-import { openStore } from '../harness/open-store.ts';
-import { postgresFactory } from '../harness/postgres.ts';
+import { openStore } from '../support/open-store.ts';
+import { postgresFactory } from '../support/postgres.ts';
 
 const digest = Uint8Array.of(1);
 const lookups: Readonly<Record<string, Script<unknown>>> = {

@@ -8,10 +8,10 @@ import { issue, retrieve } from '../../src/service/card.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import { all, one, Rerun, sql, together, type Script } from '../../src/storage/sql.ts';
-import { issueCommand, newStore, testContext } from '../harness/fixtures.ts';
-import { queryOnce } from '../harness/postgres-client.ts';
-import { createPostgresDatabase, sharedPostgres } from '../harness/postgres-database.ts';
-import { openPostgresEngine, postgresFactory } from '../harness/postgres.ts';
+import { issueCommand, newStore, testContext } from '../support/fixtures.ts';
+import { queryOnce } from '../support/postgres-client.ts';
+import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';
+import { openPostgresEngine, postgresFactory } from '../support/postgres.ts';
 
 async function open(cardCount: number) {
   const database = await createPostgresDatabase(await sharedPostgres());

@@ -5,18 +5,18 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { queryOnce } from '../harness/postgres-client.ts';
+import { queryOnce } from '../support/postgres-client.ts';
 import {
   createPostgresDatabase,
   sharedPostgres,
   startSharedPostgres,
   templateDatabase,
-} from '../harness/postgres-database.ts';
-import { fillDisk, freeDisk } from '../harness/postgres-disk.ts';
-import { takesConnections } from '../harness/postgres-port.ts';
-import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
-import { startStandby } from '../harness/postgres-standby.ts';
-import { startProgram } from '../harness/programs.ts';
+} from '../support/postgres-database.ts';
+import { fillDisk, freeDisk } from '../support/postgres-disk.ts';
+import { takesConnections } from '../support/postgres-port.ts';
+import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';
+import { startStandby } from '../support/postgres-standby.ts';
+import { startProgram } from '../support/programs.ts';
 
 /** Waits until something has come about. @throws Error if it takes more than ten seconds. */
 async function until(hasComeAbout: () => boolean | Promise<boolean>): Promise<void> {
@@ -59,7 +59,7 @@ test('a server is stopped in every way and starts again with its data and port; 
 });
 
 test('the servers of a process that is killed are gone, those that were stopped as well', async () => {
-  const harness = join(import.meta.dirname, '../harness/postgres-server.ts');
+  const harness = join(import.meta.dirname, '../support/postgres-server.ts');
   const script = `
     const { startPostgres } = await import(${JSON.stringify(harness)});
     const [one, other] = await Promise.all([startPostgres(), startPostgres({ durable: true })]);

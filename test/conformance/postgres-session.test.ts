@@ -6,7 +6,7 @@ import test from 'node:test';
 import { Secret } from '../../src/domain/secret.ts';
 import { openSession, type Session } from '../../src/storage/postgres-session.ts';
 import { sql, type SqlValue } from '../../src/storage/sql.ts';
-import { createPostgresDatabase, sharedPostgres } from '../harness/postgres-database.ts';
+import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';
 
 async function open(): Promise<AsyncDisposable & { readonly session: Session }> {
   const database = await createPostgresDatabase(await sharedPostgres());

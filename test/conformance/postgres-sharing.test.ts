@@ -12,9 +12,9 @@ import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import type { Script } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { issueCommand, money, newStore, testContext } from '../harness/fixtures.ts';
-import { createPostgresDatabase, sharedPostgres } from '../harness/postgres-database.ts';
-import { openPostgresEngine, postgresFactory, type PostgresSettings } from '../harness/postgres.ts';
+import { issueCommand, money, newStore, testContext } from '../support/fixtures.ts';
+import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';
+import { openPostgresEngine, postgresFactory, type PostgresSettings } from '../support/postgres.ts';
 
 type Shop = AsyncDisposable & {
   readonly storage: Storage;

@@ -1,6 +1,6 @@
 /** PostgreSQL as an engine: the suites that every engine passes. */
 
-import { postgresFactory } from '../harness/postgres.ts';
+import { postgresFactory } from '../support/postgres.ts';
 import { serviceConformance } from './services.ts';
 import { storageConformance } from './storage.ts';
 

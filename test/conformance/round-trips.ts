@@ -26,9 +26,9 @@ import { eraseOutdated } from '../../src/service/upkeep.ts';
 import { verifyPage } from '../../src/service/verify.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import type { Script } from '../../src/storage/sql.ts';
-import type { StorageFactory } from '../harness/database.ts';
-import { code, email, issueCommand, money, updateCommand } from '../harness/fixtures.ts';
-import { openStore } from '../harness/open-store.ts';
+import type { StorageFactory } from '../support/database.ts';
+import { code, email, issueCommand, money, updateCommand } from '../support/fixtures.ts';
+import { openStore } from '../support/open-store.ts';
 
 const ann = email('ann@example.com');
 const bea = email('bea@example.com');

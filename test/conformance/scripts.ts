@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
 import { all, constant, Rerun, rerunsMax, run, sql, together, type Script } from '../../src/storage/sql.ts';
-import { openMigrated, type StorageFactory } from '../harness/database.ts';
-import { addTo, counterOf, hasRow, insertion, insertRow, listRows } from '../harness/tally.ts';
+import { openMigrated, type StorageFactory } from '../support/database.ts';
+import { addTo, counterOf, hasRow, insertion, insertRow, listRows } from '../support/row-counts.ts';
 
 export function testScripts(factory: StorageFactory): void {
   test('a script that asks for a rerun is started anew, and nothing of the attempts before is kept', async () => {

@@ -9,9 +9,9 @@ import { linkCustomer, showCustomer } from '../../src/service/customer.ts';
 import { createStore } from '../../src/service/store.ts';
 import { eraseOutdated } from '../../src/service/upkeep.ts';
 import { countRows, tables } from '../../src/storage/table.ts';
-import type { StorageFactory } from '../harness/database.ts';
-import { code, email, newStore, updateCommand } from '../harness/fixtures.ts';
-import { openStore, type OpenStore } from '../harness/open-store.ts';
+import type { StorageFactory } from '../support/database.ts';
+import { code, email, newStore, updateCommand } from '../support/fixtures.ts';
+import { openStore, type OpenStore } from '../support/open-store.ts';
 
 const ann = email('ann@example.com');
 const bea = email('bea@example.com');

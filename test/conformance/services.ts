@@ -4,7 +4,7 @@
  */
 
 import { suite } from 'node:test';
-import type { StorageFactory } from '../harness/database.ts';
+import type { StorageFactory } from '../support/database.ts';
 import { testAccess } from './access.ts';
 import { testCards } from './cards.ts';
 import { testEvents } from './events.ts';

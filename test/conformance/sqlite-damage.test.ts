@@ -15,9 +15,9 @@ import { createToken } from '../../src/service/token.ts';
 
 import { createWebhook } from '../../src/service/webhook.ts';
 import { inspectFile } from '../../src/storage/sqlite-inspection.ts';
-import { email, issueCommand, money, newStore, testContext, updateCommand } from '../harness/fixtures.ts';
-import { seeded } from '../harness/seeded.ts';
-import { createSqliteDatabase, openEngine, sqliteFactory } from '../harness/sqlite.ts';
+import { email, issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
+import { seeded } from '../support/seeded.ts';
+import { createSqliteDatabase, openEngine, sqliteFactory } from '../support/sqlite.ts';
 
 const seed = Number(process.env['DAMAGE_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);

@@ -6,8 +6,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Fault } from '../../src/domain/fault.ts';
 import type { Script } from '../../src/storage/sql.ts';
 import { syncOfLog } from '../../src/storage/sqlite-durability.ts';
-import { createSqliteDatabase, openEngine, sqliteFactory } from '../harness/sqlite.ts';
-import { addTo, counterOf, insertRow, listRows } from '../harness/tally.ts';
+import { createSqliteDatabase, openEngine, sqliteFactory } from '../support/sqlite.ts';
+import { addTo, counterOf, insertRow, listRows } from '../support/row-counts.ts';
 
 /** A sync that ends when it is told to. */
 function heldSyncs() {

@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
-import type { Findings } from '../harness/filling-writer.ts';
-import { runProgram, type Result } from '../harness/programs.ts';
-import { createSqliteDatabase, openEngine, sqliteFactory } from '../harness/sqlite.ts';
-import { insertRow, listRows } from '../harness/tally.ts';
+import type { Findings } from '../support/filling-writer.ts';
+import { runProgram, type Result } from '../support/programs.ts';
+import { createSqliteDatabase, openEngine, sqliteFactory } from '../support/sqlite.ts';
+import { insertRow, listRows } from '../support/row-counts.ts';
 
-const fillingWriter = join(import.meta.dirname, '../harness/filling-writer.ts');
+const fillingWriter = join(import.meta.dirname, '../support/filling-writer.ts');
 
 /** Runs the program that writes until it fails, as the last command of a shell script. */
 async function fill(prelude: string, args: readonly string[], shell: readonly string[] = ['sh']) {

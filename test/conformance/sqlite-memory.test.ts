@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { beat, lastBeat } from '../../src/storage/heartbeat.ts';
-import { createSqliteDatabase, sqliteFactory } from '../harness/sqlite.ts';
-import { addTo, insertRow, listRows } from '../harness/tally.ts';
+import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
+import { addTo, insertRow, listRows } from '../support/row-counts.ts';
 
 /** An engine with a row, and a memory of the rows' names that counts how often it runs a script. */
 async function openRemembering(entriesMax = 4) {

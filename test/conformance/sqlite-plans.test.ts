@@ -13,9 +13,9 @@ import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { claimMails } from '../../src/storage/mail-queue.ts';
 import { sqliteDialect } from '../../src/storage/sqlite-connection.ts';
 import type { Script, Statement } from '../../src/storage/sql.ts';
-import { email, money, updateCommand } from '../harness/fixtures.ts';
-import { openStore } from '../harness/open-store.ts';
-import { createSqliteDatabase, sqliteFactory } from '../harness/sqlite.ts';
+import { email, money, updateCommand } from '../support/fixtures.ts';
+import { openStore } from '../support/open-store.ts';
+import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 
 const page = { limit: 5, before: null, after: null };
 const scopes = ['read_gift_cards', 'write_gift_cards', 'redeem_gift_cards'] as const;

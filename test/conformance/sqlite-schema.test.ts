@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { createSqliteDatabase, sqliteFactory } from '../harness/sqlite.ts';
+import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 
 const snapshot = join(import.meta.dirname, 'schema.sqlite.sql');
 

@@ -7,9 +7,9 @@ import { measureWrites, scriptsPerTransaction, type WritesPerOperation } from '.
 import { createStore } from '../../src/service/store.ts';
 import { issue } from '../../src/service/card.ts';
 import { connect } from '../../src/storage/sqlite-connection.ts';
-import { issueCommand, newStore, testContext } from '../harness/fixtures.ts';
-import { seeded } from '../harness/seeded.ts';
-import { createSqliteDatabase, sqliteFactory } from '../harness/sqlite.ts';
+import { issueCommand, newStore, testContext } from '../support/fixtures.ts';
+import { seeded } from '../support/seeded.ts';
+import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 
 /**
  * Measured with Node.js 26.10 and SQLite 3.53. If a change writes less, lower the figure. If a change must write more,

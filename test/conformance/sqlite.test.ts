@@ -9,9 +9,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../src/domain/fault.ts';
 import { all, lock, Rerun, run, sql, type Script } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { startProgram } from '../harness/programs.ts';
-import { createSqliteDatabase, openEngine, sqliteFactory, type SqliteSettings } from '../harness/sqlite.ts';
-import { addTo, counterOf, hasRow, insertion, insertRow, listRows } from '../harness/tally.ts';
+import { startProgram } from '../support/programs.ts';
+import { createSqliteDatabase, openEngine, sqliteFactory, type SqliteSettings } from '../support/sqlite.ts';
+import { addTo, counterOf, hasRow, insertion, insertRow, listRows } from '../support/row-counts.ts';
 import { serviceConformance } from './services.ts';
 import { storageConformance } from './storage.ts';
 

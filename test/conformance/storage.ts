@@ -4,7 +4,7 @@
  */
 
 import { suite } from 'node:test';
-import type { StorageFactory } from '../harness/database.ts';
+import type { StorageFactory } from '../support/database.ts';
 import { testIntegrity } from './integrity.ts';
 import { testMemories } from './memories.ts';
 import { testMigrations } from './migrations.ts';

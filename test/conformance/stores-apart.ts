@@ -12,7 +12,7 @@ import { findCustomerByEmail } from '../../src/storage/customer.ts';
 import { listBalances } from '../../src/storage/ledger.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
 import { findActiveToken, listTokens } from '../../src/storage/token.ts';
-import { openMigrated, type StorageFactory } from '../harness/database.ts';
+import { openMigrated, type StorageFactory } from '../support/database.ts';
 import {
   code,
   email,
@@ -21,8 +21,8 @@ import {
   newStore,
   testContext,
   updateCommand,
-} from '../harness/fixtures.ts';
-import { outcomeOf } from '../harness/open-store.ts';
+} from '../support/fixtures.ts';
+import { outcomeOf } from '../support/open-store.ts';
 
 /** Two stores whose rows are drawn with the same ids, in the same order, for the same person and code. */
 async function openTwins(factory: StorageFactory) {

@@ -26,11 +26,11 @@ import {
   type Row,
   type Table,
 } from '../../src/storage/table.ts';
-import { openMigrated, type StorageFactory } from '../harness/database.ts';
-import { masterKey, newStore, testContext } from '../harness/fixtures.ts';
-import { createPostgresDatabase, sharedPostgres } from '../harness/postgres-database.ts';
-import { openPostgresEngine, postgresFactory } from '../harness/postgres.ts';
-import { createSqliteDatabase, sqliteFactory } from '../harness/sqlite.ts';
+import { openMigrated, type StorageFactory } from '../support/database.ts';
+import { masterKey, newStore, testContext } from '../support/fixtures.ts';
+import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';
+import { openPostgresEngine, postgresFactory } from '../support/postgres.ts';
+import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 
 type Column = { readonly table: string; readonly column: string; readonly place: number };
 type Reference = { readonly from: string; readonly to: string };

@@ -5,8 +5,8 @@ import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
 import { all, run, sql, type Script } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { openMigrated, type StorageFactory } from '../harness/database.ts';
-import { addTo, counterOf, hasRow, insertRow, listRows, sumOfCounters } from '../harness/tally.ts';
+import { openMigrated, type StorageFactory } from '../support/database.ts';
+import { addTo, counterOf, hasRow, insertRow, listRows, sumOfCounters } from '../support/row-counts.ts';
 
 export function testTransactions(factory: StorageFactory): void {
   test('what a script wrote is kept, and its result is handed back', async () => {

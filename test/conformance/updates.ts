@@ -9,9 +9,9 @@ import { retrieve, update, type UpdateCommand } from '../../src/service/card.ts'
 import { verify } from '../../src/service/verify.ts';
 import { replaceCard } from '../../src/storage/card.ts';
 import { listTransfers } from '../../src/storage/transfer.ts';
-import type { StorageFactory } from '../harness/database.ts';
-import { code, email, money, updateCommand } from '../harness/fixtures.ts';
-import { countRows, listEvents, openStore, type OpenStore } from '../harness/open-store.ts';
+import type { StorageFactory } from '../support/database.ts';
+import { code, email, money, updateCommand } from '../support/fixtures.ts';
+import { countRows, listEvents, openStore, type OpenStore } from '../support/open-store.ts';
 
 type Given = Partial<Omit<UpdateCommand, 'store' | 'cardId' | 'changes'>>;
 

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import test from 'node:test';
 import { one, run, sql, type Script, type SqlValue } from '../../src/storage/sql.ts';
-import { openMigrated, type StorageFactory } from '../harness/database.ts';
-import { insertRow } from '../harness/tally.ts';
+import { openMigrated, type StorageFactory } from '../support/database.ts';
+import { insertRow } from '../support/row-counts.ts';
 
 type Values = {
   readonly whole: bigint | null;

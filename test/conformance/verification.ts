@@ -8,9 +8,9 @@ import { createStore } from '../../src/service/store.ts';
 import { verify, verifyPage } from '../../src/service/verify.ts';
 import { run, sql, type Statement } from '../../src/storage/sql.ts';
 import { chainHash, listTransfers } from '../../src/storage/transfer.ts';
-import type { StorageFactory } from '../harness/database.ts';
-import { issueCommand, money, newStore, testContext, updateCommand } from '../harness/fixtures.ts';
-import { openStore, type OpenStore } from '../harness/open-store.ts';
+import type { StorageFactory } from '../support/database.ts';
+import { issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
+import { openStore, type OpenStore } from '../support/open-store.ts';
 
 /** A store with three cards, the middle one of which was issued for 15.00 and then set to 10, 12 and 7. */
 async function openBooks(factory: StorageFactory): Promise<OpenStore & { readonly card: Card }> {

@@ -13,9 +13,9 @@ import { debit } from '../../src/service/spend.ts';
 import { verify } from '../../src/service/verify.ts';
 import { createWebhook } from '../../src/service/webhook.ts';
 import { all, constant, sql, type Statement } from '../../src/storage/sql.ts';
-import type { StorageFactory } from '../harness/database.ts';
-import { email, money, updateCommand } from '../harness/fixtures.ts';
-import { openStore, type OpenStore } from '../harness/open-store.ts';
+import type { StorageFactory } from '../support/database.ts';
+import { email, money, updateCommand } from '../support/fixtures.ts';
+import { openStore, type OpenStore } from '../support/open-store.ts';
 
 /** A store with three cards. Every table that refers to a card has a row of the middle one. */
 async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly card: Card }> {

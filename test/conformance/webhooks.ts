@@ -24,8 +24,8 @@ import {
 } from '../../src/service/webhook.ts';
 import { all, sql } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { openMigrated, type StorageFactory } from '../harness/database.ts';
-import { deliver, until, type PostRequest, type Receive, type TestWorker } from '../harness/delivering.ts';
+import { openMigrated, type StorageFactory } from '../support/database.ts';
+import { deliver, until, type PostRequest, type Receive, type TestWorker } from '../support/delivering.ts';
 import {
   email,
   issueCommand,
@@ -35,7 +35,7 @@ import {
   testContext,
   updateCommand,
   type TestContext,
-} from '../harness/fixtures.ts';
+} from '../support/fixtures.ts';
 
 const hour = 3_600_000;
 

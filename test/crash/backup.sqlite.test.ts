@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { reading } from '../harness/engine-sqlite.ts';
-import { seeded } from '../harness/seeded.ts';
-import { command, databaseToServe, openShop, serve } from '../harness/served.ts';
-import { assertHolds, storedCards } from '../harness/stored.ts';
-import { openTills, untilMoreAcknowledged, type KnownCard } from '../harness/till.ts';
+import { reading } from '../support/engine-sqlite.ts';
+import { seeded } from '../support/seeded.ts';
+import { command, databaseToServe, openShop, serve } from '../support/served.ts';
+import { assertHolds, storedCards } from '../support/stored.ts';
+import { openLoadClients, untilMoreAcknowledged, type KnownCard } from '../support/load-client.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
@@ -17,14 +17,14 @@ test('a backup under load is whole, verifies with the same keys, and holds every
   await using database = await databaseToServe();
   const { environment, folder, keysFile } = database;
   const token = await openShop(environment, 'flowers.example');
-  const tills = openTills(32, token, seeded(seed));
+  const clients = openLoadClients(32, token, seeded(seed));
   await using service = await serve(environment);
   let isOver = false;
-  const working = Promise.all(tills.map((till) => till.work(service.url, () => isOver)));
+  const working = Promise.all(clients.map((till) => till.work(service.url, () => isOver)));
 
   for (const name of ['first.db', 'second.db']) {
-    await untilMoreAcknowledged(tills, 300);
-    const acknowledged = new Map<number, KnownCard>(tills.flatMap(({ cards }) => [...cards]));
+    await untilMoreAcknowledged(clients, 300);
+    const acknowledged = new Map<number, KnownCard>(clients.flatMap(({ cards }) => [...cards]));
     const target = join(folder, name);
     const taken = await command(environment, 'backup', target, '--json');
     assert.equal(taken.code, 0, `${taken.output}\n${taken.errors}`);
@@ -56,8 +56,8 @@ test('a backup under load is whole, verifies with the same keys, and holds every
     [],
     'a backup refused nobody',
   );
-  await assertHolds(database, tills);
-  for (const till of tills) till.close();
+  await assertHolds(database, clients);
+  for (const till of clients) till.close();
 });
 
 test('a backup without its keys cannot be opened, and says what is missing', async () => {

@@ -6,12 +6,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { publicIdsOf } from '../harness/public-ids.ts';
-import { until } from '../harness/delivering.ts';
-import { seeded } from '../harness/seeded.ts';
-import type { EngineDatabase } from '../harness/engine-database.ts';
-import { command, databaseToServe, serve } from '../harness/served.ts';
-import { receiveWebhooks } from '../harness/webhook-receiver.ts';
+import { publicIdsOf } from '../support/public-ids.ts';
+import { until } from '../support/delivering.ts';
+import { seeded } from '../support/seeded.ts';
+import type { EngineDatabase } from '../support/engine-database.ts';
+import { command, databaseToServe, serve } from '../support/served.ts';
+import { receiveWebhooks } from '../support/webhook-receiver.ts';
 
 const rounds = Number(process.env['CRASH_ROUNDS'] ?? 3);
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);

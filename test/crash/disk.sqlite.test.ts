@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { seeded } from '../harness/seeded.ts';
-import { command, databaseToServe, openShop, serve } from '../harness/served.ts';
-import { assertHolds } from '../harness/stored.ts';
-import { countAcknowledged, openTills } from '../harness/till.ts';
+import { seeded } from '../support/seeded.ts';
+import { command, databaseToServe, openShop, serve } from '../support/served.ts';
+import { assertHolds } from '../support/stored.ts';
+import { countAcknowledged, openLoadClients } from '../support/load-client.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
@@ -14,31 +14,31 @@ test('after an I/O error the service ends with code 1, and the next one holds ev
   await using database = await databaseToServe();
   const { environment } = database;
   const token = await openShop(environment, 'flowers.example');
-  const tills = openTills(32, token, seeded(seed));
+  const clients = openLoadClients(32, token, seeded(seed));
   {
     // No file of the process may grow past this: a write that would fails with EFBIG, an I/O error to SQLite.
     await using service = await serve(environment, ['sh', '-c', 'ulimit -f 6000 && exec "$0" "$@"']);
-    const outcomes = await Promise.all(tills.map((till) => till.work(service.url, () => false)));
+    const outcomes = await Promise.all(clients.map((till) => till.work(service.url, () => false)));
     assert.deepEqual(await service.ended(), { code: 1, signal: null }, service.errors());
     assert.match(service.output(), /"level":"fatal".*can no longer be trusted/);
     const told = outcomes.map((outcome) => outcome?.status);
     assert.ok(told.includes(503), `who waited was told 503: ${told.join(', ')}`);
   }
-  const acknowledged = countAcknowledged(tills);
+  const acknowledged = countAcknowledged(clients);
   assert.ok(acknowledged > 0);
   await using service = await serve(environment);
-  const done = await assertHolds(database, tills);
+  const done = await assertHolds(database, clients);
   await Promise.all(
-    tills.map(async (till) => {
+    clients.map(async (till) => {
       const { open } = till;
       if (!open) return;
       const { replayed } = await till.decide(service.url);
       assert.equal(replayed, done.has(open));
     }),
   );
-  assert.equal((await assertHolds(database, tills)).size, 0);
+  assert.equal((await assertHolds(database, clients)).size, 0);
   const { code, output } = await command(environment, 'verify', '--json');
   assert.equal(code, 0, output);
-  for (const till of tills) till.close();
+  for (const till of clients) till.close();
   t.diagnostic(`${acknowledged} requests acknowledged; of those left open ${done.size} had been done`);
 });

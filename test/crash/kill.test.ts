@@ -8,10 +8,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { engine } from '../harness/engine.ts';
-import { assertVerified, killUnderLoad } from '../harness/kills.ts';
-import { seeded } from '../harness/seeded.ts';
-import { databaseToServe, serve, startServing } from '../harness/served.ts';
+import { engine } from '../support/engine.ts';
+import { assertVerified, killUnderLoad } from '../support/kills.ts';
+import { seeded } from '../support/seeded.ts';
+import { databaseToServe, serve, startServing } from '../support/served.ts';
 
 const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(8));
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);

@@ -10,11 +10,11 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { mailServer, reply } from '../delivery/email/mail-server.ts';
 import { receivedMails } from '../delivery/email/received.ts';
-import { publicIdsOf } from '../harness/public-ids.ts';
-import { until } from '../harness/delivering.ts';
-import type { EngineDatabase } from '../harness/engine-database.ts';
-import { seeded } from '../harness/seeded.ts';
-import { databaseToServe, openShop, serve } from '../harness/served.ts';
+import { publicIdsOf } from '../support/public-ids.ts';
+import { until } from '../support/delivering.ts';
+import type { EngineDatabase } from '../support/engine-database.ts';
+import { seeded } from '../support/seeded.ts';
+import { databaseToServe, openShop, serve } from '../support/served.ts';
 
 const rounds = Math.min(10, Number(process.env['CRASH_ROUNDS'] ?? 3));
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { reading } from '../harness/engine-sqlite.ts';
-import type { EngineDatabase } from '../harness/engine-database.ts';
-import { command, databaseToServe, openShop, serve } from '../harness/served.ts';
+import { reading } from '../support/engine-sqlite.ts';
+import type { EngineDatabase } from '../support/engine-database.ts';
+import { command, databaseToServe, openShop, serve } from '../support/served.ts';
 
 /** Issues cards with a service that is then killed, so that its log is left. */
 async function issue({ environment }: EngineDatabase, token: string, count: number): Promise<void> {

@@ -5,10 +5,10 @@ import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { seeded } from '../harness/seeded.ts';
-import { command, databaseToServe, openShop, serve, type Served } from '../harness/served.ts';
-import { assertHolds } from '../harness/stored.ts';
-import { countAcknowledged, openTills, untilMoreAcknowledged } from '../harness/till.ts';
+import { seeded } from '../support/seeded.ts';
+import { command, databaseToServe, openShop, serve, type Served } from '../support/served.ts';
+import { assertHolds } from '../support/stored.ts';
+import { countAcknowledged, openLoadClients, untilMoreAcknowledged } from '../support/load-client.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const stopWithinMs = 10_000;
@@ -19,10 +19,10 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     await using database = await databaseToServe();
     const { environment, folder, filesLeft } = database;
     const token = await openShop(environment, 'flowers.example');
-    const tills = openTills(32, token, seeded(seed));
+    const clients = openLoadClients(32, token, seeded(seed));
     await using service = await serve(environment);
-    const working = tills.map((till) => till.work(service.url, () => false));
-    await untilMoreAcknowledged(tills, 300);
+    const working = clients.map((till) => till.work(service.url, () => false));
+    await untilMoreAcknowledged(clients, 300);
     const stoppedAt = performance.now();
     service.kill(signal);
     assert.deepEqual(await service.ended(), { code: 0, signal: null }, service.output().slice(-2_000));
@@ -39,12 +39,12 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     }
     // Before this test reads a file, which makes a log again.
     assert.deepEqual(readdirSync(folder).toSorted(), filesLeft, 'a log was moved into the file');
-    assert.equal((await assertHolds(database, tills)).size, 0, 'what was refused as closing was not done');
+    assert.equal((await assertHolds(database, clients)).size, 0, 'what was refused as closing was not done');
     assert.doesNotMatch(service.output(), /"level":"(?:error|fatal)"/);
     const { code, output } = await command(environment, 'verify', '--json');
     assert.equal(code, 0, output);
-    for (const till of tills) till.close();
-    t.diagnostic(`${countAcknowledged(tills)} requests acknowledged, stopped in ${Math.round(took)} ms`);
+    for (const till of clients) till.close();
+    t.diagnostic(`${countAcknowledged(clients)} requests acknowledged, stopped in ${Math.round(took)} ms`);
   });
 }
 

@@ -6,8 +6,8 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import test from 'node:test';
-import { signatureOf, type Pair } from '../harness/proxy.ts';
-import type { Program } from '../harness/programs.ts';
+import { signatureOf, type Pair } from '../support/proxy.ts';
+import type { Program } from '../support/programs.ts';
 import { ask, cardOf, makeHome, type Answer, type Home } from './largesse.ts';
 
 const domain = 'flowers.example';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import test from 'node:test';
-import { internalIdOf } from '../harness/public-ids.ts';
+import { internalIdOf } from '../support/public-ids.ts';
 import { ask, cardOf, makeHome, type GiftCard, type Home, type Served } from './largesse.ts';
 
 const domain = 'flowers.example';

@@ -11,10 +11,10 @@ import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import { requireStore } from '../../src/service/store.ts';
 import { findOrInsertCustomer } from '../../src/storage/customer.ts';
-import { helpOf } from '../harness/command-help.ts';
-import { email } from '../harness/fixtures.ts';
-import { runProgram, type Result } from '../harness/programs.ts';
-import { engine } from '../harness/engine.ts';
+import { helpOf } from '../support/command-help.ts';
+import { email } from '../support/fixtures.ts';
+import { runProgram, type Result } from '../support/programs.ts';
+import { engine } from '../support/engine.ts';
 import { ask, makeHome, type Home } from './largesse.ts';
 
 /** Those that print data, and so take `--json`. */

@@ -11,9 +11,15 @@ import {
   createPostgresDatabase,
   sharedPostgres,
   type PostgresDatabase,
-} from '../harness/postgres-database.ts';
-import type { Program } from '../harness/programs.ts';
-import { fileOf, fillHouse, furnishHouse, makeFileHome, readHouse } from './house.ts';
+} from '../support/postgres-database.ts';
+import type { Program } from '../support/programs.ts';
+import {
+  fileOf,
+  fillSampleDatabase,
+  makeSampleDatabase,
+  makeFileHome,
+  readSampleDatabase,
+} from './sample-databases.ts';
 import type { Home } from './largesse.ts';
 
 type Copied = {
@@ -57,7 +63,7 @@ test('a database of every kind of content goes to servers and files and back, an
   await using server = await emptyServer();
   await using divided = await emptyServer();
   const source = `file:${fileOf(home)}`;
-  const house = await furnishHouse(home);
+  const house = await makeSampleDatabase(home);
 
   const toServer = await copy(home, source, server.url);
   for (const { table, rows } of toServer.tables) assert.ok(rows > 0, `the test has nothing in ${table}`);
@@ -86,7 +92,7 @@ test('a database of every kind of content goes to servers and files and back, an
   for (const address of addresses) {
     const environment = { DATABASE_URL: address, KEYS_FILE: home.keysFile };
     const service = await home.serve(environment);
-    answers.push(await readHouse(service, house));
+    answers.push(await readSampleDatabase(service, house));
     assert.deepEqual(await service.stop(), { code: 0, signal: null });
     assert.equal((await home.run(['verify'], environment)).code, 0);
   }
@@ -149,7 +155,7 @@ for (const way of ['a file to a server', 'a server to a file'] as const) {
   test(`a copy from ${way} that is killed again and again is finished, and used by nobody before`, async () => {
     await using home = await makeFileHome();
     await using server = await emptyServer();
-    await fillHouse({ DATABASE_URL: `file:${fileOf(home)}` }, { cards });
+    await fillSampleDatabase({ DATABASE_URL: `file:${fileOf(home)}` }, { cards });
     const start = `file:${fileOf(home)}`;
     if (way === 'a server to a file') await copy(home, start, server.url);
     const target = join(home.folder, 'target.db');
@@ -182,7 +188,7 @@ for (const way of ['a file to a server', 'a server to a file'] as const) {
     assert.match(onward.errors, /half-made copy/);
 
     await using other = await makeFileHome();
-    await fillHouse({ DATABASE_URL: `file:${fileOf(other)}` }, { cards: 1 });
+    await fillSampleDatabase({ DATABASE_URL: `file:${fileOf(other)}` }, { cards: 1 });
     const mixed = await other.run(['copy', '--from', `file:${fileOf(other)}`, '--to', 'env:TO'], { TO: to });
     assert.equal(mixed.code, 1);
     assert.match(mixed.errors, /^largesse: the target holds a half-made copy of another database, of /);
@@ -201,7 +207,7 @@ for (const way of ['a file to a server', 'a server to a file'] as const) {
 
 test('a source that changes while it is copied is found out', async (t) => {
   await using home = await makeFileHome();
-  await fillHouse({ DATABASE_URL: `file:${fileOf(home)}` }, { cards: 2_000 });
+  await fillSampleDatabase({ DATABASE_URL: `file:${fileOf(home)}` }, { cards: 2_000 });
   const pristine = join(home.folder, 'pristine.db');
   copyFileSync(fileOf(home), pristine);
   const count = fileCounter(fileOf(home));
@@ -265,7 +271,7 @@ test('a source that changes while it is copied is found out', async (t) => {
 test('a source whose ledger does not agree is no house to move from', async () => {
   await using home = await makeFileHome();
   await using server = await emptyServer();
-  await fillHouse({ DATABASE_URL: `file:${fileOf(home)}` }, { cards: 20 });
+  await fillSampleDatabase({ DATABASE_URL: `file:${fileOf(home)}` }, { cards: 20 });
   const database = new DatabaseSync(fileOf(home));
   const row = database.prepare('select min(id) as id from gift_cards').get();
   database.exec(`update gift_cards set balance = balance + 100 where id = ${String(row?.['id'])}`);
@@ -288,7 +294,7 @@ test('targets and sources that cannot be copied are refused, and left as they we
   await using home = await makeFileHome();
   await using server = await emptyServer();
   const source = `file:${fileOf(home)}`;
-  await fillHouse({ DATABASE_URL: source }, { cards: 3 });
+  await fillSampleDatabase({ DATABASE_URL: source }, { cards: 3 });
   await using full = await makeFileHome();
   await full.json('store', 'create', domain, '--currency', 'EUR');
   await using foreign = await makeFileHome();
@@ -328,7 +334,7 @@ test('addresses come from variables and files, and one with a password in plain 
   await using home = await makeFileHome();
   await using server = await emptyServer();
   const source = `file:${fileOf(home)}`;
-  await fillHouse({ DATABASE_URL: source }, { cards: 3 });
+  await fillSampleDatabase({ DATABASE_URL: source }, { cards: 3 });
   const file = join(home.folder, 'address');
   writeFileSync(file, `${server.url}\n`);
   const { password } = new URL(server.url);

@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
-import { startService } from '../harness/service.ts';
+import { startService } from '../support/service.ts';
 
 const folder = join(import.meta.dirname, '../../examples');
 const page = readFileSync(join(folder, 'counter.md'), 'utf8');

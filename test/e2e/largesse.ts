@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import type { DatabaseWish, Engine, EngineDatabase, Environment } from '../harness/engine-database.ts';
-import { engine } from '../harness/engine.ts';
-import { runProgram, startProgram, type Exit, type Program, type Result } from '../harness/programs.ts';
+import type { DatabaseWish, Engine, EngineDatabase, Environment } from '../support/engine-database.ts';
+import { engine } from '../support/engine.ts';
+import { runProgram, startProgram, type Exit, type Program, type Result } from '../support/programs.ts';
 
 const executable = join(import.meta.dirname, '../../bin/largesse.js');
 

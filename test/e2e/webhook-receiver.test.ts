@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import test from 'node:test';
-import { startProgram } from '../harness/programs.ts';
+import { startProgram } from '../support/programs.ts';
 import { ask, cardOf, makeHome } from './largesse.ts';
 
 const receiver = join(import.meta.dirname, '../../examples/webhook-receiver.ts');

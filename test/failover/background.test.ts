@@ -11,15 +11,15 @@ import { openDatabase } from '../../src/database.ts';
 import { issue } from '../../src/service/card.ts';
 import { placeHold } from '../../src/service/hold.ts';
 import { requireStore } from '../../src/service/store.ts';
-import { issueCommand, money } from '../harness/fixtures.ts';
-import { startPostgres } from '../harness/postgres-server.ts';
-import { assertVerifies, environmentOn, emptyFolder } from '../harness/postgres-service.ts';
-import { startProgram, type Program } from '../harness/programs.ts';
-import { openShop } from '../harness/served.ts';
-import type { Environment } from '../harness/engine-database.ts';
+import { issueCommand, money } from '../support/fixtures.ts';
+import { startPostgres } from '../support/postgres-server.ts';
+import { assertVerifies, environmentOn, emptyFolder } from '../support/postgres-service.ts';
+import { startProgram, type Program } from '../support/programs.ts';
+import { openShop } from '../support/served.ts';
+import type { Environment } from '../support/engine-database.ts';
 
 const holdsCount = 240;
-const program = fileURLToPath(import.meta.resolve('../harness/eager-service.ts'));
+const program = fileURLToPath(import.meta.resolve('../support/eager-service.ts'));
 
 async function startEager(environment: Environment): Promise<Program> {
   const service = startProgram(process.execPath, [program], { environment });

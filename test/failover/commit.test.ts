@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { startProxy } from '../harness/postgres-proxy.ts';
-import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
+import { startProxy } from '../support/postgres-proxy.ts';
+import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';
 import {
   assertUnavailable,
   assertVerifies,
@@ -14,9 +14,9 @@ import {
   startOn,
   untilReadiness,
   emptyFolder,
-} from '../harness/postgres-service.ts';
-import { startStandby } from '../harness/postgres-standby.ts';
-import { openShop } from '../harness/served.ts';
+} from '../support/postgres-service.ts';
+import { startStandby } from '../support/postgres-standby.ts';
+import { openShop } from '../support/served.ts';
 
 /** The processes of the server whose commits wait for a standby. */
 async function waitingCommits(server: PostgresServer): Promise<readonly number[]> {

@@ -9,9 +9,9 @@ import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { loadMigrations } from '../../src/storage/migrate.ts';
 import { first, sql, type Script } from '../../src/storage/sql.ts';
-import { openPostgresEngine } from '../harness/postgres.ts';
-import { startProxy, type Direction } from '../harness/postgres-proxy.ts';
-import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
+import { openPostgresEngine } from '../support/postgres.ts';
+import { startProxy, type Direction } from '../support/postgres-proxy.ts';
+import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';
 import {
   assertUnavailable,
   assertVerifies,
@@ -19,10 +19,10 @@ import {
   environmentOn,
   startOn,
   emptyFolder,
-} from '../harness/postgres-service.ts';
-import { seeded } from '../harness/seeded.ts';
-import { openShop } from '../harness/served.ts';
-import { addTo, counterOf, insertRow } from '../harness/tally.ts';
+} from '../support/postgres-service.ts';
+import { seeded } from '../support/seeded.ts';
+import { openShop } from '../support/served.ts';
+import { addTo, counterOf, insertRow } from '../support/row-counts.ts';
 
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);

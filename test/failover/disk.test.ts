@@ -4,18 +4,24 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { fillDisk, freeDisk, type FullDisk } from '../harness/postgres-disk.ts';
-import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
+import { fillDisk, freeDisk, type FullDisk } from '../support/postgres-disk.ts';
+import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';
 import {
   assertVerifies,
   environmentOn,
   keysFileIn,
   untilReadiness,
   emptyFolder,
-} from '../harness/postgres-service.ts';
-import { seeded } from '../harness/seeded.ts';
-import { openShop, serve } from '../harness/served.ts';
-import { assertTold, countSuccesses, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
+} from '../support/postgres-service.ts';
+import { seeded } from '../support/seeded.ts';
+import { openShop, serve } from '../support/served.ts';
+import {
+  assertTold,
+  countSuccesses,
+  newRetryingClients,
+  refusalsOf,
+  untilEachSucceeds,
+} from '../support/retrying-client.ts';
 
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 
@@ -33,10 +39,10 @@ for (const { full, isOver: isFull } of cases) {
     await using service = await serve(environment);
     // Notes that cannot be compressed: the tables grow fast.
     const note = (): string => randomBytes(3_000).toString('base64');
-    const tellers = newTellers(8, { token, random: seeded(seed), note });
+    const clients = newRetryingClients(8, { token, random: seeded(seed), note });
     let isOver = false;
-    const working = Promise.all(tellers.map((teller) => teller.work([service.url], () => isOver)));
-    await untilEachSucceeds(tellers, 3);
+    const working = Promise.all(clients.map((teller) => teller.work([service.url], () => isOver)));
+    await untilEachSucceeds(clients, 3);
 
     fillDisk(server, full);
     const deadline = performance.now() + 60_000;
@@ -45,21 +51,21 @@ for (const { full, isOver: isFull } of cases) {
       await wait(20);
     }
     // Somebody was told of it by now, or is about to be.
-    while (tellers.every(({ refusals }) => refusals.length === 0)) {
+    while (clients.every(({ refusals }) => refusals.length === 0)) {
       assert.ok(performance.now() < deadline, 'nobody was refused');
       await wait(20);
     }
-    const before = countSuccesses(tellers);
+    const before = countSuccesses(clients);
     if (server.isRunning) freeDisk(server);
     else await server.start();
     await untilReadiness(service.url, 200);
-    await untilEachSucceeds(tellers, 3);
+    await untilEachSucceeds(clients, 3);
     isOver = true;
     await working;
     t.diagnostic(
-      `${before} acknowledged before there was space again; ${JSON.stringify(refusalsOf(tellers))}`,
+      `${before} acknowledged before there was space again; ${JSON.stringify(refusalsOf(clients))}`,
     );
-    await assertTold(tellers, (text) => server.query(text), keysFileIn(folder));
+    await assertTold(clients, (text) => server.query(text), keysFileIn(folder));
     await assertVerifies(environment);
     assert.equal(service.errors(), '');
   });

@@ -7,11 +7,11 @@ import test, { after, before } from 'node:test';
 import { Client } from 'pg';
 import { Secret } from '../../src/domain/secret.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
-import { certificate, certificateKey } from '../harness/certificate.ts';
-import { openPostgresEngine } from '../harness/postgres.ts';
-import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
-import { emptyFolder, type Folder } from '../harness/postgres-service.ts';
-import { addTo, insertRow } from '../harness/tally.ts';
+import { certificate, certificateKey } from '../support/certificate.ts';
+import { openPostgresEngine } from '../support/postgres.ts';
+import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';
+import { emptyFolder, type Folder } from '../support/postgres-service.ts';
+import { addTo, insertRow } from '../support/row-counts.ts';
 
 let server: PostgresServer;
 let folder: Folder;

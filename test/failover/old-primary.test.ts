@@ -17,7 +17,7 @@ import {
   startCluster,
   timelinesFileIn,
   untilPrimaries,
-} from '../harness/old-primary.ts';
+} from '../support/old-primary.ts';
 import {
   assertVerifies,
   clientOf,
@@ -26,10 +26,10 @@ import {
   keysFileIn,
   startOn,
   untilReadiness,
-} from '../harness/postgres-service.ts';
-import { seeded } from '../harness/seeded.ts';
-import { command, openShop, serve, startServing } from '../harness/served.ts';
-import { assertTold, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
+} from '../support/postgres-service.ts';
+import { seeded } from '../support/seeded.ts';
+import { command, openShop, serve, startServing } from '../support/served.ts';
+import { assertTold, newRetryingClients, refusalsOf, untilEachSucceeds } from '../support/retrying-client.ts';
 
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 const stallMs = 5_000;
@@ -43,12 +43,12 @@ test('an old primary that comes back gets no request while the new one stalls, a
   const token = await openShop(environment, 'flowers.example');
   await using one = await serve(environment);
   await using other = await serve(environment);
-  const tellers = newTellers(12, { token, random: seeded(seed) });
+  const clients = newRetryingClients(12, { token, random: seeded(seed) });
   let isOver = false;
-  const working = Promise.all(tellers.map((teller) => teller.work([one.url, other.url], () => isOver)));
-  await untilEachSucceeds(tellers, 5);
+  const working = Promise.all(clients.map((teller) => teller.work([one.url, other.url], () => isOver)));
+  await untilEachSucceeds(clients, 5);
   await standby.promote();
-  await untilEachSucceeds(tellers, 5);
+  await untilEachSucceeds(clients, 5);
 
   await comeBack(old);
   const before = await contentOf(old);
@@ -65,9 +65,9 @@ test('an old primary that comes back gets no request while the new one stalls, a
       ),
     );
   }
-  await untilEachSucceeds(tellers, 2);
+  await untilEachSucceeds(clients, 2);
   await stalled(next, () => wait(stallMs));
-  await untilEachSucceeds(tellers, 5);
+  await untilEachSucceeds(clients, 5);
   assert.equal(await contentOf(old), before, 'the old primary was written to');
 
   await old.stop();
@@ -77,8 +77,8 @@ test('an old primary that comes back gets no request while the new one stalls, a
   }
   isOver = true;
   await working;
-  t.diagnostic(JSON.stringify(refusalsOf(tellers)));
-  await assertTold(tellers, (text) => next.query(text), keysFileIn(folder));
+  t.diagnostic(JSON.stringify(refusalsOf(clients)));
+  await assertTold(clients, (text) => next.query(text), keysFileIn(folder));
   await assertVerifies(environment);
 });
 

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
-import { signal } from '../harness/postgres-process.ts';
-import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
+import { signal } from '../support/postgres-process.ts';
+import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';
 import {
   assertUnavailable,
   assertVerifies,
@@ -16,10 +16,10 @@ import {
   startOn,
   untilReadiness,
   emptyFolder,
-} from '../harness/postgres-service.ts';
-import { seeded } from '../harness/seeded.ts';
-import { openShop, serve } from '../harness/served.ts';
-import { assertTold, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
+} from '../support/postgres-service.ts';
+import { seeded } from '../support/seeded.ts';
+import { openShop, serve } from '../support/served.ts';
+import { assertTold, newRetryingClients, refusalsOf, untilEachSucceeds } from '../support/retrying-client.ts';
 
 const awayMs = Number(process.env['OUTAGE_MS'] ?? 3_000);
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
@@ -39,10 +39,10 @@ test('a server that is stopped and started again takes nothing with it, and the 
   const environment = environmentOn(folder, [own]);
   const token = await openShop(environment, 'flowers.example');
   await using service = await serve(environment);
-  const tellers = newTellers(16, { token, random: seeded(seed) });
+  const clients = newRetryingClients(16, { token, random: seeded(seed) });
   let isOver = false;
-  const working = Promise.all(tellers.map((teller) => teller.work([service.url], () => isOver)));
-  await untilEachSucceeds(tellers, 3);
+  const working = Promise.all(clients.map((teller) => teller.work([service.url], () => isOver)));
+  await untilEachSucceeds(clients, 3);
   assert.equal((await readinessOf(service.url)).status, 200);
 
   await own.stop('fast');
@@ -51,13 +51,13 @@ test('a server that is stopped and started again takes nothing with it, and the 
   assert.equal((await readinessOf(service.url)).status, 503);
   await own.start();
   await untilReadiness(service.url, 200);
-  await untilEachSucceeds(tellers, 3);
+  await untilEachSucceeds(clients, 3);
   isOver = true;
   await working;
-  const slowest = Math.max(...tellers.map(({ slowestMs }) => slowestMs));
-  t.diagnostic(`${JSON.stringify(refusalsOf(tellers))}, the slowest answer took ${Math.round(slowest)} ms`);
+  const slowest = Math.max(...clients.map(({ slowestMs }) => slowestMs));
+  t.diagnostic(`${JSON.stringify(refusalsOf(clients))}, the slowest answer took ${Math.round(slowest)} ms`);
   assert.ok(slowest < answeredWithinMs);
-  await assertTold(tellers, (text) => own.query(text), keysFileIn(folder));
+  await assertTold(clients, (text) => own.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   assert.equal(service.errors(), '');
   assert.match(service.output(), new RegExp(`no server accepts writes: 127\\.0\\.0\\.1:${own.port}: `));

@@ -8,13 +8,19 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { signal } from '../harness/postgres-process.ts';
-import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
-import { assertVerifies, environmentOn, keysFileIn, emptyFolder } from '../harness/postgres-service.ts';
-import { startStandby, type Standby } from '../harness/postgres-standby.ts';
-import { seeded } from '../harness/seeded.ts';
-import { openShop, serve, type Served } from '../harness/served.ts';
-import { assertTold, countSuccesses, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
+import { signal } from '../support/postgres-process.ts';
+import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';
+import { assertVerifies, environmentOn, keysFileIn, emptyFolder } from '../support/postgres-service.ts';
+import { startStandby, type Standby } from '../support/postgres-standby.ts';
+import { seeded } from '../support/seeded.ts';
+import { openShop, serve, type Served } from '../support/served.ts';
+import {
+  assertTold,
+  countSuccesses,
+  newRetryingClients,
+  refusalsOf,
+  untilEachSucceeds,
+} from '../support/retrying-client.ts';
 
 const rounds = Number(process.env['FAILOVER_ROUNDS'] ?? 3);
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
@@ -38,7 +44,7 @@ function assertServed(services: readonly Served[]): void {
   }
 }
 
-/** Lets tellers work at two services while a standby takes its primary's place, and holds them to what they were told. */
+/** Lets clients work at two services while a standby takes its primary's place, and holds them to what they were told. */
 async function failOver(
   standby: Standby,
   takeOver: () => Promise<void>,
@@ -50,28 +56,28 @@ async function failOver(
   await using one = await serve(environment);
   await using other = await serve(environment);
   const services = [one, other];
-  const tellers = newTellers(16, { token, random });
+  const clients = newRetryingClients(16, { token, random });
   let isOver = false;
   const urls = services.map(({ url }) => url);
-  const working = Promise.all(tellers.map((teller) => teller.work(urls, () => isOver)));
-  await untilEachSucceeds(tellers, 10);
+  const working = Promise.all(clients.map((teller) => teller.work(urls, () => isOver)));
+  await untilEachSucceeds(clients, 10);
   await wait(random.between(0, 200));
 
   await takeOver();
   const promotedAt = performance.now();
-  const before = countSuccesses(tellers);
-  await untilEachSucceeds(tellers, 4);
+  const before = countSuccesses(clients);
+  await untilEachSucceeds(clients, 4);
   isOver = true;
   await working;
-  const firsts = tellers.map(({ successes }) => successes.find((at) => at > promotedAt) ?? Number.POSITIVE_INFINITY);
+  const firsts = clients.map(({ successes }) => successes.find((at) => at > promotedAt) ?? Number.POSITIVE_INFINITY);
   const [first, back] = [Math.min(...firsts) - promotedAt, Math.max(...firsts) - promotedAt];
   assert.ok(back < backWithinMs, `writes were back ${Math.round(back)} ms after the promotion`);
 
-  await assertTold(tellers, (text) => server.query(text), keysFileIn(folder));
+  await assertTold(clients, (text) => server.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   assertServed(services);
-  const told = `${JSON.stringify(refusalsOf(tellers))}, ${tellers.reduce((sum, { replays }) => sum + replays, 0)} replays`;
-  return { before, after: countSuccesses(tellers) - before, first, back, told };
+  const told = `${JSON.stringify(refusalsOf(clients))}, ${clients.reduce((sum, { replays }) => sum + replays, 0)} replays`;
+  return { before, after: countSuccesses(clients) - before, first, back, told };
 } // prettier-ignore
 
 test(`of ${rounds} primaries killed under load none takes an acknowledged write with it`, async (t) => {

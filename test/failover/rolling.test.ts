@@ -5,11 +5,17 @@ import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test from 'node:test';
-import { startPostgres } from '../harness/postgres-server.ts';
-import { assertVerifies, environmentOn, keysFileIn, emptyFolder } from '../harness/postgres-service.ts';
-import { seeded } from '../harness/seeded.ts';
-import { openShop, serve, type Served } from '../harness/served.ts';
-import { assertTold, countSuccesses, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
+import { startPostgres } from '../support/postgres-server.ts';
+import { assertVerifies, environmentOn, keysFileIn, emptyFolder } from '../support/postgres-service.ts';
+import { seeded } from '../support/seeded.ts';
+import { openShop, serve, type Served } from '../support/served.ts';
+import {
+  assertTold,
+  countSuccesses,
+  newRetryingClients,
+  refusalsOf,
+  untilEachSucceeds,
+} from '../support/retrying-client.ts';
 
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 
@@ -97,11 +103,11 @@ test('while both processes are replaced, twice, not one request fails', async (t
   };
   await add();
   await add();
-  const tellers = newTellers(12, { token, random: seeded(seed) });
+  const clients = newRetryingClients(12, { token, random: seeded(seed) });
   let isOver = false;
-  const working = Promise.all(tellers.map((teller) => teller.work([balancer.url], () => isOver)));
+  const working = Promise.all(clients.map((teller) => teller.work([balancer.url], () => isOver)));
   for (let replaced = 0; replaced < 4; replaced += 1) {
-    await untilEachSucceeds(tellers, 2);
+    await untilEachSucceeds(clients, 2);
     const old = processes[replaced];
     assert.ok(old);
     await add();
@@ -110,11 +116,11 @@ test('while both processes are replaced, twice, not one request fails', async (t
     assert.deepEqual(await old.ended(), { code: 0, signal: null });
     assert.equal(old.errors(), '');
   }
-  await untilEachSucceeds(tellers, 2);
+  await untilEachSucceeds(clients, 2);
   isOver = true;
   await working;
-  assert.deepEqual(refusalsOf(tellers), {});
-  await assertTold(tellers, (text) => postgres.query(text), keysFileIn(folder));
+  assert.deepEqual(refusalsOf(clients), {});
+  await assertTold(clients, (text) => postgres.query(text), keysFileIn(folder));
   await assertVerifies(environment);
-  t.diagnostic(`${countSuccesses(tellers)} requests, 4 processes replaced`);
+  t.diagnostic(`${countSuccesses(clients)} requests, 4 processes replaced`);
 });

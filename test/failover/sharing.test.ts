@@ -13,11 +13,11 @@ import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
-import { issueCommand, money, newStore, testContext } from '../harness/fixtures.ts';
-import { startProxy, type Direction } from '../harness/postgres-proxy.ts';
-import { startPostgres } from '../harness/postgres-server.ts';
-import { openPostgresEngine } from '../harness/postgres.ts';
-import { seeded } from '../harness/seeded.ts';
+import { issueCommand, money, newStore, testContext } from '../support/fixtures.ts';
+import { startProxy, type Direction } from '../support/postgres-proxy.ts';
+import { startPostgres } from '../support/postgres-server.ts';
+import { openPostgresEngine } from '../support/postgres.ts';
+import { seeded } from '../support/seeded.ts';
 
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);

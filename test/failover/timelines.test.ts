@@ -14,14 +14,14 @@ import {
   startCluster,
   timelinesFileIn,
   untilPrimaries,
-} from '../harness/old-primary.ts';
-import { openPostgresEngine } from '../harness/postgres.ts';
-import { queryOnce } from '../harness/postgres-client.ts';
-import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
-import { emptyFolder, environmentOn, startOn, untilReadiness } from '../harness/postgres-service.ts';
-import { startStandby } from '../harness/postgres-standby.ts';
-import { openShop } from '../harness/served.ts';
-import { addTo, insertRow } from '../harness/tally.ts';
+} from '../support/old-primary.ts';
+import { openPostgresEngine } from '../support/postgres.ts';
+import { queryOnce } from '../support/postgres-client.ts';
+import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';
+import { emptyFolder, environmentOn, startOn, untilReadiness } from '../support/postgres-service.ts';
+import { startStandby } from '../support/postgres-standby.ts';
+import { openShop } from '../support/served.ts';
+import { addTo, insertRow } from '../support/row-counts.ts';
 
 test('a process uses no older timeline than another process of the machine has recorded', async () => {
   await using cluster = await startCluster();

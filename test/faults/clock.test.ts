@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Environment } from '../harness/engine-database.ts';
-import { fakedClock } from '../harness/faked-clock.ts';
-import { startProgram, type Program } from '../harness/programs.ts';
-import { command, databaseToServe, openShop, serve, startServing } from '../harness/served.ts';
+import type { Environment } from '../support/engine-database.ts';
+import { fakedClock } from '../support/faked-clock.ts';
+import { startProgram, type Program } from '../support/programs.ts';
+import { command, databaseToServe, openShop, serve, startServing } from '../support/served.ts';
 
 const dayS = 86_400;
-const eager = fileURLToPath(import.meta.resolve('../harness/eager-service.ts'));
+const eager = fileURLToPath(import.meta.resolve('../support/eager-service.ts'));
 
 type Body = {
   readonly gift_card: { readonly id: number; readonly balance: string };

@@ -5,10 +5,10 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { openTracedShop, workUntilEnded, workUntilItFails } from '../harness/power-cut.ts';
-import { seeded } from '../harness/seeded.ts';
-import { startServing } from '../harness/served.ts';
-import { countAcknowledged } from '../harness/till.ts';
+import { openTracedShop, workUntilEnded, workUntilItFails } from '../support/power-cut.ts';
+import { seeded } from '../support/seeded.ts';
+import { startServing } from '../support/served.ts';
+import { countAcknowledged } from '../support/load-client.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
@@ -19,7 +19,7 @@ test('what is acknowledged after a failed sync of the log and a restart survives
   // The log of the next process begins without most of the pages that its requests change.
   await workUntilEnded(shop, 600, 'SIGTERM');
   await workUntilItFails(shop, 10, { logSyncFails: 1 });
-  const before = countAcknowledged(shop.tills);
+  const before = countAcknowledged(shop.clients);
   const failedAt = shop.disk.position();
   await workUntilEnded(shop, 100, 'SIGKILL');
 
@@ -33,7 +33,7 @@ test('what is acknowledged after a failed sync of the log and a restart survives
   ];
   const { acknowledged, done, cuts } = await shop.cutPower(places);
   t.diagnostic(
-    `${before} requests acknowledged before the failure, ${countAcknowledged(shop.tills) - before} after it; ` +
+    `${before} requests acknowledged before the failure, ${countAcknowledged(shop.clients) - before} after it; ` +
       `${cuts} power cuts, ${acknowledged} acknowledged requests found, ${done} others done`,
   );
 });

@@ -1,6 +1,6 @@
 /*
  * A disk that fails on demand and records what it was asked to do. Tests preload this library (LD_PRELOAD) into the
- * service; `test/harness/faulty-disk.ts` compiles it, sets its switches and reads its trace.
+ * service; `test/support/faulty-disk.ts` compiles it, sets its switches and reads its trace.
  *
  * FAULTY_FOLDER   the folder whose files it observes, with all folders in it; a real path
  * FAULTY_SWITCHES a file of `struct switches`, mapped into memory, so that tests can change it while the service runs

@@ -5,11 +5,11 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { suite } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { faultyDisk, type FaultyDisk, type Switches } from '../harness/faulty-disk.ts';
-import { seeded } from '../harness/seeded.ts';
-import { command, databaseToServe, openShop, serve, startServing, type Served } from '../harness/served.ts';
-import { assertHolds } from '../harness/stored.ts';
-import { openTills, untilMoreAcknowledged, type Till } from '../harness/till.ts';
+import { faultyDisk, type FaultyDisk, type Switches } from '../support/faulty-disk.ts';
+import { seeded } from '../support/seeded.ts';
+import { command, databaseToServe, openShop, serve, startServing, type Served } from '../support/served.ts';
+import { assertHolds } from '../support/stored.ts';
+import { openLoadClients, untilMoreAcknowledged, type LoadClient } from '../support/load-client.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
@@ -120,11 +120,11 @@ suite('a disk that becomes full', () => {
     t.diagnostic(`seed ${seed} (CRASH_SEED)`);
     await using given = await fixture();
     const { database, disk, environment, token } = given;
-    const tills = openTills(16, token, seeded(seed));
+    const clients = openLoadClients(16, token, seeded(seed));
     {
       await using service = await serve(environment);
-      const working = tills.map((till) => till.work(service.url, () => false));
-      await untilMoreAcknowledged(tills, 16);
+      const working = clients.map((till) => till.work(service.url, () => false));
+      await untilMoreAcknowledged(clients, 16);
       disk.set({ isFull: 2 });
       const outcomes = await Promise.all(working);
       assert.deepEqual(new Set(outcomes.map((outcome) => outcome?.status)), new Set([503]));
@@ -135,10 +135,10 @@ suite('a disk that becomes full', () => {
     }
     disk.set(ordinary);
     await using service = await serve(environment);
-    assert.equal((await assertHolds(database, tills)).size, 0, 'what was rejected is there');
-    await Promise.all(tills.map(async (till: Till) => till.open && till.decide(service.url)));
-    assert.equal((await assertHolds(database, tills)).size, 0);
-    for (const till of tills) till.close();
+    assert.equal((await assertHolds(database, clients)).size, 0, 'what was rejected is there');
+    await Promise.all(clients.map(async (till: LoadClient) => till.open && till.decide(service.url)));
+    assert.equal((await assertHolds(database, clients)).size, 0);
+    for (const till of clients) till.close();
   });
 });
 

@@ -7,13 +7,19 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { Client } from 'pg';
-import { startPgbouncer, type Pgbouncer, type PgbouncerOptions } from '../harness/pgbouncer.ts';
-import { queryOnce } from '../harness/postgres-client.ts';
-import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
-import { assertVerifies, emptyFolder, environmentOn, keysFileIn } from '../harness/postgres-service.ts';
-import { seeded } from '../harness/seeded.ts';
-import { command, openShop, serve, startServing } from '../harness/served.ts';
-import { assertTold, countSuccesses, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
+import { startPgbouncer, type Pgbouncer, type PgbouncerOptions } from '../support/pgbouncer.ts';
+import { queryOnce } from '../support/postgres-client.ts';
+import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';
+import { assertVerifies, emptyFolder, environmentOn, keysFileIn } from '../support/postgres-service.ts';
+import { seeded } from '../support/seeded.ts';
+import { command, openShop, serve, startServing } from '../support/served.ts';
+import {
+  assertTold,
+  countSuccesses,
+  newRetryingClients,
+  refusalsOf,
+  untilEachSucceeds,
+} from '../support/retrying-client.ts';
 
 const seed = Number(process.env['FAULT_SEED'] ?? Date.now() % 2 ** 31);
 
@@ -42,21 +48,21 @@ test('two processes work through session pooling as they do without a pooler', a
   const token = await openShop(environment, 'flowers.example');
   await using one = await serve(environment);
   await using other = await serve(environment);
-  const tellers = newTellers(12, { token, random: seeded(seed) });
+  const clients = newRetryingClients(12, { token, random: seeded(seed) });
   let isOver = false;
-  const working = Promise.all(tellers.map((teller) => teller.work([one.url, other.url], () => isOver)));
-  await untilEachSucceeds(tellers, 25);
+  const working = Promise.all(clients.map((teller) => teller.work([one.url, other.url], () => isOver)));
+  await untilEachSucceeds(clients, 25);
   isOver = true;
   await working;
-  assert.deepEqual(refusalsOf(tellers), {});
-  await assertTold(tellers, (text) => server.query(text), keysFileIn(folder));
+  assert.deepEqual(refusalsOf(clients), {});
+  await assertTold(clients, (text) => server.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   for (const service of [one, other]) {
     service.kill('SIGTERM');
     assert.deepEqual(await service.ended(), { code: 0, signal: null });
     assert.doesNotMatch(service.output(), /"level":"(?:error|fatal)"/);
   }
-  t.diagnostic(`${countSuccesses(tellers)} requests`);
+  t.diagnostic(`${countSuccesses(clients)} requests`);
 });
 
 const rejected: readonly (readonly [string, PgbouncerOptions, number])[] = [

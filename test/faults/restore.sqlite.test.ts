@@ -8,11 +8,11 @@ import test from 'node:test';
 import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import { verify } from '../../src/service/verify.ts';
-import { recordsOf, TracedFolder } from '../harness/disk-trace.ts';
-import { faultyDisk } from '../harness/faulty-disk.ts';
-import { seeded } from '../harness/seeded.ts';
-import { command, databaseToServe, openShop, serve } from '../harness/served.ts';
-import { openTills, untilMoreAcknowledged } from '../harness/till.ts';
+import { recordsOf, TracedFolder } from '../support/disk-trace.ts';
+import { faultyDisk } from '../support/faulty-disk.ts';
+import { seeded } from '../support/seeded.ts';
+import { command, databaseToServe, openShop, serve } from '../support/served.ts';
+import { openLoadClients, untilMoreAcknowledged } from '../support/load-client.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
@@ -23,12 +23,12 @@ test('a power failure while a backup is restored leaves the previous database or
   await using elsewhere = await databaseToServe();
   const { environment, folder, keysFile } = database;
   const backup = join(elsewhere.folder, 'backup.db');
-  const tills = openTills(8, await openShop(environment, 'flowers.example'), random);
+  const clients = openLoadClients(8, await openShop(environment, 'flowers.example'), random);
   for (const isFirst of [true, false]) {
     await using service = await serve(environment);
     let isOver = false;
-    const working = Promise.all(tills.map((till) => till.work(service.url, () => isOver)));
-    await untilMoreAcknowledged(tills, 100);
+    const working = Promise.all(clients.map((till) => till.work(service.url, () => isOver)));
+    await untilMoreAcknowledged(clients, 100);
     isOver = true;
     await working;
     if (isFirst) assert.equal((await command(environment, 'backup', backup)).code, 0);
@@ -36,7 +36,7 @@ test('a power failure while a backup is restored leaves the previous database or
     service.kill('SIGKILL');
     await service.ended();
   }
-  for (const till of tills) till.close();
+  for (const till of clients) till.close();
   const cardsOf = async (file: string): Promise<number> => {
     const config = readDatabaseConfig({ DATABASE_URL: `file:${file}`, KEYS_FILE: keysFile });
     await using opened = await openDatabase(config, { prepare: true });
@@ -45,7 +45,7 @@ test('a power failure while a backup is restored leaves the previous database or
     return stores.find(({ store }) => store === 'flowers.example')?.cards ?? 0;
   };
   const restoredCards = await cardsOf(backup);
-  const known = tills.reduce((sum, { cards }) => sum + cards.size, 0);
+  const known = clients.reduce((sum, { cards }) => sum + cards.size, 0);
   assert.ok(restoredCards < known);
 
   const traced = new TracedFolder(folder, random);

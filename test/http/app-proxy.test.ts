@@ -5,11 +5,11 @@ import { once } from 'node:events';
 import test, { after } from 'node:test';
 import { createAppProxy } from '../../src/cli/app-proxy.ts';
 import { Secret } from '../../src/domain/secret.ts';
-import { giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
-import { changeStoreBeside } from '../harness/beside.ts';
-import { proxyPairs, queryOf, sign, signatureOf, type Pair } from '../harness/proxy.ts';
-import { startService, type TestAnswer, type TestRequest } from '../harness/service.ts';
-import { shopOf, unchanged } from '../harness/shop.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { changeStoreElsewhere } from '../support/second-process.ts';
+import { proxyPairs, queryOf, sign, signatureOf, type Pair } from '../support/proxy.ts';
+import { startService, type TestAnswer, type TestRequest } from '../support/service.ts';
+import { shopOf, unchanged } from '../support/shop.ts';
 
 const secrets = {
   'plain.example': 'plain-0123456789abcdef0123456789',
@@ -250,11 +250,11 @@ test('a store’s new secret holds at once, and its old one no more', async () =
   const mine = await other.issue();
   const path = `/gift_card/${mine.id}`;
   giftCardOf(await service.request(`${path}?${signed('other.example')}`, { token }));
-  await changeStoreBeside(service, 'other.example', { proxySecret: 'renewed-0123456789abcdef01234567' });
+  await changeStoreElsewhere(service, 'other.example', { proxySecret: 'renewed-0123456789abcdef01234567' });
   await refused(`${path}?${signed('other.example')}`, { token });
   const renewed = sign('renewed-0123456789abcdef01234567', pairsOf('other.example'));
   giftCardOf(await service.request(`${path}?${renewed}`, { token }));
-  await changeStoreBeside(service, 'other.example', { proxySecret: secrets['other.example'] });
+  await changeStoreElsewhere(service, 'other.example', { proxySecret: secrets['other.example'] });
 });
 
 test('a store without a secret takes no signature', async () => {
@@ -333,9 +333,9 @@ test('where a store does not allow it, no customer may search', async () => {
   const search: Pair[] = [['last_characters', card.last_characters], ['email', 'ada@example.com']];
   const query = signed('plain.example', search, { customer: String(adaId) });
   await refused(`/gift_card?${query}`, {}, 'unauthenticated');
-  await changeStoreBeside(service, 'plain.example', { customerSearch: true });
+  await changeStoreElsewhere(service, 'plain.example', { customerSearch: true });
   assert.equal(giftCardOf(await service.request(`/gift_card?${query}`)).id, card.id);
-  await changeStoreBeside(service, 'plain.example', { customerSearch: false });
+  await changeStoreElsewhere(service, 'plain.example', { customerSearch: false });
   await refused(`/gift_card?${query}`, {}, 'unauthenticated');
 }); // prettier-ignore
 

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { assertEveryAnswer, giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
-import { startService, type TestAnswer, type TestRequest } from '../harness/service.ts';
-import { shopOf, unchanged } from '../harness/shop.ts';
+import { assertEveryAnswer, giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { startService, type TestAnswer, type TestRequest } from '../support/service.ts';
+import { shopOf, unchanged } from '../support/shop.ts';
 
 const basePath = '/apps/gcf/api';
 const service = await startService({

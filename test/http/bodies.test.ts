@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { problemOf } from '../harness/answers.ts';
-import { startService } from '../harness/service.ts';
-import { form, shopOf } from '../harness/shop.ts';
-import { exchange, requestText } from '../harness/wire.ts';
+import { problemOf } from '../support/answers.ts';
+import { startService } from '../support/service.ts';
+import { form, shopOf } from '../support/shop.ts';
+import { exchange, requestText } from '../support/wire.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example' }] });
 after(() => service[Symbol.asyncDispose]());

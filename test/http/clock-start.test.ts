@@ -14,10 +14,10 @@ import { StartError } from '../../src/start-error.ts';
 import { createStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
 import { scopes } from '../../src/domain/store.ts';
-import { engine } from '../harness/engine.ts';
-import type { EngineDatabase } from '../harness/engine-database.ts';
-import { newStore } from '../harness/fixtures.ts';
-import { testClock, type TestClock } from '../harness/service.ts';
+import { engine } from '../support/engine.ts';
+import type { EngineDatabase } from '../support/engine-database.ts';
+import { newStore } from '../support/fixtures.ts';
+import { testClock, type TestClock } from '../support/service.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

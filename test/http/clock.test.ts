@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { startService, type TestAnswer, type TestService } from '../harness/service.ts';
+import { startService, type TestAnswer, type TestService } from '../support/service.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { once as happens } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import test, { after } from 'node:test';
-import { giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
-import { startService, type TestService } from '../harness/service.ts';
-import { shopOf } from '../harness/shop.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { shopOf } from '../support/shop.ts';
 import {
   exchange,
   openWire,
@@ -14,7 +14,7 @@ import {
   requestText,
   type Wire,
   type WireOptions,
-} from '../harness/wire.ts';
+} from '../support/wire.ts';
 
 const limits = {
   headersTimeoutMs: 300,

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import fc from 'fast-check';
 import { currencyOf } from '../../src/domain/currency.ts';
-import { countTransfers, eventsAfter, form, shopOf } from '../harness/shop.ts';
-import { startService } from '../harness/service.ts';
+import { countTransfers, eventsAfter, form, shopOf } from '../support/shop.ts';
+import { startService } from '../support/service.ts';
 
 const service = await startService({
   stores: [

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
-import { revokeNewest, rotateNewest } from '../harness/beside.ts';
-import { startService } from '../harness/service.ts';
-import { shopOf, unchanged } from '../harness/shop.ts';
-import { exchange, requestText } from '../harness/wire.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { revokeNewest, rotateNewest } from '../support/second-process.ts';
+import { startService } from '../support/service.ts';
+import { shopOf, unchanged } from '../support/shop.ts';
+import { exchange, requestText } from '../support/wire.ts';
 
 const service = await startService({
   stores: [{ domain: 'flowers.example' }, { domain: 'books.example' }, { domain: 'turned.example' }],

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { problemOf } from '../harness/answers.ts';
-import { startService, type TestAnswer } from '../harness/service.ts';
-import { shopOf, unchanged } from '../harness/shop.ts';
+import { problemOf } from '../support/answers.ts';
+import { startService, type TestAnswer } from '../support/service.ts';
+import { shopOf, unchanged } from '../support/shop.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example' }, { domain: 'books.example' }] });
 after(() => service[Symbol.asyncDispose]());

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
-import { createStoreBeside } from '../harness/beside.ts';
-import { until } from '../harness/delivering.ts';
-import { startService } from '../harness/service.ts';
+import { createStoreElsewhere } from '../support/second-process.ts';
+import { until } from '../support/delivering.ts';
+import { startService } from '../support/service.ts';
 
 const service = await startService({ environment: { BASE_PATH: '/apps/x' } });
 after(() => service[Symbol.asyncDispose]());
@@ -98,7 +98,7 @@ test('the files are for their owner only', () => {
 });
 
 test('emails of a real store are kept, and the page shows them as strictly as before', async () => {
-  await createStoreBeside(service, 'flowers.example');
+  await createStoreElsewhere(service, 'flowers.example');
   const token = await service.token('flowers.example');
   const card = await service.request('/gift_card', {
     method: 'POST',

@@ -6,13 +6,13 @@ import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { start } from '../../src/main.ts';
 import { StartError } from '../../src/start-error.ts';
-import { giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
-import { createStoreBeside } from '../harness/beside.ts';
-import { engine } from '../harness/engine.ts';
-import { command, databaseToServe } from '../harness/served.ts';
-import { startService, type TestAnswer } from '../harness/service.ts';
-import { countEvents, unchanged } from '../harness/shop.ts';
-import { exchange, requestText } from '../harness/wire.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { createStoreElsewhere } from '../support/second-process.ts';
+import { engine } from '../support/engine.ts';
+import { command, databaseToServe } from '../support/served.ts';
+import { startService, type TestAnswer } from '../support/service.ts';
+import { countEvents, unchanged } from '../support/shop.ts';
+import { exchange, requestText } from '../support/wire.ts';
 
 const service = await startService({ database: { durable: true } });
 after(() => service[Symbol.asyncDispose]());
@@ -215,7 +215,7 @@ test('a real store closes the door while the service runs, and for good', async 
     const { id } = issuedGiftCardOf(
       await fresh.request('/gift_card', { method: 'POST', json: { initial_value: 5 } }),
     );
-    await createStoreBeside(fresh, 'flowers.example');
+    await createStoreElsewhere(fresh, 'flowers.example');
     await unchanged(fresh, async () => {
       problemOf(await fresh.request(`/gift_card/${id}`), { code: 'unauthenticated' });
       const creation = { method: 'POST', json: { initial_value: 5 } };

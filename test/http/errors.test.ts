@@ -6,12 +6,12 @@ import test, { after } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { start } from '../../src/main.ts';
 import { systemClock } from '../../src/clock-and-chance.ts';
-import { assertEveryAnswer, giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
-import { createStoreBeside } from '../harness/beside.ts';
-import { engine } from '../harness/engine.ts';
-import { startService, type TestAnswer } from '../harness/service.ts';
-import { countEvents, shopOf, unchanged } from '../harness/shop.ts';
-import { exchange, openWire, parseAnswers, requestText } from '../harness/wire.ts';
+import { assertEveryAnswer, giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { createStoreElsewhere } from '../support/second-process.ts';
+import { engine } from '../support/engine.ts';
+import { startService, type TestAnswer } from '../support/service.ts';
+import { countEvents, shopOf, unchanged } from '../support/shop.ts';
+import { exchange, openWire, parseAnswers, requestText } from '../support/wire.ts';
 import { createLog } from '../../src/log.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example' }] });
@@ -327,7 +327,7 @@ test('a service that is closing finishes what is in flight and refuses what come
 });
 
 test('a store that is made while the service runs is served at once', async () => {
-  await createStoreBeside(service, 'new.example');
+  await createStoreElsewhere(service, 'new.example');
   const fresh = await shopOf(service, 'new.example');
   await fresh.creates({ json: { initial_value: 5 } });
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { revokeNewest } from '../harness/beside.ts';
-import { problemOf } from '../harness/answers.ts';
-import { until } from '../harness/delivering.ts';
-import { startService, type TestAnswer, type TestService } from '../harness/service.ts';
+import { revokeNewest } from '../support/second-process.ts';
+import { problemOf } from '../support/answers.ts';
+import { until } from '../support/delivering.ts';
+import { startService, type TestAnswer, type TestService } from '../support/service.ts';
 
 const domain = 'flowers.example';
 

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { minor, viewOf, type TransactionView } from '../harness/money-answers.ts';
-import { shopOf } from '../harness/shop.ts';
-import { startService } from '../harness/service.ts';
+import { minor, viewOf, type TransactionView } from '../support/money-answers.ts';
+import { shopOf } from '../support/shop.ts';
+import { startService } from '../support/service.ts';
 
 const undoWindowMinutes = 0;
 const basePath = '/apps/gcf/api';

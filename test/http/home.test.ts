@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test, { after } from 'node:test';
 import { prefersHtml } from '../../src/http/home.ts';
-import { assertEveryAnswer, problemOf } from '../harness/answers.ts';
-import { startService, type TestAnswer } from '../harness/service.ts';
+import { assertEveryAnswer, problemOf } from '../support/answers.ts';
+import { startService, type TestAnswer } from '../support/service.ts';
 
 const service = await startService({ environment: { BASE_PATH: '/apps/x' } });
 after(() => service[Symbol.asyncDispose]());

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { engine } from '../harness/engine.ts';
-import { startService, type TestService } from '../harness/service.ts';
+import { engine } from '../support/engine.ts';
+import { startService, type TestService } from '../support/service.ts';
 
 /** Bytes of the table with its indexes, free space in their pages included. */
 async function storedBytes(service: TestService): Promise<number> {

@@ -5,11 +5,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import test, { after } from 'node:test';
 import { readKeyFile } from '../../src/key-file.ts';
 import { keysOf } from '../../src/keys.ts';
-import { issuedGiftCardOf, problemOf, type ExpectedProblem } from '../harness/answers.ts';
-import { rotateNewest } from '../harness/beside.ts';
-import type { QueryRow } from '../harness/engine-database.ts';
-import { startService, type TestAnswer, type TestRequest } from '../harness/service.ts';
-import { countEvents, form, shopOf, type Shop } from '../harness/shop.ts';
+import { issuedGiftCardOf, problemOf, type ExpectedProblem } from '../support/answers.ts';
+import { rotateNewest } from '../support/second-process.ts';
+import type { QueryRow } from '../support/engine-database.ts';
+import { startService, type TestAnswer, type TestRequest } from '../support/service.ts';
+import { countEvents, form, shopOf, type Shop } from '../support/shop.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example' }, { domain: 'books.example' }] });
 after(() => service[Symbol.asyncDispose]());

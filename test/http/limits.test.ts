@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { once as happens } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import test, { after } from 'node:test';
-import { giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
-import { startService, type TestAnswer } from '../harness/service.ts';
-import { shopOf, unchanged } from '../harness/shop.ts';
-import { converse, exchange, openWire, parseAnswers, requestText } from '../harness/wire.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { startService, type TestAnswer } from '../support/service.ts';
+import { shopOf, unchanged } from '../support/shop.ts';
+import { converse, exchange, openWire, parseAnswers, requestText } from '../support/wire.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example' }] });
 after(() => service[Symbol.asyncDispose]());

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { databaseToServe, openShop, serve } from '../harness/served.ts';
+import { databaseToServe, openShop, serve } from '../support/served.ts';
 
 type LoggedError = Readonly<Record<string, unknown>>;
 

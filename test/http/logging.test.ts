@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
-import { revokeNewest, rotateNewest } from '../harness/beside.ts';
-import { proxyPairs, sign, type Pair } from '../harness/proxy.ts';
-import { startService, type TestAnswer, type TestRequest } from '../harness/service.ts';
-import { form, shopOf } from '../harness/shop.ts';
-import { converse, exchange, requestText } from '../harness/wire.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { revokeNewest, rotateNewest } from '../support/second-process.ts';
+import { proxyPairs, sign, type Pair } from '../support/proxy.ts';
+import { startService, type TestAnswer, type TestRequest } from '../support/service.ts';
+import { form, shopOf } from '../support/shop.ts';
+import { converse, exchange, requestText } from '../support/wire.ts';
 
 const proxySecret = 'proxy-0123456789abcdef0123456789';
 const metricsToken = 'scrape-0123456789abcdef';

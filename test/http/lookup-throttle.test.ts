@@ -5,11 +5,11 @@ import test from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { operations } from '../../src/api/index.ts';
 import type { Operation } from '../../src/api/operation.ts';
-import { giftCardOf, problemOf } from '../harness/answers.ts';
-import { changeStoreBeside } from '../harness/beside.ts';
-import { startService, type TestAnswer, type TestService } from '../harness/service.ts';
-import { serve } from '../harness/served.ts';
-import { countEvents, shopOf, type Shop } from '../harness/shop.ts';
+import { giftCardOf, problemOf } from '../support/answers.ts';
+import { changeStoreElsewhere } from '../support/second-process.ts';
+import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+import { serve } from '../support/served.ts';
+import { countEvents, shopOf, type Shop } from '../support/shop.ts';
 
 const domain = 'flowers.example';
 const lookup = 'POST /gift_card/lookup';
@@ -175,11 +175,11 @@ test('an update with a wrong code counts, and one with the right code does not',
 test('a store can set a lower limit, and take the default again', async () => {
   await using opened = await started(1_000);
   const { service, shop } = opened;
-  await changeStoreBeside(service, domain, { lookupFailuresPerHour: 2 });
+  await changeStoreElsewhere(service, domain, { lookupFailuresPerHour: 2 });
   for (let count = 0; count < 2; count += 1)
     problemOf(await shop.ask(lookup, { json: unknown }), { code: 'not-found' });
   throttled(await shop.ask(lookup, { json: unknown }));
-  await changeStoreBeside(service, domain, { lookupFailuresPerHour: null });
+  await changeStoreElsewhere(service, domain, { lookupFailuresPerHour: null });
   // The share of the budget that is in use stays in use. It refills at the new rate.
   service.clock.advance(4_000);
   problemOf(await shop.ask(lookup, { json: unknown }), { code: 'not-found' });

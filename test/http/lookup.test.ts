@@ -8,9 +8,9 @@ import { parseCode } from '../../src/domain/code.ts';
 import { lookUp } from '../../src/service/card.ts';
 import { requireStore } from '../../src/service/store.ts';
 import type { Script } from '../../src/storage/sql.ts';
-import { withoutRequestId } from '../harness/money-answers.ts';
-import { shopOf } from '../harness/shop.ts';
-import { startService } from '../harness/service.ts';
+import { withoutRequestId } from '../support/money-answers.ts';
+import { shopOf } from '../support/shop.ts';
+import { startService } from '../support/service.ts';
 import { sqliteDialect } from '../../src/storage/sqlite-connection.ts';
 
 const undoWindowMinutes = 0;

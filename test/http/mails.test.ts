@@ -9,11 +9,11 @@ import { openDatabase } from '../../src/database.ts';
 import { readConfig } from '../../src/config.ts';
 import { changeMailSettings } from '../../src/service/mail.ts';
 import { requireStore } from '../../src/service/store.ts';
-import { problemOf } from '../harness/answers.ts';
-import { createStoreBeside } from '../harness/beside.ts';
-import { until } from '../harness/delivering.ts';
+import { problemOf } from '../support/answers.ts';
+import { createStoreElsewhere } from '../support/second-process.ts';
+import { until } from '../support/delivering.ts';
 import { eventSchema } from '../../src/domain/schemas.ts';
-import { startService, type TestRequest, type TestService } from '../harness/service.ts';
+import { startService, type TestRequest, type TestService } from '../support/service.ts';
 import { mailServer, reply, scriptedServer, type MailServer } from '../delivery/email/mail-server.ts';
 import { receivedMails } from '../delivery/email/received.ts';
 
@@ -373,7 +373,7 @@ test('without a mail server, the response to a creation says that its email is n
   assert.equal(await statusOf({ email: 'ada@example.com' }), 'not-configured');
   assert.equal(warnings(), 1);
   assert.match(service.log(), /"store":"flowers\.example","message":"a gift card was not emailed/);
-  await createStoreBeside(service, 'tea.example');
+  await createStoreElsewhere(service, 'tea.example');
   const json = { initial_value: 25, ...grace };
   const other = { method: 'POST', json, token: await service.token('tea.example') };
   await service.request('/gift_card', other);

@@ -5,9 +5,9 @@ import { METHODS } from 'node:http';
 import test, { after } from 'node:test';
 import { operations } from '../../src/api/index.ts';
 import { pagePaths } from '../../src/http/page-paths.ts';
-import { problemOf } from '../harness/answers.ts';
-import { startService } from '../harness/service.ts';
-import { exchange, requestText } from '../harness/wire.ts';
+import { problemOf } from '../support/answers.ts';
+import { startService } from '../support/service.ts';
+import { exchange, requestText } from '../support/wire.ts';
 
 const basePath = '/apps/gcf/api';
 const service = await startService({

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { currencyOf } from '../../src/domain/currency.ts';
-import { shopOf, lastEvent } from '../harness/shop.ts';
-import { startService } from '../harness/service.ts';
+import { shopOf, lastEvent } from '../support/shop.ts';
+import { startService } from '../support/service.ts';
 
 const undoWindowMinutes = 0;
 const usd = currencyOf('USD');

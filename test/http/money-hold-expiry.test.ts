@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { viewOf } from '../harness/money-answers.ts';
-import { startRestartable } from '../harness/money-restart.ts';
-import { shopOf } from '../harness/shop.ts';
-import { startService } from '../harness/service.ts';
+import { viewOf } from '../support/money-answers.ts';
+import { startRestartable } from '../support/money-restart.ts';
+import { shopOf } from '../support/shop.ts';
+import { startService } from '../support/service.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example', undoWindowMinutes: 0 }] });
 after(() => service[Symbol.asyncDispose]());

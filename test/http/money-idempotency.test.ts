@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { codeOf, problemOf } from '../harness/money-answers.ts';
-import { assertUnchanged, shopOf, type Ask } from '../harness/shop.ts';
-import { startService } from '../harness/service.ts';
+import { codeOf, problemOf } from '../support/money-answers.ts';
+import { assertUnchanged, shopOf, type Ask } from '../support/shop.ts';
+import { startService } from '../support/service.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example', undoWindowMinutes: 60 }] });
 after(() => service[Symbol.asyncDispose]());

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { startService } from '../harness/service.ts';
+import { startService } from '../support/service.ts';
 
 const service = await startService();
 after(() => service[Symbol.asyncDispose]());

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { shopOf, type Ask } from '../harness/shop.ts';
-import { startService } from '../harness/service.ts';
+import { shopOf, type Ask } from '../support/shop.ts';
+import { startService } from '../support/service.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example', undoWindowMinutes: 60 }] });
 after(() => service[Symbol.asyncDispose]());

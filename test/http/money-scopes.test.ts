@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { scopes, type Scope } from '../../src/domain/store.ts';
 import { operations } from '../../src/api/index.ts';
-import { withoutRequestId } from '../harness/money-answers.ts';
-import { shopOf, type Ask, type Shop } from '../harness/shop.ts';
-import { startService, type TestAnswer } from '../harness/service.ts';
+import { withoutRequestId } from '../support/money-answers.ts';
+import { shopOf, type Ask, type Shop } from '../support/shop.ts';
+import { startService, type TestAnswer } from '../support/service.ts';
 
 const undoWindowMinutes = 60;
 const service = await startService({

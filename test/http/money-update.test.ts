@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { viewOf } from '../harness/money-answers.ts';
-import { lastEvent, shopOf } from '../harness/shop.ts';
-import { startService } from '../harness/service.ts';
+import { viewOf } from '../support/money-answers.ts';
+import { lastEvent, shopOf } from '../support/shop.ts';
+import { startService } from '../support/service.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example', undoWindowMinutes: 0 }] });
 after(() => service[Symbol.asyncDispose]());

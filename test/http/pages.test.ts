@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { assertEveryAnswer, problemOf } from '../harness/answers.ts';
-import { statusOfCode } from '../harness/error-codes.ts';
-import { startService, type TestAnswer } from '../harness/service.ts';
-import { shopOf, unchanged } from '../harness/shop.ts';
-import { exchange, requestText } from '../harness/wire.ts';
+import { assertEveryAnswer, problemOf } from '../support/answers.ts';
+import { statusOfCode } from '../support/error-codes.ts';
+import { startService, type TestAnswer } from '../support/service.ts';
+import { shopOf, unchanged } from '../support/shop.ts';
+import { exchange, requestText } from '../support/wire.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example' }] });
 after(() => service[Symbol.asyncDispose]());

@@ -1,9 +1,9 @@
 /** Query strings: what may stand there, and what may not. */
 
 import test, { after } from 'node:test';
-import { issuedGiftCardOf, problemOf } from '../harness/answers.ts';
-import { startService } from '../harness/service.ts';
-import { shopOf, unchanged } from '../harness/shop.ts';
+import { issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { startService } from '../support/service.ts';
+import { shopOf, unchanged } from '../support/shop.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example' }] });
 after(() => service[Symbol.asyncDispose]());

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { giftCardOf, problemOf } from '../harness/answers.ts';
-import { startService, type TestAnswer, type TestService } from '../harness/service.ts';
-import { shopOf } from '../harness/shop.ts';
+import { giftCardOf, problemOf } from '../support/answers.ts';
+import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+import { shopOf } from '../support/shop.ts';
 
 /** Refills so slowly that a test sees none of it but by moving the clock: one request in 100 seconds. */
 const slow = { stores: [{ domain: 'flowers.example' }, { domain: 'books.example' }], environment: { RATE_LIMIT: '0.01/5' } }; // prettier-ignore

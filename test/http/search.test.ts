@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { giftCardOf, problemOf } from '../harness/answers.ts';
-import { startService, type TestAnswer } from '../harness/service.ts';
-import { countEvents, shopOf, unchanged, type Shop } from '../harness/shop.ts';
+import { giftCardOf, problemOf } from '../support/answers.ts';
+import { startService, type TestAnswer } from '../support/service.ts';
+import { countEvents, shopOf, unchanged, type Shop } from '../support/shop.ts';
 
 const service = await startService({
   stores: [

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { startService } from '../harness/service.ts';
-import { shopOf } from '../harness/shop.ts';
+import { startService } from '../support/service.ts';
+import { shopOf } from '../support/shop.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example' }] });
 after(() => service[Symbol.asyncDispose]());

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { shopOf, type Ask } from '../harness/shop.ts';
-import { publicIdsOf } from '../harness/public-ids.ts';
-import { startService } from '../harness/service.ts';
+import { shopOf, type Ask } from '../support/shop.ts';
+import { publicIdsOf } from '../support/public-ids.ts';
+import { startService } from '../support/service.ts';
 
 const service = await startService({
   stores: [{ domain: 'flowers.example' }, { domain: 'books.example' }],

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { viewOf } from '../harness/money-answers.ts';
-import { startRestartable } from '../harness/money-restart.ts';
-import { lastEvent, shopOf } from '../harness/shop.ts';
-import { startService } from '../harness/service.ts';
+import { viewOf } from '../support/money-answers.ts';
+import { startRestartable } from '../support/money-restart.ts';
+import { lastEvent, shopOf } from '../support/shop.ts';
+import { startService } from '../support/service.ts';
 
 const service = await startService({
   stores: [

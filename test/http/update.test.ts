@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { currencyOf } from '../../src/domain/currency.ts';
-import { fieldsInOrder, problemOf, type GiftCard, type IssuedGiftCard } from '../harness/answers.ts';
-import { startService } from '../harness/service.ts';
-import { countTransfers, form, shopOf, unchanged } from '../harness/shop.ts';
+import { fieldsInOrder, problemOf, type GiftCard, type IssuedGiftCard } from '../support/answers.ts';
+import { startService } from '../support/service.ts';
+import { countTransfers, form, shopOf, unchanged } from '../support/shop.ts';
 
 const service = await startService({
   stores: [

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Webhook as Verifier } from 'standardwebhooks';
 import type { WebhookRecord, DeliveryRecord } from '../../src/domain/schemas.ts';
-import { problemOf } from '../harness/answers.ts';
-import { createStoreBeside } from '../harness/beside.ts';
-import { until } from '../harness/delivering.ts';
-import { startService, type TestAnswer, type TestRequest, type TestService } from '../harness/service.ts';
-import { receiveWebhooks } from '../harness/webhook-receiver.ts';
+import { problemOf } from '../support/answers.ts';
+import { createStoreElsewhere } from '../support/second-process.ts';
+import { until } from '../support/delivering.ts';
+import { startService, type TestAnswer, type TestRequest, type TestService } from '../support/service.ts';
+import { receiveWebhooks } from '../support/webhook-receiver.ts';
 
 const domain = 'flowers.example';
 const demonstration = 'demo.localhost';
@@ -315,7 +315,7 @@ test('webhooks lead to this machine only until there is a real store, also while
   const { id: other } = await shop.create('https://shop.example.com/', ['customer.created']);
   await shop.issue();
   await until(() => receiver.got.length === 1);
-  await createStoreBeside(shop.service, domain);
+  await createStoreElsewhere(shop.service, domain);
   const errors = { url: ['must use https'] };
   const events = ['*'];
 

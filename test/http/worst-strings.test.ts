@@ -10,10 +10,10 @@ import { proxyParameters } from '../../src/domain/app-proxy.ts';
 import { operations } from '../../src/api/index.ts';
 import type { Operation } from '../../src/api/operation.ts';
 import { pagePaths } from '../../src/http/page-paths.ts';
-import { startService, type TestAnswer } from '../harness/service.ts';
-import { shopOf } from '../harness/shop.ts';
-import { exchange, requestText } from '../harness/wire.ts';
-import { assertQuick, shorten, worstStrings } from '../harness/worst-strings.ts';
+import { startService, type TestAnswer } from '../support/service.ts';
+import { shopOf } from '../support/shop.ts';
+import { exchange, requestText } from '../support/wire.ts';
+import { assertQuick, shorten, worstStrings } from '../support/worst-strings.ts';
 
 const service = await startService({
   stores: [{ domain: 'flowers.example' }],

@@ -15,9 +15,9 @@ import { requireCard } from '../../src/service/money.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
-import type { Action } from '../harness/reference-model.ts';
-import { openStage, type Outcome, type Ran, type Stage } from '../harness/scheduler.ts';
-import type { TestClock } from '../harness/service.ts';
+import type { Action } from '../support/reference-model.ts';
+import { openStage, type Outcome, type Ran, type Stage } from '../support/scheduler.ts';
+import type { TestClock } from '../support/service.ts';
 import { newStore, stoppedClock } from '../money/open-books.ts';
 import { perform, type Desk, type Done } from '../money/service-under-test.ts';
 

@@ -5,8 +5,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Action, Changes } from '../harness/reference-model.ts';
-import { seeded } from '../harness/seeded.ts';
+import type { Action, Changes } from '../support/reference-model.ts';
+import { seeded } from '../support/seeded.ts';
 import { contend, contender, openArena, type Preparation } from './contest.ts';
 
 const orders = 400;

@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { seeded } from '../harness/seeded.ts';
+import { seeded } from '../support/seeded.ts';
 import { contend, openArena, type Violation } from './contest.ts';
 import { drawContest, type RandomContest } from './random-contest.ts';
 

@@ -7,8 +7,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { readThenWriteDebit, unguardedDebit } from '../harness/planted-debit.ts';
-import { seeded } from '../harness/seeded.ts';
+import { readThenWriteDebit, unguardedDebit } from '../support/planted-debit.ts';
+import { seeded } from '../support/seeded.ts';
 import { planted, real, type Debit } from '../money/debits.ts';
 import { contend, openArena, type Contender, type Violation } from './contest.ts';
 

@@ -1,6 +1,6 @@
 /** Contests drawn from a chance: a card or two in some state, and a few callers who want the same of them. */
 
-import type { Action, Changes } from '../harness/reference-model.ts';
+import type { Action, Changes } from '../support/reference-model.ts';
 import { contender, type Contest, type Preparation } from './contest.ts';
 
 export type RandomContest = Contest & {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Rerun, one, run, sql, type Script } from '../../src/storage/sql.ts';
-import { openStage, type Ran, type Stage } from '../harness/scheduler.ts';
-import { seeded } from '../harness/seeded.ts';
+import { openStage, type Ran, type Stage } from '../support/scheduler.ts';
+import { seeded } from '../support/seeded.ts';
 
 const schedules = 300;
 

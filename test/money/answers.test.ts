@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { availableOf } from '../../src/domain/card.ts';
 import type { Script } from '../../src/storage/sql.ts';
-import type { Action } from '../harness/reference-model.ts';
+import type { Action } from '../support/reference-model.ts';
 import { openBooks } from './open-books.ts';
 import { perform, refusalOf, type Done } from './service-under-test.ts';
 

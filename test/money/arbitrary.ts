@@ -1,7 +1,7 @@
 /** Steps of a random run: targets, days and instants are relative, so that a shortened run still means something. */
 
 import fc from 'fast-check';
-import { statusOf, type Changes, type Model } from '../harness/reference-model.ts';
+import { statusOf, type Changes, type Model } from '../support/reference-model.ts';
 
 /** A number that names one of so many things, or nothing. */
 type Selector = number;

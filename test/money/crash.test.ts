@@ -7,8 +7,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { engine } from '../harness/engine.ts';
-import { seeded } from '../harness/seeded.ts';
+import { engine } from '../support/engine.ts';
+import { seeded } from '../support/seeded.ts';
 import { crash } from './crash.ts';
 
 const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(6));

@@ -1,6 +1,6 @@
 /** The debit as it is, and debits that are wrong on purpose, in one form. */
 
-import type { readThenWriteDebit } from '../harness/planted-debit.ts';
+import type { readThenWriteDebit } from '../support/planted-debit.ts';
 import type { Script } from '../../src/storage/sql.ts';
 import { perform, type Desk, type Done } from './service-under-test.ts';
 

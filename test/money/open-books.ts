@@ -9,8 +9,8 @@ import type { Store } from '../../src/domain/store.ts';
 import { createStore, type NewStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { engine } from '../harness/engine.ts';
-import type { TestClock } from '../harness/service.ts';
+import { engine } from '../support/engine.ts';
+import type { TestClock } from '../support/service.ts';
 
 /** A clock that stands still until it is moved. */
 export function stoppedClock(start = Date.UTC(2027, 4, 14, 9, 30)): TestClock {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { readThenWriteDebit } from '../harness/planted-debit.ts';
+import { readThenWriteDebit } from '../support/planted-debit.ts';
 import { planted } from './debits.ts';
 import { raceDebits } from './race-debits.ts';
 

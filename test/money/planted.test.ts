@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { unguardedDebit } from '../harness/planted-debit.ts';
-import { seeded } from '../harness/seeded.ts';
+import { unguardedDebit } from '../support/planted-debit.ts';
+import { seeded } from '../support/seeded.ts';
 import { crash } from './crash.ts';
 import { planted, real } from './debits.ts';
 import { raceDebits } from './race-debits.ts';
@@ -27,7 +27,7 @@ test('killed, the real engine loses nothing', async () => {
 });
 
 test('killed, an engine that answers before it commits is found out: what was acknowledged is lost', async (t) => {
-  const imports = [import.meta.resolve('../harness/planted-preload.ts')];
+  const imports = [import.meta.resolve('../support/planted-preload.ts')];
   const { complaints, acknowledged } = await crash({
     rounds: 4,
     random: seeded(1),

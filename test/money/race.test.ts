@@ -5,8 +5,8 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { readConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
-import { openRaceStore, race, type Processes } from '../harness/race.ts';
-import { startService } from '../harness/service.ts';
+import { openRaceStore, race, type Processes } from '../support/race.ts';
+import { startService } from '../support/service.ts';
 import { assertVerified } from './open-books.ts';
 import {
   capture,

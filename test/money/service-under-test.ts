@@ -13,7 +13,7 @@ import { capture, expireHolds, placeHold, voidHold } from '../../src/service/hol
 import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import type { Script } from '../../src/storage/sql.ts';
-import type { Action } from '../harness/reference-model.ts';
+import type { Action } from '../support/reference-model.ts';
 
 /** The ids behind the places by which actions name things. */
 type Places = {

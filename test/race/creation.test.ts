@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
-import { giftCardOf, issuedGiftCardOf, problemOf } from '../harness/answers.ts';
-import { assertBooksAgree } from '../harness/books.ts';
-import { race } from '../harness/race.ts';
-import { startService, type TestAnswer, type TestService } from '../harness/service.ts';
-import { shopOf, type Shop } from '../harness/shop.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { assertBooksAgree } from '../support/books.ts';
+import { race } from '../support/race.ts';
+import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+import { shopOf, type Shop } from '../support/shop.ts';
 
 const domain = 'flowers.example';
 

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { giftCardOf, problemOf } from '../harness/answers.ts';
-import { race } from '../harness/race.ts';
-import { startService } from '../harness/service.ts';
-import { shopOf } from '../harness/shop.ts';
+import { giftCardOf, problemOf } from '../support/answers.ts';
+import { race } from '../support/race.ts';
+import { startService } from '../support/service.ts';
+import { shopOf } from '../support/shop.ts';
 
 const domain = 'flowers.example';
 const hourMs = 3_600_000;

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { issuedGiftCardOf } from '../harness/answers.ts';
-import { assertBooksAgree } from '../harness/books.ts';
-import { startService, type TestService } from '../harness/service.ts';
-import { shopOf } from '../harness/shop.ts';
+import { issuedGiftCardOf } from '../support/answers.ts';
+import { assertBooksAgree } from '../support/books.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { shopOf } from '../support/shop.ts';
 
 const domain = 'flowers.example';
 const callers = 120;

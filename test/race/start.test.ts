@@ -11,10 +11,10 @@ import { migrationsOf, openDatabase } from '../../src/database.ts';
 import { readKeyFile } from '../../src/key-file.ts';
 import { ensureDemonstrationStore } from '../../src/service/store.ts';
 import { findDemonstrationStore } from '../../src/storage/store.ts';
-import { assertBooksAgree } from '../harness/books.ts';
-import type { Environment } from '../harness/engine-database.ts';
-import { interrupted } from '../harness/interleave.ts';
-import { databaseToServe, serve } from '../harness/served.ts';
+import { assertBooksAgree } from '../support/books.ts';
+import type { Environment } from '../support/engine-database.ts';
+import { interrupted } from '../support/interleave.ts';
+import { databaseToServe, serve } from '../support/served.ts';
 
 test('two openings of one new database both succeed with the same keys, wherever the one comes into the other', async () => {
   for (let turns = 0; turns <= 12; turns += 1) {

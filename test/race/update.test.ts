@@ -1,11 +1,11 @@
 /** Updates of one card that race. */
 
 import assert from 'node:assert/strict';
-import { giftCardOf, problemOf } from '../harness/answers.ts';
-import { assertBooksAgree } from '../harness/books.ts';
-import { openRaceStore, race, type Processes } from '../harness/race.ts';
-import type { TestAnswer, TestService } from '../harness/service.ts';
-import { shopOf } from '../harness/shop.ts';
+import { giftCardOf, problemOf } from '../support/answers.ts';
+import { assertBooksAgree } from '../support/books.ts';
+import { openRaceStore, race, type Processes } from '../support/race.ts';
+import type { TestAnswer, TestService } from '../support/service.ts';
+import { shopOf } from '../support/shop.ts';
 
 async function openShop(processes: Processes) {
   const { service, domain } = await openRaceStore(processes);

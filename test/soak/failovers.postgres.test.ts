@@ -8,21 +8,27 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { comeBack, contentOf, stalled, untilPrimaries } from '../harness/old-primary.ts';
-import { signal } from '../harness/postgres-process.ts';
-import { startProxy } from '../harness/postgres-proxy.ts';
-import { startPostgres, type PostgresServer } from '../harness/postgres-server.ts';
+import { comeBack, contentOf, stalled, untilPrimaries } from '../support/old-primary.ts';
+import { signal } from '../support/postgres-process.ts';
+import { startProxy } from '../support/postgres-proxy.ts';
+import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';
 import {
   assertVerifies,
   emptyFolder,
   environmentOn,
   keysFileIn,
   untilReadiness,
-} from '../harness/postgres-service.ts';
-import { startStandby, type Standby } from '../harness/postgres-standby.ts';
-import { seeded } from '../harness/seeded.ts';
-import { openShop, serve, startServing } from '../harness/served.ts';
-import { assertTold, countSuccesses, newTellers, refusalsOf, untilEachSucceeds } from '../harness/teller.ts';
+} from '../support/postgres-service.ts';
+import { startStandby, type Standby } from '../support/postgres-standby.ts';
+import { seeded } from '../support/seeded.ts';
+import { openShop, serve, startServing } from '../support/served.ts';
+import {
+  assertTold,
+  countSuccesses,
+  newRetryingClients,
+  refusalsOf,
+  untilEachSucceeds,
+} from '../support/retrying-client.ts';
 
 const failovers = Number(process.env['FAILOVERS'] ?? 10);
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
@@ -56,14 +62,14 @@ test(`of ${failovers} failovers none loses or repeats an acknowledged change, ol
   await using first = await serve(environment);
   await using second = await serve(environment);
   const urls = [first.url, second.url];
-  const tellers = newTellers(12, { token, random });
+  const clients = newRetryingClients(12, { token, random });
   let isOver = false;
-  const working = Promise.all(tellers.map((teller) => teller.work(urls, () => isOver)));
+  const working = Promise.all(clients.map((teller) => teller.work(urls, () => isOver)));
 
   for (let round = 1; round <= failovers; round += 1) {
-    await untilEachSucceeds(tellers, 3);
+    await untilEachSucceeds(clients, 3);
     await wait(random.between(0, 500));
-    const before = countSuccesses(tellers);
+    const before = countSuccesses(clients);
     const startedAt = performance.now();
     const isSilent = round % 3 === 0;
     if (isSilent) {
@@ -76,7 +82,7 @@ test(`of ${failovers} failovers none loses or repeats an acknowledged change, ol
       await standby.promote();
     }
     const next = standby.server;
-    await untilEachSucceeds(tellers, 2);
+    await untilEachSucceeds(clients, 2);
     const tookMs = performance.now() - startedAt;
     await primary.fence();
 
@@ -95,7 +101,7 @@ test(`of ${failovers} failovers none loses or repeats an acknowledged change, ol
         new RegExp(`2 servers .*\\(timeline ${round + 1}\\) and .*\\(timeline ${round}\\)`),
       );
       await stalled(next, () => wait(stallMs));
-      await untilEachSucceeds(tellers, 2);
+      await untilEachSucceeds(clients, 2);
       assert.equal(await contentOf(primary), content, 'the old primary was written to');
       await primary.fence();
     }
@@ -112,17 +118,17 @@ test(`of ${failovers} failovers none loses or repeats an acknowledged change, ol
     primary = next;
   }
   for (const url of urls) await untilReadiness(url, 200);
-  await untilEachSucceeds(tellers, 2);
+  await untilEachSucceeds(clients, 2);
   isOver = true;
   await working;
-  await assertTold(tellers, (text) => primary.query(text), keysFileIn(folder));
+  await assertTold(clients, (text) => primary.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   for (const service of [first, second]) {
     assert.doesNotMatch(service.output(), /"level":"fatal"/);
     assert.equal(service.errors(), '');
   }
-  const replays = tellers.reduce((sum, teller) => sum + teller.replays, 0);
+  const replays = clients.reduce((sum, teller) => sum + teller.replays, 0);
   t.diagnostic(
-    `${countSuccesses(tellers)} acknowledged, ${replays} of them by a repeated request; ${JSON.stringify(refusalsOf(tellers))}`,
+    `${countSuccesses(clients)} acknowledged, ${replays} of them by a repeated request; ${JSON.stringify(refusalsOf(clients))}`,
   );
 });

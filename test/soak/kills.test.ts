@@ -6,8 +6,8 @@
  */
 
 import test from 'node:test';
-import { killUnderLoad } from '../harness/kills.ts';
-import { seeded } from '../harness/seeded.ts';
+import { killUnderLoad } from '../support/kills.ts';
+import { seeded } from '../support/seeded.ts';
 
 const kills = Number(process.env['KILLS'] ?? 100);
 const seed = Number(process.env['KILLS_SEED'] ?? Date.now() % 2 ** 31);

@@ -8,9 +8,9 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
-import { openTracedShop, workUntilEnded, workUntilItFails, type TracedShop } from '../harness/power-cut.ts';
-import { seeded } from '../harness/seeded.ts';
-import { countAcknowledged } from '../harness/till.ts';
+import { openTracedShop, workUntilEnded, workUntilItFails, type TracedShop } from '../support/power-cut.ts';
+import { seeded } from '../support/seeded.ts';
+import { countAcknowledged } from '../support/load-client.ts';
 
 const cuts = Number(process.env['POWER_CUTS'] ?? 300);
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
@@ -106,7 +106,7 @@ for (const { name, share, run } of runs) {
     assert.equal(found.cuts, count);
     assert.ok(found.acknowledged > 0);
     t.diagnostic(
-      `${countAcknowledged(shop.tills)} requests acknowledged; after ${found.cuts} power cuts ${found.acknowledged} ` +
+      `${countAcknowledged(shop.clients)} requests acknowledged; after ${found.cuts} power cuts ${found.acknowledged} ` +
         `acknowledged requests were found and ${found.done} others; ` +
         `${Math.round((performance.now() - startedAt) / count)} ms each`,
     );

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import test from 'node:test';
-import { assertQuick, shorten } from '../harness/worst-strings.ts';
+import { assertQuick, shorten } from '../support/worst-strings.ts';
 import { expressionsOf, samplesOf, triesEveryPlace, type Expression } from './expressions.ts';
 
 const expressions = new Map(

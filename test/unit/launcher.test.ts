@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
-import { runProgram, startProgram } from '../harness/programs.ts';
+import { runProgram, startProgram } from '../support/programs.ts';
 
 const launcher = join(import.meta.dirname, '../../bin/largesse.js');
 

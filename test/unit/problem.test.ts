@@ -8,7 +8,7 @@ import {
   problemPath,
   problems,
 } from '../../src/http/problem.ts';
-import { statusOfCode, titleOfStatus } from '../harness/error-codes.ts';
+import { statusOfCode, titleOfStatus } from '../support/error-codes.ts';
 
 const codes = Object.keys(statusOfCode) as FaultCode[];
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import test from 'node:test';
-import { helpOf } from '../harness/command-help.ts';
+import { helpOf } from '../support/command-help.ts';
 import { partOf, sees } from './arrows.ts';
 
 type File = { readonly path: string; readonly text: string };

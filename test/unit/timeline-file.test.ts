@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { timelineFile, TimelineFileError, type TimelineFile } from '../../src/timeline-file.ts';
-import { runProgram } from '../harness/programs.ts';
+import { runProgram } from '../support/programs.ts';
 
 const a = 'db-a.example:5432';
 const b = 'db-b.example:5432';

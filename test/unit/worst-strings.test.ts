@@ -9,7 +9,7 @@ import { isKnown, matchedVersions } from '../../src/http/etag.ts';
 import type { Field as Parameter } from '../../src/api/field.ts';
 import * as parameters from '../../src/api/fields.ts';
 import { findRepeated, MalformedError, parseUrlEncoded } from '../../src/http/query.ts';
-import { assertQuick, shorten, worstStrings } from '../harness/worst-strings.ts';
+import { assertQuick, shorten, worstStrings } from '../support/worst-strings.ts';
 import { storeWith } from './samples.ts';
 
 const bodyBytesMax = 65_536;

@@ -13,7 +13,7 @@ function open({ environment, clock }: TestService): Promise<Database> {
 }
 
 /** Makes a real store, as `largesse store create` does. */
-export async function createStoreBeside(service: TestService, domain: string): Promise<void> {
+export async function createStoreElsewhere(service: TestService, domain: string): Promise<void> {
   await using database = await open(service);
   await database.storage.write(() =>
     createStore(database.ctx, {
@@ -30,7 +30,7 @@ export async function createStoreBeside(service: TestService, domain: string): P
   );
 }
 
-export async function changeStoreBeside(
+export async function changeStoreElsewhere(
   service: TestService,
   domain: string,
   { proxySecret, ...changes }: Omit<StoreChanges, 'proxySecret'> & { readonly proxySecret?: string },

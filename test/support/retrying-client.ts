@@ -24,7 +24,7 @@ type Answer = {
   readonly transaction?: { readonly id: number; readonly amount: string };
 };
 
-export type Teller = {
+export type RetryingClient = {
   /** Its cards, as it was told: minor units, and the transfers but for the one that issued the card. */
   readonly cards: ReadonlyMap<number, Ledger>;
   /** When each success came (`performance.now`). */
@@ -39,7 +39,7 @@ export type Teller = {
   work(urls: readonly string[], isOver: () => boolean): Promise<void>;
 };
 
-export type TellerOptions = {
+export type RetryingClientOptions = {
   readonly token: string;
   readonly random: Seeded;
   /** What is noted on the cards that it issues. */
@@ -47,7 +47,10 @@ export type TellerOptions = {
 };
 
 /** A teller by its name, which its keys start with. */
-function newTeller(name: string, { token, random, note = () => name }: TellerOptions): Teller {
+function newRetryingClient(
+  name: string,
+  { token, random, note = () => name }: RetryingClientOptions,
+): RetryingClient {
   const cards = new Map<number, Ledger>();
   const successes: number[] = [];
   const refusals: string[] = [];
@@ -137,45 +140,45 @@ function newTeller(name: string, { token, random, note = () => name }: TellerOpt
   };
 }
 
-export function newTellers(count: number, given: TellerOptions): readonly Teller[] {
-  return Array.from({ length: count }, (_, place) => newTeller(`teller-${place}`, given));
+export function newRetryingClients(count: number, given: RetryingClientOptions): readonly RetryingClient[] {
+  return Array.from({ length: count }, (_, place) => newRetryingClient(`teller-${place}`, given));
 }
 
-/** How many requests the tellers were told to be done. */
-export function countSuccesses(tellers: readonly Teller[]): number {
-  return tellers.reduce((sum, { successes }) => sum + successes.length, 0);
+/** How many requests the clients were told to be done. */
+export function countSuccesses(clients: readonly RetryingClient[]): number {
+  return clients.reduce((sum, { successes }) => sum + successes.length, 0);
 }
 
 /** Waits until each teller was told of so many more successes. */
-export async function untilEachSucceeds(tellers: readonly Teller[], more: number): Promise<void> {
-  const before = tellers.map(({ successes }) => successes.length);
+export async function untilEachSucceeds(clients: readonly RetryingClient[], more: number): Promise<void> {
+  const before = clients.map(({ successes }) => successes.length);
   const deadline = performance.now() + 60_000;
-  while (tellers.some(({ successes }, place) => successes.length < (before[place] ?? 0) + more)) {
-    assert.ok(performance.now() < deadline, `only ${countSuccesses(tellers)} requests were done`);
+  while (clients.some(({ successes }, place) => successes.length < (before[place] ?? 0) + more)) {
+    assert.ok(performance.now() < deadline, `only ${countSuccesses(clients)} requests were done`);
     await wait(5);
   }
 }
 
 /** How often each answer other than a success was given. */
-export function refusalsOf(tellers: readonly Teller[]): Readonly<Record<string, number>> {
+export function refusalsOf(clients: readonly RetryingClient[]): Readonly<Record<string, number>> {
   const counts = new Map<string, number>();
-  for (const refusal of tellers.flatMap(({ refusals }) => refusals))
+  for (const refusal of clients.flatMap(({ refusals }) => refusals))
     counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
   return Object.fromEntries(counts);
 }
 
 /**
- * Asserts that a database holds what the tellers were told and nothing else: no success is lost, nothing was done
+ * Asserts that a database holds what the clients were told and nothing else: no success is lost, nothing was done
  * twice.
  */
 export async function assertTold(
-  tellers: readonly Teller[],
+  clients: readonly RetryingClient[],
   query: (text: string) => Promise<readonly Row[]>,
   keysFile: string,
 ): Promise<void> {
   const ids = publicIdsOf(keysFile);
   const publicId = (text: unknown): number => ids.of(Number(text));
-  const told = new Map(tellers.flatMap(({ cards }) => [...cards]));
+  const told = new Map(clients.flatMap(({ cards }) => [...cards]));
   const cards = await query('select id::text as id, balance::text as balance from gift_cards');
   const transfers = await query(
     `select id::text as id, card_id::text as card from transfers where kind <> 'issue'`,

@@ -35,7 +35,7 @@ export type OpenRequest = {
 
 export type Answer = { readonly status: number; readonly replayed: boolean; readonly text: string };
 
-export type TillOptions = {
+export type LoadClientOptions = {
   readonly name: string;
   readonly token: string;
   readonly random: Seeded;
@@ -43,18 +43,18 @@ export type TillOptions = {
   readonly acknowledged?: (request: OpenRequest, card: KnownCard) => void;
 };
 
-export class Till {
+export class LoadClient {
   readonly cards = new Map<number, KnownCard>();
   open: OpenRequest | undefined;
   /** Requests that were answered with success. */
   acknowledged = 0;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  readonly #options: TillOptions;
+  readonly #options: LoadClientOptions;
   readonly #live: number[] = [];
   #last: { readonly request: OpenRequest; readonly text: string } | undefined;
   #requests = 0;
 
-  constructor(options: TillOptions) {
+  constructor(options: LoadClientOptions) {
     this.#options = options;
   }
 
@@ -214,21 +214,29 @@ function amount(cents: number): string {
   return `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
 }
 
-/** How many requests the tills were told to be done. */
-export function countAcknowledged(tills: readonly Till[]): number {
-  return tills.reduce((sum, { acknowledged }) => sum + acknowledged, 0);
+/** How many requests the clients were told to be done. */
+export function countAcknowledged(clients: readonly LoadClient[]): number {
+  return clients.reduce((sum, { acknowledged }) => sum + acknowledged, 0);
 }
 
-/** Waits until the tills have been told of so many more successes: however slow the machine, there is something to lose. */
-export async function untilMoreAcknowledged(tills: readonly Till[], more: number): Promise<void> {
-  const enough = countAcknowledged(tills) + more;
+/** Waits until the clients have been told of so many more successes: however slow the machine, there is something to lose. */
+export async function untilMoreAcknowledged(clients: readonly LoadClient[], more: number): Promise<void> {
+  const enough = countAcknowledged(clients) + more;
   const deadline = performance.now() + 30_000;
-  while (countAcknowledged(tills) < enough) {
-    assert.ok(performance.now() < deadline, `only ${countAcknowledged(tills)} requests were acknowledged`);
+  while (countAcknowledged(clients) < enough) {
+    assert.ok(performance.now() < deadline, `only ${countAcknowledged(clients)} requests were acknowledged`);
     await wait(10);
   }
 }
 
-export function openTills(count: number, token: string, random: Seeded, prefix = 'till'): readonly Till[] {
-  return Array.from({ length: count }, (_, index) => new Till({ name: `${prefix}-${index}`, token, random }));
+export function openLoadClients(
+  count: number,
+  token: string,
+  random: Seeded,
+  prefix = 'till',
+): readonly LoadClient[] {
+  return Array.from(
+    { length: count },
+    (_, index) => new LoadClient({ name: `${prefix}-${index}`, token, random }),
+  );
 }

@@ -11,9 +11,9 @@ import { createToken } from '../../src/service/token.ts';
 import { expireHolds, placeHold } from '../../src/service/hold.ts';
 import { findLastEventId } from '../../src/storage/event.ts';
 import { run, sql } from '../../src/storage/sql.ts';
-import { internalIdOf } from '../harness/public-ids.ts';
-import { email, issueCommand, manualClock, money, newStore } from '../harness/fixtures.ts';
-import { sqliteEngine } from '../harness/engine-sqlite.ts';
+import { internalIdOf } from '../support/public-ids.ts';
+import { email, issueCommand, manualClock, money, newStore } from '../support/fixtures.ts';
+import { sqliteEngine } from '../support/engine-sqlite.ts';
 import { ask, makeHome, type GiftCard, type Home, type Served } from './largesse.ts';
 
 const domain = 'flowers.example';
@@ -23,7 +23,7 @@ const atOnce = 200;
  * Makes a store of so many cards, half of them with a customer of their own and a message, a fifth of them spent in
  * part. Answers a token.
  */
-export async function fillHouse(
+export async function fillSampleDatabase(
   environment: Readonly<Record<string, string>>,
   { cards }: { readonly cards: number },
 ): Promise<string> {
@@ -46,8 +46,8 @@ export async function fillHouse(
   return secret.reveal();
 }
 
-/** What `furnishHouse` made, for `readHouse` to look for. */
-type House = {
+/** What `makeSampleDatabase` made, for `readSampleDatabase` to look for. */
+type SampleDatabase = {
   readonly token: string;
   readonly revoked: string;
   readonly other: string;
@@ -61,7 +61,7 @@ type House = {
 const idempotent = { 'idempotency-key': 'order-1017 ✓' };
 
 /** Makes two stores with content of every kind there is, by the service and, for what takes days, by its scripts. */
-export async function furnishHouse(home: Home): Promise<House> {
+export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   const secret = ['--proxy-secret', 'hush-hush-hush', '--undo-window', '15', '--issue-limit', '500', '--lookup-failures-per-hour', '900'];
   await home.json('store', 'create', domain, '--currency', 'EUR', '--name', 'Blüten & Co. 🌷', ...secret, '--customer-search');
   await home.json('store', 'create', 'tea.example', '--currency', 'JPY', '--time-zone', 'Asia/Tokyo', '--issue-limit', 'none');
@@ -176,7 +176,7 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
 }
 
 /** Everything that the service answers about a house. The creation is asked for again, with the same key. */
-export async function readHouse(service: Served, house: House): Promise<unknown> {
+export async function readSampleDatabase(service: Served, house: SampleDatabase): Promise<unknown> {
   const { token, revoked, other, cards, holds, codes, creation } = house;
   const get = (path: string, as = token) => exchange(service, { method: 'GET', path, token: as });
   const answers = [

@@ -1,7 +1,7 @@
 /** Races that are held where all callers ask one process, and where they ask two that share a database. */
 
 import test, { after } from 'node:test';
-import { createStoreBeside } from './beside.ts';
+import { createStoreElsewhere } from './second-process.ts';
 import { startService, type TestService } from './service.ts';
 
 /** How many service processes there are. */
@@ -28,7 +28,7 @@ export async function openRaceStore(
   const service = await starting;
   stores += 1;
   const domain = `race-${stores}.example`;
-  await createStoreBeside(service, domain);
+  await createStoreElsewhere(service, domain);
   return { service, domain };
 }
 

@@ -1,9 +1,9 @@
-/** What a database holds, against what tills were told. */
+/** What a database holds, against what clients were told. */
 
 import assert from 'node:assert/strict';
 import type { EngineDatabase } from './engine-database.ts';
 import { publicIdsOf } from './public-ids.ts';
-import { afterwards, type KnownCard, type OpenRequest, type Till } from './till.ts';
+import { afterwards, type KnownCard, type OpenRequest, type LoadClient } from './load-client.ts';
 
 type Stored = Pick<EngineDatabase, 'query' | 'keysFile'>;
 
@@ -40,13 +40,13 @@ export async function storedCards(database: Stored): Promise<ReadonlyMap<number,
  */
 export async function assertHolds(
   database: Stored,
-  tills: readonly Pick<Till, 'cards' | 'open'>[],
+  clients: readonly Pick<LoadClient, 'cards' | 'open'>[],
 ): Promise<ReadonlySet<OpenRequest>> {
   const cards = await storedCards(database);
   const rest = new Map(cards);
   const done = new Set<OpenRequest>();
   const byNote = new Map([...cards.values()].map((card) => [card.note, card]));
-  for (const { cards: known, open } of tills) {
+  for (const { cards: known, open } of clients) {
     for (const card of known.values()) {
       const held = rest.get(card.id);
       assert.ok(held, `the acknowledged card ${card.id} is lost`);

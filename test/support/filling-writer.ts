@@ -10,7 +10,7 @@ import { rmSync } from 'node:fs';
 import { Fault } from '../../src/domain/fault.ts';
 import type { Script } from '../../src/storage/sql.ts';
 import { openEngine, sqliteFactory } from './sqlite.ts';
-import { insertRow, listRows } from './tally.ts';
+import { insertRow, listRows } from './row-counts.ts';
 
 export type Findings = {
   /** Rows whose writer was told that they are there. */

@@ -7,7 +7,7 @@ import type { EngineDatabase, Environment } from './engine-database.ts';
 import type { Seeded } from './seeded.ts';
 import { command, databaseToServe, openShop, serve, startServing } from './served.ts';
 import { assertHolds } from './stored.ts';
-import { countAcknowledged, openTills, type Till } from './till.ts';
+import { countAcknowledged, openLoadClients, type LoadClient } from './load-client.ts';
 
 const connections = 32;
 
@@ -18,23 +18,27 @@ export async function assertVerified(environment: Environment): Promise<void> {
 }
 
 /** Decides what the crash left open: what was done before it is only answered again, what was not is done now. */
-async function decideAll(url: string, database: EngineDatabase, tills: readonly Till[]): Promise<number> {
-  const done = await assertHolds(database, tills);
+async function decideAll(
+  url: string,
+  database: EngineDatabase,
+  clients: readonly LoadClient[],
+): Promise<number> {
+  const done = await assertHolds(database, clients);
   await Promise.all(
-    tills.map(async (till) => {
+    clients.map(async (till) => {
       const { open } = till;
       if (!open) return;
       const { replayed } = await till.decide(url);
       assert.equal(replayed, done.has(open), `${open.method} with the key ${open.key}`);
     }),
   );
-  assert.equal((await assertHolds(database, tills)).size, 0);
+  assert.equal((await assertHolds(database, clients)).size, 0);
   return done.size;
 }
 
 /** Asserts that the service itself tells of the last card of each till what the till knows. */
-async function assertTold(url: string, token: string, tills: readonly Till[]): Promise<void> {
-  const lasts = tills.flatMap(({ cards }) => [...cards.values()].at(-1) ?? []);
+async function assertTold(url: string, token: string, clients: readonly LoadClient[]): Promise<void> {
+  const lasts = clients.flatMap(({ cards }) => [...cards.values()].at(-1) ?? []);
   for (const { id, balance, note, isDisabled } of lasts) {
     const response = await fetch(`${url}/gift_card/${id}`, { headers: { authorization: `Bearer ${token}` } });
     const { gift_card: told } = (await response.json()) as {
@@ -48,13 +52,13 @@ async function assertTold(url: string, token: string, tills: readonly Till[]): P
 }
 
 /** Asserts that the last request of each till that was answered before the kill gets the same response again. */
-async function assertReplayed(url: string, tills: readonly Till[]): Promise<void> {
-  await Promise.all(tills.map((till) => till.repeat(url)));
+async function assertReplayed(url: string, clients: readonly LoadClient[]): Promise<void> {
+  await Promise.all(clients.map((till) => till.repeat(url)));
 }
 
 /** Works until the process is gone: nobody is told anything but success before it is. */
-async function workUntilKilled(tills: readonly Till[], url: string): Promise<void> {
-  const outcomes = await Promise.all(tills.map((till) => till.work(url, () => false)));
+async function workUntilKilled(clients: readonly LoadClient[], url: string): Promise<void> {
+  const outcomes = await Promise.all(clients.map((till) => till.work(url, () => false)));
   for (const outcome of outcomes) assert.equal(outcome?.status, undefined, 'a 503 in full service');
 }
 
@@ -74,7 +78,7 @@ export async function killUnderLoad(
   await using database = await databaseToServe();
   const { environment } = database;
   const token = await openShop(environment, 'flowers.example');
-  const tills = openTills(connections, token, random);
+  const clients = openLoadClients(connections, token, random);
   let startTakesMs = 0;
   const totals = { killedAtStart: 0, left: 0, done: 0 };
 
@@ -93,29 +97,29 @@ export async function killUnderLoad(
     await using service = await serve(environment);
     startTakesMs = performance.now() - startedAt;
     await verifying;
-    await assertReplayed(service.url, tills);
-    totals.done += await decideAll(service.url, database, tills);
-    await assertTold(service.url, token, tills);
-    const before = countAcknowledged(tills);
-    const working = workUntilKilled(tills, service.url);
+    await assertReplayed(service.url, clients);
+    totals.done += await decideAll(service.url, database, clients);
+    await assertTold(service.url, token, clients);
+    const before = countAcknowledged(clients);
+    const working = workUntilKilled(clients, service.url);
     await wait(random.between(20, 700));
     service.kill('SIGKILL');
     await working;
     assert.deepEqual(await service.ended(), { code: null, signal: 'SIGKILL' });
-    totals.left += tills.filter(({ open }) => open).length;
+    totals.left += clients.filter(({ open }) => open).length;
     assert.doesNotMatch(service.output(), /"level":"(?:error|fatal)"/);
 
-    if (countAcknowledged(tills) === before)
+    if (countAcknowledged(clients) === before)
       t.diagnostic(`round ${round} was killed before anything was acknowledged`);
   }
 
   await using service = await serve(environment);
-  await assertReplayed(service.url, tills);
-  totals.done += await decideAll(service.url, database, tills);
+  await assertReplayed(service.url, clients);
+  totals.done += await decideAll(service.url, database, clients);
   await assertVerified(environment);
-  for (const till of tills) till.close();
-  const cards = tills.flatMap((till) => [...till.cards.values()]);
-  const acknowledged = countAcknowledged(tills);
+  for (const till of clients) till.close();
+  const cards = clients.flatMap((till) => [...till.cards.values()]);
+  const acknowledged = countAcknowledged(clients);
   assert.ok(acknowledged > rounds, `only ${acknowledged} requests were acknowledged`);
   t.diagnostic(
     `${rounds} rounds, ${totals.killedAtStart} more at start; ${acknowledged} requests acknowledged, ${cards.length} cards, ` +

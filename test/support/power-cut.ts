@@ -14,7 +14,7 @@ import { faultyDisk, type FaultyDisk, type Switches } from './faulty-disk.ts';
 import type { Seeded } from './seeded.ts';
 import { databaseToServe, openShop, serve, type Served } from './served.ts';
 import { assertHolds } from './stored.ts';
-import { Till, untilMoreAcknowledged, type KnownCard, type OpenRequest } from './till.ts';
+import { LoadClient, untilMoreAcknowledged, type KnownCard, type OpenRequest } from './load-client.ts';
 
 type Acknowledged = {
   readonly request: OpenRequest;
@@ -25,14 +25,14 @@ type Acknowledged = {
 
 /** A till, and its acknowledged requests. */
 /** A till, and its acknowledged requests. */
-type TracedTill = { readonly till: Till; readonly history: readonly Acknowledged[] };
+type TracedTill = { readonly till: LoadClient; readonly history: readonly Acknowledged[] };
 
 function openTracedTill(
   name: string,
   { token, random, disk }: { readonly token: string; readonly random: Seeded; readonly disk: FaultyDisk },
 ): TracedTill {
   const history: Acknowledged[] = [];
-  const till = new Till({
+  const till = new LoadClient({
     name,
     token,
     random,
@@ -42,7 +42,7 @@ function openTracedTill(
 }
 
 /** What a till knows when the trace is so far. Moments have to be asked for in their order. */
-class Known implements Pick<Till, 'cards' | 'open'> {
+class Known implements Pick<LoadClient, 'cards' | 'open'> {
   readonly cards = new Map<number, KnownCard>();
   open: OpenRequest | undefined;
   acknowledged = 0;
@@ -85,7 +85,7 @@ export type TracedShop = AsyncDisposable & {
   readonly disk: FaultyDisk;
   /** For a service on the faulty disk. */
   readonly environment: Environment;
-  readonly tills: readonly Till[];
+  readonly clients: readonly LoadClient[];
   /** The ends of the records so far that are wanted. */
   readonly places: (wanted: (record: TraceRecord) => boolean) => readonly number[];
   /**
@@ -113,7 +113,7 @@ export async function openTracedShop(random: Seeded, connections: number): Promi
     file: join(database.folder, fileName),
     disk,
     environment: { ...database.environment, ...disk.environment },
-    tills: traced.map(({ till }) => till),
+    clients: traced.map(({ till }) => till),
     places(wanted) {
       const ends: number[] = [];
       for (const record of recordsOf(disk.trace)) if (wanted(record)) ends.push(record.end);
@@ -169,21 +169,21 @@ async function assertWhole(
   return (await assertHolds({ keysFile, query }, known)).size;
 }
 
-async function decideAll(tills: readonly Till[], { url }: Served): Promise<void> {
-  await Promise.all(tills.map(async (till) => till.open && till.decide(url)));
+async function decideAll(clients: readonly LoadClient[], { url }: Served): Promise<void> {
+  await Promise.all(clients.map(async (till) => till.open && till.decide(url)));
 }
 
-/** Sends what is open again, and lets the tills work until so many more requests are acknowledged. */
-async function work({ tills }: TracedShop, service: Served, requests: number): Promise<void> {
-  await decideAll(tills, service);
+/** Sends what is open again, and lets the clients work until so many more requests are acknowledged. */
+async function work({ clients }: TracedShop, service: Served, requests: number): Promise<void> {
+  await decideAll(clients, service);
   let isOver = false;
-  const working = Promise.all(tills.map((till) => till.work(service.url, () => isOver)));
-  await untilMoreAcknowledged(tills, requests);
+  const working = Promise.all(clients.map((till) => till.work(service.url, () => isOver)));
+  await untilMoreAcknowledged(clients, requests);
   isOver = true;
   await working;
 }
 
-/** Starts a service, lets the tills work, and ends it with a signal. */
+/** Starts a service, lets the clients work, and ends it with a signal. */
 export async function workUntilEnded(
   shop: TracedShop,
   requests: number,
@@ -195,16 +195,16 @@ export async function workUntilEnded(
   await service.ended();
 }
 
-/** Starts a service, lets the tills work, and sets switches of the disk, so that the service ends by itself. */
+/** Starts a service, lets the clients work, and sets switches of the disk, so that the service ends by itself. */
 export async function workUntilItFails(
   shop: TracedShop,
   requests: number,
   switches: Switches,
 ): Promise<void> {
   await using service = await serve(shop.environment);
-  await decideAll(shop.tills, service);
-  const working = Promise.all(shop.tills.map((till) => till.work(service.url, () => false)));
-  await untilMoreAcknowledged(shop.tills, requests);
+  await decideAll(shop.clients, service);
+  const working = Promise.all(shop.clients.map((till) => till.work(service.url, () => false)));
+  await untilMoreAcknowledged(shop.clients, requests);
   shop.disk.set(switches);
   await working;
   assert.deepEqual(await service.ended(), { code: 1, signal: null });
