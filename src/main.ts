@@ -1,33 +1,30 @@
 /** The service: the only wiring, in plain calls. */
 
 import { dirname } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { operations } from './api/index.ts';
 import { startBackground } from './background.ts';
 import { assertInRange, systemClock, type TimeSource } from './clock-and-chance.ts';
-import { guardClock, type ClockGuard, type ClockObserver } from './clock-guard.ts';
+import { guardClock } from './clock-guard.ts';
 import { mailWayOf, mayDevelop, shownLocation, type Config } from './config.ts';
 import { emailFolder } from './delivery/email/folder.ts';
 import { emailQueue, emailWorkerLimits } from './delivery/email/queue.ts';
 import { folderTransport, smtpTransport, type EmailTransport } from './delivery/email/transport.ts';
 import { startWorker, type Worker } from './delivery/worker.ts';
-import { migrationsOf, openDatabase, type Database } from './database.ts';
+import { openDatabase, type Database } from './database.ts';
 import { loopbackRule, startWebhooks, webhookUrlsOf } from './delivery/webhooks/webhooks.ts';
 import { openOutboundThread } from './delivery/webhooks/thread.ts';
-import { freeSpaceOf, type FreeSpace } from './disk.ts';
+import { freeSpaceOf } from './disk.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer, type MailServices } from './http/server.ts';
 import { retiredCodeUses } from './http/retired-codes.ts';
 import { tokenUses } from './http/token-uses.ts';
 import { isExposed } from './key-file.ts';
 import { createLog, type Log } from './log.ts';
-import { contradictionOf, findClockEvidence, isConfirmed } from './service/clock.ts';
+import { readiness, watchPrimaries } from './readiness.ts';
 import { ensureDemonstrationStore } from './service/store.ts';
+import { assertDurable, checkClock, clockLog } from './start-checks.ts';
 import { StartError } from './start-error.ts';
-import { beat } from './storage/heartbeat.ts';
-import { pending } from './storage/migrate.ts';
-import { findReplication } from './storage/replication.ts';
 import { findDemonstrationStore, hasRealStores } from './storage/store.ts';
 import { hasRealTokens } from './storage/token.ts';
 
@@ -82,7 +79,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
   });
   try {
     primaries.assertOne();
-    await refuseLoss(config, database, logger);
+    await assertDurable(config, database, logger);
     await checkClock(config, { database, guard, logger });
     const developmentMode = await chooseMode(config, database);
     const uses = tokenUses();
@@ -246,167 +243,6 @@ function startMails(
       await worker.stop();
       await transport[Symbol.asyncDispose]();
     },
-  };
-}
-
-/**
- * Refuses a server that would lose what the service has acknowledged, and warns of one that may.
- * @throws StartError that says what to do.
- */
-async function refuseLoss(config: Config, { storage }: Database, logger: Log['logger']): Promise<void> {
-  if (config.database.kind !== 'server') return;
-  const { isDurable, hasWholePages, standbys, isSynchronous } = await storage.read(findReplication);
-  if (standbys > 0 && !isSynchronous) {
-    const risk =
-      'the standby is asynchronous: when it takes the place of its primary, acknowledged changes are lost';
-    if (!config.asynchronousStandbyAllowed) {
-      throw new StartError(
-        `${risk}. Set synchronous_standby_names on the primary to its name (application_name in its ` +
-          'primary_conninfo) and reload, or accept the loss with ASYNCHRONOUS_STANDBY=allow.',
-      );
-    }
-    logger.warn(risk);
-  }
-  if (!isDurable && config.isProduction) {
-    throw new StartError(
-      'the server runs with fsync=off: when its machine fails, acknowledged changes are lost and its data is ' +
-        'damaged. Set fsync=on and restart it.',
-    );
-  }
-  if (!isDurable) logger.warn('the server runs with fsync=off: it loses data when its machine fails');
-  if (!hasWholePages) {
-    logger.warn(
-      'the server runs with full_page_writes=off: unless its file system writes whole pages, its data is damaged when its machine fails',
-    );
-  }
-  if (config.database.urls.length > 1 && standbys === 0)
-    logger.warn('DATABASE_URL names several hosts, but no standby follows the primary now');
-}
-
-/**
- * Refuses a clock that contradicts the database, and trusts one that it confirms.
- * @throws StartError that says what to do.
- */
-async function checkClock(
-  { database: { kind }, implausibleClockAllowed, limits }: Config,
-  { database, guard, logger }: { database: Database; guard: ClockGuard; logger: Log['logger'] },
-): Promise<void> {
-  const evidence = await database.storage.read(() => findClockEvidence({ hasServer: kind === 'server' }));
-  const now = database.ctx.clock.now();
-  const contradiction = contradictionOf(evidence, { now, offsetMaxMs: limits.clockOffsetMaxMs });
-  if (contradiction !== undefined) {
-    if (!implausibleClockAllowed) {
-      throw new StartError(
-        `${contradiction}: set the clock that is wrong, or accept it with IMPLAUSIBLE_CLOCK=allow`,
-      );
-    }
-    logger.warn(contradiction);
-    return;
-  }
-  const { clockJumpMaxMs: jumpMaxMs, clockStableMs: stableMs } = limits;
-  if (isConfirmed(evidence, { now, jumpMaxMs, stableMs })) return guard.confirm();
-  logger.info(
-    { stable_seconds: stableMs / 1_000 },
-    'nothing confirms the system clock: background work that erases or expires starts once the clock has been stable for stable_seconds',
-  );
-}
-
-/** Logs jumps of the clock. */
-function clockLog({ limits }: Config, logger: Log['logger']): ClockObserver {
-  const fields = (byMs: number): object => ({
-    jump_seconds: Math.round(byMs / 1_000),
-    stable_seconds: limits.clockStableMs / 1_000,
-  });
-  return {
-    jumped: (byMs) =>
-      logger.error(
-        fields(byMs),
-        'the system clock has jumped by jump_seconds against the monotonic clock, because it was set or the machine was suspended: background work that erases or expires is paused until the clock is back or has been stable for stable_seconds',
-      ),
-    returned: () => logger.info('the system clock is back where the monotonic clock expects it'),
-    accepted: (byMs) =>
-      logger.warn(
-        fields(byMs),
-        'the system clock has been stable for stable_seconds since its jump by jump_seconds: it is trusted again',
-      ),
-  };
-}
-
-type Primaries = {
-  readonly found: (servers: readonly string[]) => void;
-  /** Whether at most one server accepts writes. */
-  readonly areFew: () => boolean;
-  /** @throws StartError that names the servers that accept writes if there are several. */
-  readonly assertOne: () => void;
-};
-
-/** Counts the servers among several hosts that accept writes: a second one is an old primary. */
-function watchPrimaries(metrics: Metrics, logger: Log['logger']): Primaries {
-  let servers: readonly string[] = [];
-  const areFew = (): boolean => servers.length <= 1;
-  const advice =
-    'stop the old primary, usually that with the lower timeline, and make it a standby from a fresh copy';
-  return {
-    found(next) {
-      const wereFew = areFew();
-      servers = next;
-      metrics.setPrimaries(servers.length);
-      if (wereFew && !areFew())
-        logger.error({ servers }, `${servers.length} servers of DATABASE_URL accept writes: ${advice}`);
-      if (!wereFew && areFew())
-        logger.info({ servers }, 'at most one server of DATABASE_URL accepts writes again');
-    },
-    areFew,
-    assertOne() {
-      if (!areFew())
-        throw new StartError(
-          `${servers.length} servers of DATABASE_URL accept writes, ${servers.join(' and ')}: ${advice}`,
-        );
-    },
-  };
-}
-
-/**
- * Whether the database accepts writes, its schema is current, and its disk has space. Polled often, it checks once a
- * second.
- */
-function readiness(
-  config: Config,
-  {
-    ctx,
-    storage,
-    guard,
-    freeSpace,
-  }: Database & { readonly guard: ClockGuard; readonly freeSpace: FreeSpace | null },
-  mayServe: () => boolean,
-): () => Promise<boolean> {
-  const migrations = migrationsOf(config);
-  const look = async (): Promise<boolean> => {
-    try {
-      await storage.write(() => beat(guard.isTrusted() ? ctx.clock.now() : null));
-      const free = await freeSpace?.();
-      if (free !== undefined && free < config.limits.diskFreeBytesMin) return false;
-      return pending(migrations, await storage.applied()).length === 0;
-    } catch {
-      return false;
-    }
-  };
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  let isLooking = false;
-  let last = Promise.resolve(false);
-  return async () => {
-    if (!mayServe()) return false;
-    const now = performance.now();
-    if (!isLooking && now - lookedAt >= config.limits.readinessPeriodMs) {
-      lookedAt = now;
-      isLooking = true;
-      last = look().finally(() => {
-        isLooking = false;
-      });
-    }
-    // Who asks does not wait as long as a database that hangs may take.
-    const late = wait(Math.max(1, lookedAt + config.limits.readinessWaitMaxMs - now), false, { ref: false });
-    return Promise.race([last, late]);
   };
 }
 

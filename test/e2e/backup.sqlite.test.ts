@@ -107,7 +107,7 @@ for (const { tree, table } of [
     assert.match(refused.errors, new RegExp(`^${table}: `, 'm'));
     assert.match(
       refused.errors,
-      /^largesse: the copy is not sound and stays at \S+copy\.db\.unverified: .*\n$/m,
+      /^largesse: the copy is damaged and remains at \S+copy\.db\.unverified: .*\n$/m,
     );
     assert.ok(!existsSync(join(home.folder, 'copy.db')));
   });

@@ -1,6 +1,6 @@
 /**
  * Which part of `src/` may import which. A part is a folder, or a file beside the folders: the wiring (`main.ts`
- * with `database.ts` and `background.ts`), `cli.ts` (with `cli/`), `context.ts`, and as `ground` every other one, such as `config.ts` and `keys.ts`.
+ * with `database.ts`, `background.ts`, `readiness.ts` and `start-checks.ts`), `cli.ts` (with `cli/`), `context.ts`, and as `ground` every other one, such as `config.ts` and `keys.ts`.
  *
  * `.oxlintrc.json` says the same to the linter: `lint-arrows.test.ts` compares the two, arrow by arrow, and
  * `tidy.test.ts` holds the tree itself to this table.
@@ -31,6 +31,6 @@ export function partOf(path: string): string {
   const [top = '', ...rest] = path.split('/');
   if (rest.length > 0) return top;
   const name = top.replace(/\.ts$/, '');
-  if (['database', 'background'].includes(name)) return 'main';
+  if (['database', 'background', 'readiness', 'start-checks'].includes(name)) return 'main';
   return ['main', 'cli', 'context'].includes(name) ? name : 'ground';
 }

@@ -1,0 +1,96 @@
+/** What must hold before the service starts: a server that keeps what is acknowledged, and a plausible clock. */
+
+import type { ClockGuard, ClockObserver } from './clock-guard.ts';
+import type { Config } from './config.ts';
+import type { Database } from './database.ts';
+import type { Log } from './log.ts';
+import { contradictionOf, findClockEvidence, isConfirmed } from './service/clock.ts';
+import { StartError } from './start-error.ts';
+import { findReplication } from './storage/replication.ts';
+
+/**
+ * Rejects a server that would lose what the service has acknowledged, and warns of one that can.
+ * @throws StartError that says what to do.
+ */
+export async function assertDurable(
+  config: Config,
+  { storage }: Database,
+  logger: Log['logger'],
+): Promise<void> {
+  if (config.database.kind !== 'server') return;
+  const { isDurable, hasWholePages, standbys, isSynchronous } = await storage.read(findReplication);
+  if (standbys > 0 && !isSynchronous) {
+    const risk =
+      'the standby is asynchronous: when it takes the place of its primary, acknowledged changes are lost';
+    if (!config.asynchronousStandbyAllowed) {
+      throw new StartError(
+        `${risk}. Set synchronous_standby_names on the primary to its name (application_name in its ` +
+          'primary_conninfo) and reload, or accept the loss with ASYNCHRONOUS_STANDBY=allow.',
+      );
+    }
+    logger.warn(risk);
+  }
+  if (!isDurable && config.isProduction) {
+    throw new StartError(
+      'the server runs with fsync=off: when its machine fails, acknowledged changes are lost and its data is ' +
+        'damaged. Set fsync=on and restart it.',
+    );
+  }
+  if (!isDurable) logger.warn('the server runs with fsync=off: it loses data when its machine fails');
+  if (!hasWholePages) {
+    logger.warn(
+      'the server runs with full_page_writes=off: unless its file system writes whole pages, its data is damaged when its machine fails',
+    );
+  }
+  if (config.database.urls.length > 1 && standbys === 0)
+    logger.warn('DATABASE_URL names several hosts, but no standby follows the primary now');
+}
+
+/**
+ * Rejects a clock that contradicts the database, and trusts one that the database confirms.
+ * @throws StartError that says what to do.
+ */
+export async function checkClock(
+  { database: { kind }, implausibleClockAllowed, limits }: Config,
+  { database, guard, logger }: { database: Database; guard: ClockGuard; logger: Log['logger'] },
+): Promise<void> {
+  const evidence = await database.storage.read(() => findClockEvidence({ hasServer: kind === 'server' }));
+  const now = database.ctx.clock.now();
+  const contradiction = contradictionOf(evidence, { now, offsetMaxMs: limits.clockOffsetMaxMs });
+  if (contradiction !== undefined) {
+    if (!implausibleClockAllowed) {
+      throw new StartError(
+        `${contradiction}: set the clock that is wrong, or accept it with IMPLAUSIBLE_CLOCK=allow`,
+      );
+    }
+    logger.warn(contradiction);
+    return;
+  }
+  const { clockJumpMaxMs: jumpMaxMs, clockStableMs: stableMs } = limits;
+  if (isConfirmed(evidence, { now, jumpMaxMs, stableMs })) return guard.confirm();
+  logger.info(
+    { stable_seconds: stableMs / 1_000 },
+    'nothing confirms the system clock: background work that erases or expires starts once the clock has been stable for stable_seconds',
+  );
+}
+
+/** Logs jumps of the clock. */
+export function clockLog({ limits }: Config, logger: Log['logger']): ClockObserver {
+  const fields = (byMs: number): object => ({
+    jump_seconds: Math.round(byMs / 1_000),
+    stable_seconds: limits.clockStableMs / 1_000,
+  });
+  return {
+    jumped: (byMs) =>
+      logger.error(
+        fields(byMs),
+        'the system clock has jumped by jump_seconds against the monotonic clock, because it was set or the machine was suspended: background work that erases or expires is paused until the clock is back or has been stable for stable_seconds',
+      ),
+    returned: () => logger.info('the system clock is back where the monotonic clock expects it'),
+    accepted: (byMs) =>
+      logger.warn(
+        fields(byMs),
+        'the system clock has been stable for stable_seconds since its jump by jump_seconds: it is trusted again',
+      ),
+  };
+}
