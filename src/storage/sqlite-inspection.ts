@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { isFatal } from './sqlite-connection.ts';
+import { isCannotOpen, isFatal, isNotWritable } from './sqlite-connection.ts';
 
 /** How long another process that is opening the file may keep it locked. */
 const lockWaitMs = 10_000;
@@ -28,7 +28,7 @@ export function inspectFile(file: string): readonly string[] {
   });
 }
 
-/** On a disk that cannot be written there is no place for the log's shared memory: a file without a log needs none. */
+/** On a full or read-only disk the log's shared memory cannot be created: a file without a log needs none. */
 function openToRead(file: string): DatabaseSync {
   const database = new DatabaseSync(file, { readOnly: true, timeout: lockWaitMs });
   try {
@@ -37,16 +37,11 @@ function openToRead(file: string): DatabaseSync {
   } catch (error) {
     database.close();
     const hasLog = (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
-    if (!isCannotOpen(error) || hasLog) throw error;
+    if (hasLog || !(isCannotOpen(error) || isNotWritable(error))) throw error;
     const url = pathToFileURL(file);
     url.searchParams.set('immutable', '1');
     return new DatabaseSync(url, { readOnly: true });
   }
-}
-
-/** SQLITE_CANTOPEN (https://www.sqlite.org/rescode.html#cantopen). */
-function isCannotOpen(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 14;
 }
 
 /** Runs all checks on one state of the file. */
