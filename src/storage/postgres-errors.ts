@@ -60,6 +60,11 @@ export function isServerFailure(error: unknown): boolean {
   return /^(?:53|58|XX)/.test(codeOf(error) ?? '');
 }
 
+/** disk_full: the server rolled the transaction back, so nothing was done. A full disk of its log stops the server. */
+export function isDiskFull(error: unknown): boolean {
+  return codeOf(error) === '53100';
+}
+
 /** insufficient_privilege and undefined_function: the role may not run a function, or the server has none of that name. */
 export function mayNotAsk(error: unknown): boolean {
   const code = codeOf(error);

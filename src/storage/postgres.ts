@@ -25,7 +25,7 @@ import { openPool, type PoolOptions } from './postgres-pool.ts';
 import { openReads, sharedReadsMax, type ReadJob } from './postgres-reads.ts';
 import { tellRestoredFirst } from './postgres-restored.ts';
 import { openSharing, sharedLockWaitMaxMs, sharedMax, type Job } from './postgres-sharing.ts';
-import { ConnectionLost, isConflict, isServerFailure, isWaitedOut } from './postgres-errors.ts';
+import { ConnectionLost, isConflict, isDiskFull, isServerFailure, isWaitedOut } from './postgres-errors.ts';
 import type { Command, Session } from './postgres-session.ts';
 import { Rerun, rerunsMax, sql, type Script, type Statement } from './sql.ts';
 import type { Storage, StorageObserver, Subject } from './storage.ts';
@@ -260,6 +260,7 @@ function told(error: unknown): unknown {
   const options = { retryAfterSeconds: 1, cause: error };
   if (error instanceof Rerun || isConflict(error) || isWaitedOut(error))
     return new Fault('overloaded', options);
+  if (isDiskFull(error)) return new Fault('not-writable', { retryAfterSeconds: 5, cause: error });
   if (error instanceof ConnectionLost || isServerFailure(error)) return new Fault('unavailable', options);
   return error;
 }

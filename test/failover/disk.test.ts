@@ -55,6 +55,14 @@ for (const { full, isOver: isFull } of cases) {
       assert.ok(performance.now() < deadline, 'nobody was refused');
       await wait(20);
     }
+    if (full === 'tables') {
+      // The server rolled these transactions back, so that the response is not "unknown".
+      const rejected = (): number => refusalsOf(clients)['503 not-writable'] ?? 0;
+      while (rejected() === 0) {
+        assert.ok(performance.now() < deadline, JSON.stringify(refusalsOf(clients)));
+        await wait(20);
+      }
+    }
     const before = countSuccesses(clients);
     if (server.isRunning) freeDisk(server);
     else await server.start();
