@@ -1,4 +1,3 @@
-
 import { all, run, sql, toNumber, type Script } from './sql.ts';
 
 export type KeyCheck = {
