@@ -85,6 +85,6 @@ export function* findOrInsertCustomer(
       returning id`),
     findCustomerByEmail(storeId, address),
   );
-  assert(customer, 'a customer is neither there nor inserted');
+  assert(customer, 'the customer was neither found nor inserted');
   return { customer, isNew: inserted !== undefined };
 }

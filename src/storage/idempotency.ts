@@ -19,7 +19,7 @@ export type StoredKey = {
   readonly apiClientId: number;
   /** Keyed digests under every key of the key file, the current key first. */
   readonly digests: readonly [Uint8Array, ...Uint8Array[]];
-  /** The key in plain text, as rows from before migration 5 contain it. */
+  /** The unhashed key, as rows from before migration 5 contain it. */
   readonly plain: Uint8Array;
 };
 

@@ -1,8 +1,8 @@
 /**
  * The queue of emails: due emails, claims and results.
  *
- * A process owns a claimed email until the lease expires. Another process can then claim it. An email is sent
- * twice if a process ends after the mail server has accepted it and before the result is recorded.
+ * A process owns a claimed email until the lease expires. Another process can then claim it. So no email is
+ * lost, but one is sent twice if a process ends between the mail server's acceptance and the record of it.
  */
 
 import type { MailDelivery, MailState } from '../domain/mail.ts';

@@ -133,8 +133,8 @@ export type NewMail = {
 export const creationOccasion = 'creation';
 
 /**
- * Enqueues an email, unless the store has disabled emails or has enqueued one for the same occasion. The script
- * does not wait for the result.
+ * Enqueues an email, unless the store has disabled emails or has enqueued one for the same occasion. The insert
+ * is not awaited, so the email is returned in every case.
  */
 export function* enqueueEmail(ctx: Context, mail: NewMail): Script<MailDelivery> {
   const { storeId, cardId, kind, address, code } = mail;

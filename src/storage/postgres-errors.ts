@@ -44,7 +44,7 @@ export function isWaitedOut(error: unknown): boolean {
 
 /**
  * Codes after which the connection cannot be used: the server stops or starts, the connection was idle for too
- * long, a statement is no longer supported (0A000) or no longer prepared (26000).
+ * long, a repeated statement is rejected (0A000) or no longer prepared (26000).
  */
 const endings = /^(?:08|57P0[1-5]|25P03|0A000|26000)/;
 

@@ -2,8 +2,8 @@
  * The hosts of a database URL, one of which is the primary.
  *
  * Every connection's server is checked. With several hosts, all are queried before the first connection, after
- * a lost connection, and every few seconds: the newest timeline wins, and connections to other servers are
- * closed.
+ * a lost connection, and every few seconds. The server on the newest timeline is used; connections to others
+ * are closed.
  */
 
 import type { Secret } from '../domain/secret.ts';

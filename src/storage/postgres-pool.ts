@@ -2,7 +2,7 @@
  * The pool of connections to the primary. One script uses a connection at a time, or several scripts share it.
  *
  * After a failover, callers wait for the new primary for a limited time (`postgres-hosts.ts`). A server whose
- * machine has failed does not close its connections, so the pool looks for another primary periodically, and
+ * machine has failed does not close its connections, so the pool checks for another primary periodically, and
  * sooner if a script is slow.
  */
 
@@ -208,7 +208,7 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
   return {
     async take(until) {
       const session = await enter(until);
-      assert(session, 'nobody takes along who does not share');
+      assert(session, 'a script that does not share gets a connection');
       return session;
     },
     share: enter,

@@ -165,7 +165,10 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
   };
 }
 
-/** Returns the jobs that can have aborted the transaction: all of them if the database rejected a statement. */
+/**
+ * Returns the jobs that can have aborted the transaction: all of them if the database rejected a statement,
+ * none if the connection was lost.
+ */
 function suspectsOf(jobs: readonly Job[], error: unknown): readonly Job[] {
   if (error instanceof Spoiled) return jobs.slice(error.place, error.place + 1);
   return error instanceof ConnectionLost ? [] : jobs;

@@ -201,7 +201,7 @@ export function* together<const Scripts extends readonly Script<unknown>[]>(
 /** Converts a stored integer. @throws AssertionError if the number is not exact. */
 export function toNumber(value: bigint): number {
   const number = Number(value);
-  assert(Number.isSafeInteger(number), 'an integer beyond 2^53');
+  assert(Number.isSafeInteger(number), 'the integer exceeds 2^53');
   return number;
 }
 

@@ -11,7 +11,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Answer, Order } from './sqlite-checkpoint-thread.ts';
 import { checkpointing } from './sqlite-checkpoints.ts';
 
-assert(parentPort, 'this is a thread of another program');
+assert(parentPort, 'this module runs in a worker thread only');
 const port = parentPort;
 const { file } = workerData as { readonly file: string };
 const database = new DatabaseSync(file);

@@ -46,14 +46,14 @@ const stepFrames = 4_000;
 
 /**
  * Frames from which on the log should restart: 64 MB. A restart costs a sync of the file and a pause of writes.
- * A growing log file makes each sync take one and a half times as long.
+ * Before the first one the log grows, and syncing a growing file takes one and a half times as long.
  */
 const longFrames = 16_000;
 
 /** Frames from which on writes wait for the whole checkpoint, because the disk cannot keep up: 256 MB. */
 const tooLongFrames = 4 * longFrames;
 
-/** Number of frames that are copied within a pause. */
+/** Maximum number of frames that are copied within a pause. */
 const restFrames = 1_000;
 
 /** Duration of the first pause. */
@@ -79,7 +79,7 @@ export function checkpointsOf(
   let isHolding = false;
   let patience: NodeJS.Timeout | undefined;
   let nextHoldMs = holdMs;
-  /** Frames of the log at the last check, and at the next checkpoint. */
+  /** Length of the log in frames at the last check, and the length at which a checkpoint is due. */
   let frames = 0;
   let due = stepFrames;
 

@@ -50,7 +50,7 @@ export function isBusy(error: unknown): boolean {
   return resultOf(error) === results.busy;
 }
 
-/** The shared memory could not grow. SQLite notices this after it has written the transaction to the log. */
+/** The shared memory could not grow. SQLite reports this after it has written the transaction to the log. */
 export function isSharedMemoryFull(error: unknown): boolean {
   return extendedResultOf(error) === sharedMemoryFull;
 }
@@ -96,7 +96,7 @@ export function isFatal(error: unknown): boolean {
   return result !== undefined && fatalResults.has(result) && !isSharedMemoryFull(error);
 }
 
-/** CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE and CONSTRAINT_ROWID: a key is taken. */
+/** CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE and CONSTRAINT_ROWID: unique violations. */
 const takenResults: ReadonlySet<number> = new Set([1555, 2067, 2579]);
 
 /** A row with the same unique key exists. */
@@ -140,8 +140,8 @@ type Prepared = Touched & {
 };
 
 /**
- * One connection writes at a time, so rows need no locks. A trigger assigns event ids during the write, so they
- * follow the commit order.
+ * One connection writes at a time, so rows are not locked. During the write a trigger increases an event's id
+ * if needed, so ids follow the commit order.
  */
 export const sqliteDialect: Dialect = {
   placeholder: () => '?',

@@ -2,11 +2,11 @@
  * Delays responses until their data is durable: after a sync of the log that started after the commit.
  *
  * Connections use `synchronous = normal`, so a commit only appends to the write-ahead log. It is visible at
- * once, but a power failure can undo it. The sync runs outside the event loop, and the next one covers all
- * groups committed meanwhile.
+ * once, but a power failure can undo it. The sync runs outside the event loop. The next one covers all groups
+ * committed during it.
  *
- * Together this is as safe as `synchronous = full`:
- * - SQLite itself syncs the log before a checkpoint, the file before the log restarts, and the new log header
+ * This is as safe as `synchronous = full`:
+ * - SQLite itself syncs the log before a checkpoint, the file before the log restarts, and the log's new header
  *   (https://www.sqlite.org/pragma.html#pragma_synchronous). A commit that has left the log is durable in the
  *   file.
  * - The frames have a running checksum, so a power failure leaves a prefix of the commits.

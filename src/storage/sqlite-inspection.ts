@@ -11,8 +11,9 @@ const lockWaitMs = 10_000;
 type Row = Readonly<Record<string, SQLOutputValue>>;
 
 /**
- * Checks one state of the whole file, in about the time needed to read it. Other processes can read and write
- * meanwhile. Returns problems, each with the name of its table; empty: the file is sound.
+ * Checks one state of the whole file, in about the time needed to read it, while other processes can read and
+ * write.
+ * @returns problems, each starting with the name of its table; empty: the file is sound.
  * @throws Error if the file cannot be opened or read for a reason other than damage.
  */
 export function inspectFile(file: string): readonly string[] {

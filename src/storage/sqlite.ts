@@ -112,7 +112,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   let lockWaitSince: number | undefined;
   /** Time of the last check of the log's length. */
   let consideredAt = 0;
-  /** Time of the last check whether the file can be written again. */
+  /** Time of the last check that the file is still unwritable. */
   let triedAt = performance.now();
   /** Number of further scripts that get savepoints. */
   let savepointsLeft = 0;
@@ -175,7 +175,7 @@ export function openSqlite(options: SqliteOptions): Storage {
       answers.refuse(cause);
       return fail(cause);
     }
-    // A commit by another process possibly is not durable. The next sync covers it.
+    // A commit of another process might not be durable. The next sync covers it.
     if (isForeign) durability.afterNextSync(answers);
     else durability.afterOutstanding(answers);
   };

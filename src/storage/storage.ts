@@ -25,8 +25,8 @@ export type Storage = AsyncDisposable & {
   rehearse<T>(script: () => Script<T>): Promise<T>;
 
   /**
-   * Returns a cache for reads of one kind that are frequent and rarely change. It stays empty if the engine
-   * cannot detect writes by other processes.
+   * Returns a cache for reads of one kind that are frequent and whose results rarely change. It stays empty if
+   * the engine cannot detect writes by other processes.
    */
   memory<T>(limits: { readonly entriesMax: number }): Memory<T>;
 

@@ -81,7 +81,7 @@ export function* findStore(id: number): Script<StoreRecord | undefined> {
   return row && toStoreRecord(row);
 }
 
-/** Returns the store of a domain in lower case. */
+/** Returns the store of a domain. @param domain in lower case. */
 export function* findStoreByDomain(domain: string): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,

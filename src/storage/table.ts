@@ -263,7 +263,7 @@ export function* sumVersions(): Script<string> {
 function valuesOf(row: Row, columns: readonly string[]): SqlValue[] {
   return columns.map((column) => {
     const value = row[column];
-    assert(value !== undefined, `a row without ${column}`);
+    assert(value !== undefined, `the row has no ${column}`);
     return value;
   });
 }
@@ -287,6 +287,6 @@ function canonical(value: SqlValue): string {
   if (typeof value === 'string') return `s${value.length}:${value}`;
   if (value instanceof Uint8Array)
     return `b${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')};`;
-  assert(typeof value === 'bigint', 'only integers, texts and bytes are stored');
+  assert(typeof value === 'bigint', 'columns contain only integers, texts and bytes');
   return `i${value};`;
 }

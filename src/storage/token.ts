@@ -8,7 +8,7 @@ import { toStoreRecord, type StoreRecord, type StoreRow } from './store.ts';
 export type Token = {
   readonly storeId: number;
   readonly id: number;
-  /** Rotation keeps it. */
+  /** Unchanged when the token is rotated. */
   readonly apiClientId: number;
   readonly name: string;
   readonly scopes: readonly Scope[];

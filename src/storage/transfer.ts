@@ -30,8 +30,8 @@ export function chainHash(previous: Uint8Array, transfer: Transfer): Uint8Array 
 }
 
 /**
- * Returns the end of a card's chain. It can change during the transaction unless the card's row was updated
- * before.
+ * Returns the end of a card's chain. It can change during the transaction unless the same transaction has
+ * updated the card's row before.
  */
 export function* findChainEnd({ storeId, cardId }: CardKey): Script<ChainEnd> {
   const last = yield* first(sql<{ sequence: bigint; hash: Uint8Array }>`
