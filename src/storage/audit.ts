@@ -1,4 +1,4 @@
-/** What an audit reads beyond balances and transfers: events and codes in the order of their keys, and broken references. */
+/** Queries of the audit: events and codes in key order, and broken references. */
 
 import { sealedLengthMin, sealHead } from '../keys.ts';
 import { all, one, sql, together, toNumber, type Script } from './sql.ts';
@@ -14,7 +14,7 @@ export type AuditedEvent = {
   readonly data: string;
 };
 
-/** The store's events with ids above `after` about cards of a range, in the order of their ids. */
+/** Returns the store's events about cards in the range, with ids above `after`, ordered by id. */
 export function* listEventsOf(
   storeId: number,
   range: CardRange,
@@ -45,7 +45,7 @@ export type AuditedCode = {
   readonly digest: Uint8Array;
 };
 
-/** The store's codes with lookups from `from` on that cards of a range have or had, in the order of their lookups. */
+/** Returns current and former codes of the cards in the range, with lookups from `from` on, ordered by lookup. */
 export function* listCodesOf(
   storeId: number,
   range: CardRange,
@@ -58,17 +58,17 @@ export function* listCodesOf(
   return rows.map(({ lookup, digest, card_id: cardId }) => ({ lookup, digest, cardId: Number(cardId) }));
 }
 
-/** A row, or some rows, that refer to nothing. */
+/** One or more rows that refer to a row that does not exist. */
 export type BrokenReference = {
   readonly storeId: number;
-  /** Null where the row belongs to no card. */
+  /** Null if the row does not belong to a card. */
   readonly cardId: number | null;
   readonly problem: string;
 };
 
 /**
- * Rows whose foreign key names no row, and captures whose hold says something else: a server that has lost pages, and
- * a session in which triggers do not fire, leave such rows. A store's own rows are found by `listStoreIds`.
+ * Finds rows with a broken foreign key, and captures that do not match their hold. Lost pages, and sessions
+ * with disabled triggers, can cause them. `listMissingStores` finds rows without a store.
  */
 export function* listBrokenReferences(limit: number): Script<readonly BrokenReference[]> {
   type Row = { store_id: bigint; card_id: bigint | null; problem: string };
@@ -115,7 +115,7 @@ export function* listBrokenReferences(limit: number): Script<readonly BrokenRefe
   }));
 }
 
-/** How many idempotency records were not sealed with one of these keys, or are too short. */
+/** Counts idempotency records that are too short or were not sealed with one of these keys. */
 export function* countUnreadableRecords(keyIds: readonly string[]): Script<number> {
   const [{ records }, ...readable] = yield* together(
     one(sql<{ records: bigint }>`select count(*) as records from idempotency_records`),

@@ -1,4 +1,4 @@
-/** Gift cards. Their balance moves only through `transfer.ts`. */
+/** Gift cards. Every balance change goes through `moveBalance`, together with a transfer (`transfer.ts`). */
 
 import type { Card } from '../domain/card.ts';
 import { currencyOf } from '../domain/currency.ts';
@@ -68,7 +68,7 @@ function toCustomer(id: bigint | null, email: string | null) {
   return id === null || email === null ? null : { id: toNumber(id), email };
 }
 
-/** The card of this store, or undefined: another store's card is none. */
+/** Returns undefined if the store has no card with this id, even if another store has. */
 export function* findCard(storeId: number, id: number): Script<Card | undefined> {
   const row = yield* first(sql<CardRow>`
     select g.store_id, g.id, g.version, g.currency, g.initial_value, g.balance, g.held, g.last_characters,
@@ -82,11 +82,11 @@ export function* findCard(storeId: number, id: number): Script<Card | undefined>
   return row && toCard(row);
 }
 
-/** A card as it stands at an instant. */
+/** A card at an instant. */
 export type Standing = {
-  /** Holds that have run out reserve nothing of it, closed yet or not. */
+  /** Its held amount excludes expired holds, including those that are still open in their rows. */
   readonly card: Card;
-  /** What those that are not closed yet still reserve in its row, in minor units. */
+  /** Amount in minor units that the row still reserves for expired holds. */
   readonly runOut: bigint;
 };
 
@@ -100,7 +100,7 @@ export function toStanding(row: StandingRow): Standing {
 
 export type CardKey = { readonly storeId: number; readonly cardId: number };
 
-/** The card of this store as it stands at `now` (ms), or undefined. */
+/** Returns the store's card at `now` (ms), or undefined. */
 export function* findStanding({ storeId, cardId }: CardKey, now: number): Script<Standing | undefined> {
   const row = yield* first(sql<StandingRow>`
     select g.store_id, g.id, g.version, g.currency, g.initial_value, g.balance, g.held, g.last_characters,
@@ -119,15 +119,14 @@ export function* findStanding({ storeId, cardId }: CardKey, now: number): Script
 }
 
 /**
- * Keeps everybody else from changing a card until the transaction ends, so that what is read of it
- * behind this stays true: for scripts that decide by what they have read, and would start over
- * again and again where many change one card.
+ * Locks a card until the transaction ends. Scripts use it if they decide from what they read: with concurrent
+ * changes of one card, they would otherwise be retried often.
  */
 export function* lockCard({ storeId, cardId }: CardKey): Script<void> {
   yield* run(lock`select id from gift_cards where store_id = ${storeId} and id = ${cardId} ${forUpdate}`);
 }
 
-/** As `lockCard`, of the card that a transfer belongs to. */
+/** As `lockCard`, for the card of a transfer. */
 export function* lockCardOfTransfer(storeId: number, transferId: number): Script<void> {
   yield* run(lock`
     select id from gift_cards
@@ -135,15 +134,15 @@ export function* lockCardOfTransfer(storeId: number, transferId: number): Script
       and id = (select card_id from transfers where store_id = ${storeId} and id = ${transferId}) ${forUpdate}`);
 }
 
-/** Whose cards are searched for: those of the customer or recipient with this address. */
+/** Selects the customers, or recipients, whose cards are searched. */
 export type Searched = {
   readonly storeId: number;
   readonly address: EmailAddress;
-  /** The storefront's id of the only customer that it may be; null: any customer. */
+  /** Matches only the customer with this storefront id; null: any customer. */
   readonly onlyStorefrontCustomerId: number | null;
 };
 
-/** The cards of a customer or recipient whose code ends so. Each once, in no order. */
+/** Returns the cards whose code ends with `lastCharacters`, each once, unordered. */
 export function* findCardsOf(
   { storeId, address, onlyStorefrontCustomerId }: Searched,
   lastCharacters: string,
@@ -172,7 +171,7 @@ export function* findCardsOf(
   return rows.map(toCard);
 }
 
-/** Inserts a new card with its first balance; the transfer that explains it goes with it. */
+/** Inserts a new card with its initial balance. The caller records the matching transfer in the same script. */
 export function* insertCard(card: Card): Script<void> {
   yield* run(sql`
     insert into gift_cards (store_id, id, version, currency, initial_value, balance, held, last_characters,
@@ -186,10 +185,10 @@ export function* insertCard(card: Card): Script<void> {
 }
 
 /**
- * Replaces what may change of a card, if it is still the version that was read. A balance that
- * moves is to be explained by a transfer in the same script.
- * @param read the card as it was read, with the releases that go out together with this. Those may
- * be refused, and another script may have made the same version: what is held is looked at here, too.
+ * Updates a card that still has the version that was read. If the balance changes, the caller records the
+ * matching transfer in the same script.
+ * @param read the card after the releases that are sent in the same step. Those can fail, and another script
+ * can have produced the same version, so the statement also checks `held`.
  * @throws Rerun if the card has changed since.
  */
 export function* replaceCard(read: Card, changed: Card): Script<void> {
@@ -203,7 +202,7 @@ export function* replaceCard(read: Card, changed: Card): Script<void> {
 }
 
 /**
- * Gives a card another code, if it is still the version that was read: the one before finds it no more.
+ * Replaces a card's code if the card still has the version that was read.
  * @throws Rerun if the card has changed since.
  */
 export function* replaceCode(read: Card, changed: Card, codeLookup: bigint): Script<void> {
@@ -215,28 +214,28 @@ export function* replaceCode(read: Card, changed: Card, codeLookup: bigint): Scr
   if (!row) throw new Rerun('the card has changed since it was read');
 }
 
-/** What a movement demands of the card, all of it checked by the one statement that moves the money. */
+/** Conditions that a card must meet. The statement that changes the balance checks all of them. */
 export type MoveDemands = {
-  /** The present day, which the card must be good on; null: an expired card will do. */
+  /** The card must not have expired before this day; null: the card can be expired. */
   readonly today: string | null;
   readonly disabledAllowed: boolean;
-  /** The version that the card must still be; null: any. */
+  /** The expected version; null: any version. */
   readonly version: number | null;
-  /** The code that it was found by and must still have; absent: it was found otherwise. */
+  /** Lookup of the code by which the card was found: the card must still have this code. Absent: not checked. */
   readonly codeLookup?: bigint;
 };
 
 /**
- * Moves a card's balance and what is held of it, by minor units of either sign, if the card allows
- * it: guarded in one statement, so that however many callers race, nothing is spent twice.
- * @returns false if the card does not exist or does not allow it; the reason is to be read then.
+ * Changes a card's balance and held amount, in minor units of either sign. One guarded statement checks and
+ * changes the row, so concurrent callers cannot spend the same money twice.
+ * @returns false if the card does not exist or does not meet the conditions.
  */
 export function* moveBalance(
   { storeId, cardId }: CardKey,
   { balance, held }: { readonly balance: bigint; readonly held: bigint },
   { today, disabledAllowed, version, codeLookup }: MoveDemands,
 ): Script<boolean> {
-  // Any day is after the empty text.
+  // Every day sorts after the empty string.
   const goodOn = today ?? '';
   const row = yield* first(sql<{ version: bigint }>`
     update gift_cards

@@ -1,4 +1,4 @@
-/** The codes that a store has ever used, as keyed digests. */
+/** Current and former gift card codes, stored as keyed digests. */
 
 import type { Context } from '../context.ts';
 import type { Secret } from '../domain/secret.ts';
@@ -8,25 +8,25 @@ import { all, constant, first, run, sql, together, toNumber, type Script } from 
 
 type CodeRow = { readonly card_id: bigint; readonly digest: Uint8Array };
 
-/** A code that the store has used, and the card that it was given to. */
+/** A current or former code, and its card. */
 export type UsedCode = {
   readonly standing: Standing;
   readonly lookup: bigint;
-  /** Whether the card has it; if not, it has got another one since. */
+  /** Whether it is the card's current code. */
   readonly isCurrent: boolean;
 };
 
-/** What a code is hashed as: the store is part of it, so that equal codes of two stores do not look alike. */
+/** The hashed text includes the store, so equal codes of two stores have different digests. */
 function digested(storeId: number, code: Secret): string {
   return `${storeId} ${code.reveal()}`;
 }
 
-/** The first 64 bits of a digest as an integer: an index of integers is a fraction of one of digests. */
+/** The first 64 bits of a digest. An index on integers is much smaller than one on digests. */
 function lookupOf(digest: Uint8Array): bigint {
   return new DataView(digest.buffer, digest.byteOffset, digest.byteLength).getBigInt64(0);
 }
 
-/** The id of the card that has, or had, this code. */
+/** Returns the id of the card that has or had this code. */
 export function* findCardIdByCode(ctx: Context, storeId: number, code: Secret): Script<number | undefined> {
   const row = yield* findByDigest(ctx, storeId, code, (lookup) =>
     all(sql<CodeRow>`
@@ -38,7 +38,7 @@ export function* findCardIdByCode(ctx: Context, storeId: number, code: Secret): 
 type UsedRow = StandingRow &
   Pick<CodeRow, 'digest'> & { readonly lookup: bigint; readonly code_lookup: bigint | null };
 
-/** The card that has, or had, this code, as it stands at `now` (ms), or undefined. */
+/** Returns the card that has or had this code, at `now` (ms), or undefined. */
 export function* findByCode(
   ctx: Context,
   { storeId, code, now }: { readonly storeId: number; readonly code: Secret; readonly now: number },
@@ -61,7 +61,7 @@ export function* findByCode(
   return { standing: toStanding(row), lookup, isCurrent: current === null || current === lookup };
 }
 
-/** The row that has the code's digest under any of the keys. */
+/** Returns the row with the code's digest under any key of the key file. */
 function* findByDigest<Row extends Pick<CodeRow, 'digest'>>(
   ctx: Context,
   storeId: number,
@@ -75,7 +75,7 @@ function* findByDigest<Row extends Pick<CodeRow, 'digest'>>(
 
 type GivenCode = { readonly storeId: number; readonly cardId: number; readonly code: Secret };
 
-/** Gives a card a random code. One that the store has used before is a key that is taken. */
+/** Inserts a random code. The database reports a unique violation if the store has used the code before. */
 export function* insertCode(ctx: Context, given: GivenCode): Script<void> {
   const { digest, lookup } = keyed(ctx, given);
   yield* run(sql`
@@ -83,20 +83,20 @@ export function* insertCode(ctx: Context, given: GivenCode): Script<void> {
     values (${given.storeId}, ${lookup}, ${digest}, ${given.cardId})`);
 }
 
-/** What a card's row names a code by that was written under the key in use. */
+/** Lookup of a code under the current key, as `gift_cards.code_lookup` stores it. */
 export function codeLookup({ keys }: Context, storeId: number, code: Secret): bigint {
   return lookupOf(keys.digest('gift-card-code', digested(storeId, code)));
 }
 
 /**
- * Gives a card a code that the store chose; false if the store has used it before, or one whose
- * digest has the same first 64 bits, which a store cannot tell from it.
+ * Inserts a code that the store chose. Returns false if the store has used the code before, or a code whose
+ * digest has the same first 64 bits.
  */
 export function* insertChosenCode(ctx: Context, given: GivenCode): Script<boolean> {
   const { storeId, cardId, code } = given;
   const { digest, lookup } = keyed(ctx, given);
   const [usedBefore, inserted] = yield* together(
-    // The unique key only knows the digests of the key in use.
+    // The unique index contains digests of one key only.
     ctx.keys.ids.length > 1 ? findCardIdByCode(ctx, storeId, code) : constant(undefined),
     first(sql<{ card_id: bigint }>`
       insert into gift_card_codes (store_id, lookup, digest, card_id)

@@ -1,11 +1,11 @@
-/** That this database is the target of a copy, and how far that has come; and what tells one database from another. */
+/** The record that this database is the target of a copy, and the identity of a database. */
 
 import { all, first, one, run, sql, toNumber, type Script } from './sql.ts';
 
 export type CopyState = 'copying' | 'complete' | 'failed';
 
 export type Copy = {
-  /** Stands for the database that is copied. */
+  /** Identifies the source database. */
   readonly source: string;
   readonly sourceShown: string;
   readonly run: string;
@@ -40,19 +40,19 @@ export function* insertCopy({ source, sourceShown, run: runId, state, startedAt 
     values (1, ${source}, ${sourceShown}, ${runId}, ${state}, ${startedAt})`);
 }
 
-/** Puts one run in the place of another one, whose pages are refused from here on. */
+/** Replaces the current run. Pages of the previous run are rejected from then on. */
 export function* replaceRun(runId: string): Script<void> {
   yield* run(sql`update copies set run = ${runId} where id = 1 and state = 'copying'`);
 }
 
-/** Whether the copy is still this run's; if so, it stays so until the transaction ends. */
+/** Returns whether the copy belongs to this run, and locks it until the transaction ends. */
 export function* keepRun(runId: string): Script<boolean> {
   const rows = yield* all(sql`
     update copies set run = ${runId} where id = 1 and run = ${runId} and state = 'copying' returning id`);
   return rows.length === 1;
 }
 
-/** Ends the copy, if it is still this run's. */
+/** Ends the copy. Returns false if it does not belong to this run. */
 export function* endCopy(
   runId: string,
   { state, at }: { readonly state: Exclude<CopyState, 'copying'>; readonly at: number },
@@ -63,12 +63,15 @@ export function* endCopy(
   return rows.length === 1;
 }
 
-/** Takes the mark of a copy away that has copied nothing. */
+/** Deletes the record of a copy that has not copied any rows. */
 export function* removeCopy(runId: string): Script<void> {
   yield* run(sql`delete from copies where id = 1 and run = ${runId}`);
 }
 
-/** What a database was made with, and no other one: when, and the first key. It stays when keys are rotated. */
+/**
+ * Returns a text that identifies the database: the time of its first migration, and its first key. Key rotation
+ * does not change it.
+ */
 export function* readOrigin(): Script<string> {
   const { applied_at: madeAt } = yield* one(
     sql<{ applied_at: bigint }>`select applied_at from schema_migrations order by version limit 1`,

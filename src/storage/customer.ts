@@ -1,4 +1,4 @@
-/** Customers: known by their e-mail address, one each a store. */
+/** Customers, unique by email address within a store. */
 
 import assert from 'node:assert/strict';
 import type { Context } from '../context.ts';
@@ -39,7 +39,7 @@ export function* findCustomerByEmail(
   return row && toCustomer(row);
 }
 
-/** The id of the customer who has this id on the storefront. */
+/** Returns the id of the customer with this storefront customer id. */
 export function* findLinkedCustomerId(
   storeId: number,
   storefrontCustomerId: number,
@@ -50,7 +50,7 @@ export function* findLinkedCustomerId(
 }
 
 /**
- * Sets or clears the storefront's id of a customer. The unique key decides where two customers race for one id.
+ * Sets or clears a customer's storefront id. If two transactions set the same id, the unique index rejects one.
  * @returns false if the customer does not exist, or another customer has the id.
  */
 export function* setStorefrontCustomerId(
@@ -69,9 +69,8 @@ export function* setStorefrontCustomerId(
 }
 
 /**
- * The customer of an address, made if there is none yet. However many transactions race, the
- * unique key lets one of them insert, and the others find what it inserted: the look comes behind
- * the insertion, which waits for whoever is just inserting the same.
+ * Returns the customer with an address, and creates it if it does not exist. Concurrent transactions create one
+ * customer: the insert waits for a concurrent insert of the same address, and the select runs after the insert.
  */
 export function* findOrInsertCustomer(
   ctx: Context,
@@ -86,6 +85,6 @@ export function* findOrInsertCustomer(
       returning id`),
     findCustomerByEmail(storeId, address),
   );
-  assert(customer, 'a customer is neither there nor inserted');
+  assert(customer, 'the customer was neither found nor inserted');
   return { customer, isNew: inserted !== undefined };
 }

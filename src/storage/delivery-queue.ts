@@ -1,8 +1,8 @@
 /**
- * The queue of deliveries: which are due, which process has them, and what came of them.
+ * The queue of webhook deliveries: due deliveries, claims and results.
  *
- * A process has what it has claimed until the claim's end: then whoever comes may claim it, and what the first one
- * still has to say of it does not count any more.
+ * A process owns a claimed delivery until the lease expires. Another process can then claim it, and results
+ * from the previous claim are ignored.
  */
 
 import type { EventType, WrittenEvent } from '../domain/event.ts';
@@ -11,10 +11,10 @@ import type { DeliveryKey, WebhookKey } from './webhook-delivery.ts';
 import { toWebhook, type WebhookKept, type WebhookPlace, type WebhookRow } from './webhook.ts';
 import { all, first, forUpdateSkipLocked, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
-/** An active webhook for which something is due, with its store's domain. */
+/** An active webhook with due deliveries, and its store's domain. */
 export type DueWebhook = WebhookKept & { readonly store: string };
 
-/** Active webhooks of all stores behind a place, for which something is due. */
+/** Returns active webhooks of all stores with due deliveries, ordered by store and id, after a position. */
 export function* listDueWebhooks(
   after: WebhookPlace,
   { now, limit }: { readonly now: number; readonly limit: number },
@@ -29,13 +29,13 @@ export function* listDueWebhooks(
   return rows.map((row) => ({ ...toWebhook(row), store: row.domain }));
 }
 
-/** A delivery that this process has. */
+/** A delivery that this process has claimed. */
 export type ClaimedDelivery = DeliveryKey & {
   readonly lease: number;
-  /** Attempts made so far, and of them those since it was last asked for. */
+  /** All attempts, and those since the delivery was last requested. */
   readonly attempts: number;
   readonly attemptsSince: number;
-  /** The first of the latter (ms). */
+  /** The first attempt since then (ms). */
   readonly firstAt: number | null;
   readonly event: WrittenEvent;
 };
@@ -52,14 +52,13 @@ type ClaimedRow = {
 };
 
 export type Claim = {
-  /** The id of the claim. */
   readonly lease: number;
   readonly now: number;
-  /** When it ends. */
+  /** When the lease expires (ms). */
   readonly until: number;
 };
 
-/** Claims up to `limit` deliveries to a webhook that are due, those of the oldest events first. */
+/** Claims up to `limit` due deliveries to a webhook, the longest due first. */
 export function* claimDeliveries(
   { storeId, webhookId, limit }: WebhookKey & { readonly limit: number },
   { lease, now, until }: Claim,
@@ -94,19 +93,19 @@ export function* claimDeliveries(
   }));
 }
 
-/** What came of an attempt at a delivery. */
+/** The result of an attempt. */
 export type SettledAttempt = {
   readonly at: number;
-  /** From when on the time for attempts is counted, if this was the first one. */
+  /** Start of the retry period (ms), if this is the first attempt. */
   readonly firstAt: number;
   readonly durationMs: number;
   readonly result: AttemptResult;
   readonly status: 'delivered' | 'retrying' | 'dead';
-  /** When it is tried again; null if it has ended. */
+  /** Time of the next attempt (ms); null: no further attempt. */
   readonly nextAt: number | null;
 };
 
-/** Records what came of an attempt, unless somebody else has the delivery by now. */
+/** Records the result of an attempt, unless another process has claimed the delivery. */
 export function* settleDelivery(claimed: ClaimedDelivery, settled: SettledAttempt): Script<void> {
   const { storeId, webhookId, eventId, lease } = claimed;
   const { at, firstAt, durationMs, result, status, nextAt } = settled;
@@ -129,7 +128,7 @@ export function* settleDelivery(claimed: ClaimedDelivery, settled: SettledAttemp
     where store_id = ${storeId} and webhook_id = ${webhookId} and event_id = ${eventId} and lease = ${lease}`);
 }
 
-/** Gives back a delivery that was claimed and not attempted. */
+/** Releases a claimed delivery that was not attempted. */
 export function* releaseDelivery(
   { storeId, webhookId, eventId, lease }: ClaimedDelivery,
   now: number,
@@ -139,14 +138,14 @@ export function* releaseDelivery(
     where store_id = ${storeId} and webhook_id = ${webhookId} and event_id = ${eventId} and lease = ${lease}`);
 }
 
-/** Something was delivered: the webhook is not failing any more. */
+/** Records a successful delivery: the webhook is no longer failing. */
 export function* noteRecovery({ storeId, webhookId }: WebhookKey, now: number): Script<void> {
   yield* run(sql`
     update webhooks set failing_since = null, failure = null, version = version + 1, updated_at = ${now}
     where store_id = ${storeId} and id = ${webhookId} and failing_since is not null`);
 }
 
-/** An attempt has failed: from now on the webhook is failing, unless it was before. */
+/** Marks the webhook as failing since `at` (ms), if it is not failing already. */
 export function* noteFailure(
   { storeId, webhookId }: WebhookKey,
   { at, failure }: { readonly at: number; readonly failure: string },
@@ -156,7 +155,7 @@ export function* noteFailure(
     where store_id = ${storeId} and id = ${webhookId} and failing_since is null`);
 }
 
-/** Pauses a webhook that is active and has failed since `failingSince` or longer; undefined if it is not so. */
+/** Pauses an active webhook that has failed since `failingSince` (ms) or earlier. Otherwise returns undefined. */
 export function* pauseFailing(
   { storeId, webhookId }: WebhookKey,
   {

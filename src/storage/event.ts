@@ -14,7 +14,7 @@ import {
   type Script,
 } from './sql.ts';
 
-/** Writes an event, which the database books for every webhook that wants it. */
+/** Inserts an event. A database trigger enqueues its deliveries to the matching webhooks. */
 export function* announce(ctx: Context, event: Event): Script<void> {
   yield* run(sql`
     insert into events (store_id, id, type, subject_id, subject_version, created_at, data)
@@ -46,7 +46,10 @@ export function* findEvent(storeId: number, id: number): Script<WrittenEvent | u
   return row && toWrittenEvent(row);
 }
 
-/** The store's first events, in the order of their commits. What comes before an open transaction's is not told yet. */
+/**
+ * Returns the store's first events in commit order. It excludes events that an open transaction can still
+ * precede.
+ */
 export function* listFirstEvents(storeId: number, limit: number): Script<readonly WrittenEvent[]> {
   const rows = yield* all(sql<EventRow>`
     select id, type, subject_version, created_at, data from events
@@ -55,7 +58,7 @@ export function* listFirstEvents(storeId: number, limit: number): Script<readonl
   return rows.map(toWrittenEvent);
 }
 
-/** As `listFirstEvents`, those behind the event with the id `after`, which must be there. */
+/** As `listFirstEvents`, after the event with the id `after`, which must exist. */
 export function* listEventsAfter(
   storeId: number,
   { after, limit }: { readonly after: number; readonly limit: number },
@@ -68,7 +71,7 @@ export function* listEventsAfter(
   return rows.map(toWrittenEvent);
 }
 
-/** The id of the newest event of any store, however it ended up in the order of commits; undefined if there is none. */
+/** Returns the highest event id of all stores, regardless of commit order; undefined if there are no events. */
 export function* findNewestEventId(): Script<number | undefined> {
   const row = yield* first(sql<{ id: bigint | null }>`
     select max(newest.id) as id from
@@ -76,7 +79,10 @@ export function* findNewestEventId(): Script<number | undefined> {
   return row?.id === undefined || row.id === null ? undefined : toNumber(row.id);
 }
 
-/** The id of the last event that can be told; undefined if there is none. */
+/**
+ * Returns the id of the last event in commit order that `listEventsAfter` can return; undefined if there is
+ * none.
+ */
 export function* findLastEventId(storeId: number): Script<number | undefined> {
   const row = yield* first(sql<{ id: bigint }>`
     select id from events where store_id = ${storeId} and ${committedForGood}

@@ -1,13 +1,13 @@
 /**
- * Which cards' expiry is still to be told. A card notes the last good day that was told of, so that each is told
- * once, however many processes look, and anew when the day is moved.
+ * Cards whose expiry event is due. A card records the expiry day of its last event, so each day causes one
+ * event across all processes, and a changed day causes another one.
  */
 
 import type { Card } from '../domain/card.ts';
 import { toCard, type CardRow } from './card.ts';
 import { all, first, sql, type Script } from './sql.ts';
 
-/** Cards whose last good day is before `today` and whose expiry was not told yet. */
+/** Returns cards that expired before `today` and have no expiry event for that day. */
 export function* listExpired(
   storeId: number,
   { today, limit }: { readonly today: string; readonly limit: number },
@@ -23,7 +23,7 @@ export function* listExpired(
   return rows.map(toCard);
 }
 
-/** Cards that can be spent and whose last good day lies between two days, which was not told yet. */
+/** Returns enabled cards with a balance that expire between two days and have no event for that day. */
 export function* listExpiring(
   storeId: number,
   { today, until, limit }: { readonly today: string; readonly until: string; readonly limit: number },
@@ -41,7 +41,7 @@ export function* listExpiring(
   return rows.map(toCard);
 }
 
-/** Notes that a card's expiry is told; false if somebody else has told it, or the card has changed since it was read. */
+/** Records the expiry event. Returns false if another process has recorded it or the card has changed since. */
 export function* noteExpiredTold(card: Card): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
     update gift_cards set expiry_told = expires_on
@@ -51,7 +51,7 @@ export function* noteExpiredTold(card: Card): Script<boolean> {
   return row !== undefined;
 }
 
-/** As `noteExpiredTold`, of an expiry that is near. */
+/** As `noteExpiredTold`, for a card that expires soon. */
 export function* noteExpiringTold(card: Card): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
     update gift_cards set expiring_told = expires_on

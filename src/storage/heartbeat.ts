@@ -1,13 +1,13 @@
-/** One row that is written to see that the database accepts writes, and keeps the last time that was trusted. */
+/** One row that is updated to check that the database accepts writes. It stores the last trusted time. */
 
 import { one, run, sql, toNumber, type Script } from './sql.ts';
 
-/** @param at ms since 1970 UTC; null if the clock is not trusted: then the row changes and keeps its time, to the ms. */
+/** @param at ms since 1970 UTC; null if the clock is not trusted: the stored time then increases by 1 ms. */
 export function* beat(at: number | null): Script<void> {
   yield* run(sql`update heartbeat set beaten_at = coalesce(${at}, beaten_at + 1) where id = 1`);
 }
 
-/** When it was last written by a process that trusted its clock, ms since 1970 UTC; 0 and a little if it never was. */
+/** Returns the last time from a trusted clock, in ms since 1970 UTC; close to 0 if there was none. */
 export function* lastBeat(): Script<number> {
   const { beaten_at: at } = yield* one(
     sql<{ beaten_at: bigint }>`select beaten_at from heartbeat where id = 1`,

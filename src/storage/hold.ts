@@ -1,4 +1,4 @@
-/** Holds. What they reserve is kept in the card too, and moves through `moveBalance` in the same script. */
+/** Holds. `gift_cards.held` caches the total of the open ones; the same script updates it with `moveBalance`. */
 
 import { currencyOf } from '../domain/currency.ts';
 import type { Hold, HoldStatus } from '../domain/hold.ts';
@@ -52,11 +52,10 @@ export function* insertHold(hold: Hold): Script<void> {
 
 export type FoundHold = {
   readonly hold: Hold;
-  /** The version of its card. */
   readonly cardVersion: number;
 };
 
-/** The hold with this id, or undefined: another store's is none. */
+/** Returns undefined if the store has no hold with this id. */
 export function* findHold(storeId: number, id: number): Script<FoundHold | undefined> {
   const row = yield* first(sql<HoldRow & { card_version: bigint }>`
     select h.*, g.currency, g.version as card_version from holds h
@@ -65,7 +64,7 @@ export function* findHold(storeId: number, id: number): Script<FoundHold | undef
   return row && { hold: toHold(row), cardVersion: toNumber(row.card_version) };
 }
 
-/** A card's holds with ids below `before`, newest first. */
+/** Returns a card's holds with ids below `before`, newest first. */
 export function* listHolds(
   { storeId, cardId }: CardKey,
   { before, limit }: { readonly before: number; readonly limit: number },
@@ -78,7 +77,7 @@ export function* listHolds(
   return rows.map(toHold);
 }
 
-/** A card's holds with ids above `after`, oldest first. */
+/** Returns a card's holds with ids above `after`, oldest first. */
 export function* listHoldsAfter(
   { storeId, cardId }: CardKey,
   { after, limit }: { readonly after: number; readonly limit: number },
@@ -91,7 +90,7 @@ export function* listHoldsAfter(
   return rows.map(toHold);
 }
 
-/** A card's open holds, those that have run out included. */
+/** Returns a card's open holds, including expired ones. */
 export function* listOpenHolds(storeId: number, cardId: number): Script<readonly Hold[]> {
   const rows = yield* all(sql<HoldRow>`
     select h.*, g.currency from holds h
@@ -102,8 +101,8 @@ export function* listOpenHolds(storeId: number, cardId: number): Script<readonly
 }
 
 /**
- * Open holds of any store that have run out, longest ago first. They and their cards are the caller's until its
- * transaction ends; those that another process has, or whose cards are being changed, are left for later.
+ * Returns expired open holds of all stores, the earliest expiry first, and locks them and their cards until the
+ * transaction ends. It skips rows that another transaction has locked.
  */
 export function* claimRunOutHolds(now: number, limit: number): Script<readonly Hold[]> {
   const rows = yield* all(sql<HoldRow>`
@@ -114,7 +113,7 @@ export function* claimRunOutHolds(now: number, limit: number): Script<readonly H
   return rows.map(toHold);
 }
 
-/** Closes a hold that is open; false if it is not any more. */
+/** Closes an open hold. Returns false if it is not open. */
 export function* closeHold(
   { storeId, id }: Pick<Hold, 'storeId' | 'id'>,
   {

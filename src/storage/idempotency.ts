@@ -1,4 +1,4 @@
-/** Idempotency records: the sealed answers to requests that carried a key. */
+/** Idempotency records: the sealed responses to requests with an idempotency key. */
 
 import {
   all,
@@ -12,21 +12,21 @@ import {
   type Script,
 } from './sql.ts';
 
-/** Who used the key, and how it is stored: keys of different callers never meet. */
+/** The caller and the stored form of an idempotency key. Callers do not share keys. */
 export type StoredKey = {
   readonly storeId: number;
-  /** 0 where there is no API client. */
+  /** 0: no API client. */
   readonly apiClientId: number;
-  /** Keyed digests under every key of the key file, the one in use first; at least one. */
+  /** Keyed digests under every key of the key file, the current key first. */
   readonly digests: readonly [Uint8Array, ...Uint8Array[]];
-  /** The bytes of the key itself, as rows from before migration 5 have it. */
+  /** The unhashed key, as rows from before migration 5 contain it. */
   readonly plain: Uint8Array;
 };
 
 export type IdempotencyRecord = {
   readonly fingerprint: Uint8Array;
   readonly answer: Uint8Array;
-  /** Instant in ms. */
+  /** ms since 1970 UTC. */
   readonly createdAt: number;
 };
 
@@ -36,13 +36,15 @@ type RecordRow = {
   readonly created_at: bigint;
 };
 
-/** The records of a key, run out or not. At most one has not. */
+/** Returns all records of a key, including expired ones. At most one has not expired. */
 export function* findIdempotencyRecords(key: StoredKey): Script<readonly IdempotencyRecord[]> {
-  // The unique key only knows one digest: processes that write under different keys of the file wait for each other.
+  // The unique index contains one digest per record. The lock serializes processes that use different keys of
+  // the file.
   if (key.digests.length > 1) yield* run(lock`select pg_advisory_xact_lock(1, ${lockOf(key)})`);
   const found = yield* together(
     ...key.digests.map((digest) =>
-      // With `in (…)` PostgreSQL uses only the index's prefix if it planned the statement on an empty table.
+      // With `in (…)`, PostgreSQL uses only the prefix of the index if it planned the statement on an empty
+      // table.
       all(sql<RecordRow>`
         select fingerprint, answer, created_at from idempotency_records
         where store_id = ${key.storeId} and api_client_id = ${key.apiClientId} and key_digest = ${digest}
@@ -58,7 +60,7 @@ export function* findIdempotencyRecords(key: StoredKey): Script<readonly Idempot
   }));
 }
 
-/** A number that does not depend on the order of the keys in the key file. */
+/** Does not depend on the order of the keys in the key file. */
 function lockOf({ digests }: StoredKey): number {
   return digests.reduce(
     (number, digest) =>
@@ -68,8 +70,8 @@ function lockOf({ digests }: StoredKey): number {
 }
 
 /**
- * Locks the records of a key, so that the transaction is one that writes: its commit waits for the synchronous
- * standby, and so for everything before it.
+ * Locks the records of a key. The transaction then counts as a write, and its commit waits until the
+ * synchronous standby has everything that was committed before.
  */
 export function* lockIdempotencyRecords({ storeId, apiClientId, digests, plain }: StoredKey): Script<void> {
   for (const digest of [...digests, plain]) {
@@ -80,7 +82,10 @@ export function* lockIdempotencyRecords({ storeId, apiClientId, digests, plain }
   }
 }
 
-/** Keeps an answer. If another transaction kept one for this key meanwhile, the key is taken. */
+/**
+ * Stores a response. The database reports a unique violation if another transaction has stored one for this
+ * key.
+ */
 export function* insertIdempotencyRecord(
   { storeId, apiClientId, digests: [digest] }: StoredKey,
   { fingerprint, answer, createdAt }: IdempotencyRecord,
@@ -90,7 +95,7 @@ export function* insertIdempotencyRecord(
     values (${storeId}, ${apiClientId}, ${digest}, ${fingerprint}, ${createdAt}, ${answer})`);
 }
 
-/** Erases the records of a key that are from before `since`. */
+/** Deletes a key's records from before `since` (ms). */
 export function* eraseIdempotencyRecordsOf(
   { storeId, apiClientId, digests, plain }: StoredKey,
   since: number,
@@ -103,7 +108,7 @@ export function* eraseIdempotencyRecordsOf(
   }
 }
 
-/** Erases up to `limit` records from before `since`, and answers how many. */
+/** Deletes up to `limit` records from before `since` (ms). Returns the number of deleted records. */
 export function* eraseIdempotencyRecords(since: number, limit: number): Script<number> {
   const erased = yield* all(sql`
     delete from idempotency_records where (store_id, api_client_id, key_digest) in (

@@ -1,15 +1,13 @@
-/** Which keys this database was written with. */
-
 import { all, run, sql, toNumber, type Script } from './sql.ts';
 
 export type KeyCheck = {
   readonly keyId: string;
   readonly digest: Uint8Array;
-  /** Instant in ms. Each key's is later than those of the keys before it. */
+  /** ms since 1970 UTC, later than that of every earlier key. */
   readonly createdAt: number;
 };
 
-/** The keys that this database was written with, the oldest first. */
+/** Returns the keys that the database has used, oldest first. */
 export function* listKeyChecks(): Script<readonly KeyCheck[]> {
   const rows = yield* all(sql<{ key_id: string; digest: Uint8Array; created_at: bigint }>`
     select key_id, digest, created_at from key_checks order by created_at, key_id`);
@@ -26,7 +24,7 @@ export function* insertKeyCheck({ keyId, digest, createdAt }: KeyCheck): Script<
     on conflict (key_id) do nothing`);
 }
 
-/** Forgets what keys were noted, where nothing was written with them yet. */
+/** Deletes all recorded keys. Callers use it only before anything was written with the keys. */
 export function* deleteKeyChecks(): Script<void> {
   yield* run(sql`delete from key_checks`);
 }

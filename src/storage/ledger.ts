@@ -1,22 +1,21 @@
-/** What an audit reads: the cached balances, page by page, and the books' totals. */
+/** Queries of the audit: cached balances in pages, and the ledger's totals. */
 
 import type { Account } from '../domain/ledger.ts';
 import type { Money } from '../domain/money.ts';
 import { all, sql, toNumber, type Script } from './sql.ts';
 import { auditing } from './transfer.ts';
 
-/** A card as the audit sees it. */
 export type CachedBalance = {
   readonly cardId: number;
   readonly initialValue: Money;
   readonly balance: Money;
   readonly held: Money;
   readonly version: number;
-  /** Which of its codes the card names; null: its only one. */
+  /** Lookup of the current code; null: the card has had only one code. */
   readonly codeLookup: bigint | null;
 };
 
-/** The cards with ids above `after`, in their order. */
+/** Returns the cards with ids above `after`, ordered by id. */
 export function* listBalances(
   storeId: number,
   { after, limit }: { readonly after: number; readonly limit: number },
@@ -45,7 +44,7 @@ export function* listBalances(
   });
 }
 
-/** What moved from one account to another, in minor units, over all of a store's transfers. */
+/** Sum of all transfers of a store from one account to another, in minor units. */
 export type AccountTotal = {
   readonly debit: Account;
   readonly credit: Account;
@@ -76,7 +75,7 @@ export function* listAccountTotals(storeId: number): Script<readonly AccountTota
   }));
 }
 
-/** What the open holds of each card with an id above `after` up to `upTo` reserve, in minor units. */
+/** Returns the open holds' total of each card with an id above `after` and at most `upTo`, in minor units. */
 export function* listHeld(
   storeId: number,
   { after, upTo }: { readonly after: number; readonly upTo: number },

@@ -1,20 +1,20 @@
 /**
  * Failed lookups, one row per caller.
  *
- * A row holds only the instant at which the caller's whole budget is available again (the generic cell rate
- * algorithm, GCRA). That instant never moves back, so of two readings the later instant is the current one.
+ * A row stores only the instant at which the caller's whole budget is available again (generic cell rate
+ * algorithm, GCRA). The instant never decreases, so the later of two readings is the current one.
  */
 
 import { all, first, forUpdateSkipLocked, sql, toNumber, type Script } from './sql.ts';
 
-/** Whose failed lookups are counted together. */
+/** A caller with a budget of failed lookups. */
 export type LookupCaller = {
   readonly storeId: number;
   /** Unique in the store: `token:7`, `development`, `customer:1001`. */
   readonly caller: string;
 };
 
-/** When the caller's whole budget is available again (ms); undefined if it has no recent failures. */
+/** Returns when the caller's whole budget is available again (ms); undefined without recent failures. */
 export function* findRefilledAt({ storeId, caller }: LookupCaller): Script<number | undefined> {
   const row = yield* first(sql<{ refilled_at: bigint }>`
     select refilled_at from lookup_throttle where store_id = ${storeId} and caller = ${caller}`);
@@ -22,9 +22,9 @@ export function* findRefilledAt({ storeId, caller }: LookupCaller): Script<numbe
 }
 
 /**
- * Adds a failed lookup at `now` (ms), unless the budget is exhausted: it takes `shareMs` to refill, and at most
- * `periodMs` of it can be in use. A row whose instant is more than `aheadMaxMs` ahead does not count.
- * @returns when the whole budget is available again (ms); undefined if it is exhausted, and nothing was added.
+ * Records a failed lookup at `now` (ms), unless the budget is exhausted. It uses `shareMs` of a budget of
+ * `periodMs`. A row whose instant is more than `aheadMaxMs` ahead is ignored.
+ * @returns when the whole budget is available again (ms); undefined if it is exhausted.
  */
 export function* insertFailedLookup(
   { storeId, caller }: LookupCaller,
@@ -53,7 +53,7 @@ export function* insertFailedLookup(
   return row && toNumber(row.refilled_at);
 }
 
-/** Deletes up to `limit` rows whose budget is available again, and returns how many. */
+/** Deletes up to `limit` rows whose budget is available again. Returns the number of deleted rows. */
 export function* eraseRefilled(now: number, limit: number): Script<number> {
   const erased = yield* all(sql`
     delete from lookup_throttle where (store_id, caller) in (

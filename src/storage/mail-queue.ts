@@ -1,21 +1,21 @@
 /**
- * The queue of mails: which are due, which process has them, and what came of them.
+ * The queue of emails: due emails, claims and results.
  *
- * A process has what it has claimed until the claim's end: then whoever comes may claim it. So a mail may be sent
- * twice by processes that die between a mail server's acceptance and its record, and is never not sent at all.
+ * A process owns a claimed email until the lease expires. Another process can then claim it. So no email is
+ * lost, but one is sent twice if a process ends between the mail server's acceptance and the record of it.
  */
 
 import type { MailDelivery, MailState } from '../domain/mail.ts';
 import { toMailDelivery, type DeliveryRow } from './mail.ts';
 import { all, first, forUpdateSkipLocked, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
-/** A mail that this process has. */
+/** An email that this process has claimed. */
 export type ClaimedMail = MailDelivery & {
   readonly lease: number;
-  /** When the first attempt was begun that its time for attempts is counted from. */
+  /** Start of the first attempt (ms), from which the retry period is measured. */
   readonly firstAt: number;
   readonly sealedCode: Uint8Array | null;
-  /** Whether an earlier claim has expired: the email may have been sent already. */
+  /** Whether an earlier lease has expired: the email can have been sent already. */
   readonly isReclaimed: boolean;
 };
 
@@ -32,7 +32,7 @@ export function* hasDueMails(now: number): Script<boolean> {
   return row !== undefined;
 }
 
-/** Claims up to `limit` mails that are due, those that have been for longest first. Each counts as an attempt. */
+/** Claims up to `limit` due emails, the longest due first. Each claim counts as an attempt. */
 export function* claimMails({
   lease,
   now,
@@ -42,7 +42,7 @@ export function* claimMails({
 }: {
   readonly lease: number;
   readonly now: number;
-  /** From when on the time for attempts is counted, if this is the first one. */
+  /** Start of the retry period (ms), if this is the first attempt. */
   readonly firstAt: number;
   readonly until: number;
   readonly limit: number;
@@ -69,7 +69,7 @@ export function* claimMails({
   }));
 }
 
-/** Whether a process still has a mail, and it is still to be sent. */
+/** Returns whether the claim is still valid and the email still pending. */
 export function* hasMail({ storeId, cardId, id, lease }: ClaimedMail): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
     select id from mail_deliveries
@@ -77,7 +77,7 @@ export function* hasMail({ storeId, cardId, id, lease }: ClaimedMail): Script<bo
   return row !== undefined;
 }
 
-/** When the first mail of a card's code was, or is, to be sent. */
+/** Returns when a card's first `gift_card` email was or will be sent (ms). */
 export function* findFirstSendAt(storeId: number, cardId: number): Script<number | undefined> {
   const row = yield* first(sql<{ send_at: bigint }>`
     select send_at from mail_deliveries
@@ -85,20 +85,20 @@ export function* findFirstSendAt(storeId: number, cardId: number): Script<number
   return row && toNumber(row.send_at);
 }
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export type MailSettlement = {
   readonly state: Exclude<MailState, 'scheduled' | 'queued'>;
   readonly answer: string;
-  /** When it is tried again; null if it has ended. */
+  /** Time of the next attempt (ms); null: no further attempt. */
   readonly nextAt: number | null;
-  /** Whether its time for attempts starts over: nothing was wrong with it, but with the service's own settings. */
+  /** Whether the retry period restarts, because the error is in the service's own settings. */
   readonly startsOver: boolean;
 };
 
 /**
- * Records what came of an attempt, unless somebody else has the mail by now. One that was cancelled meanwhile stays
- * so, unless it was sent.
- * @returns whether it was recorded.
+ * Records the result of an attempt, unless another process has claimed the email. An email that was cancelled
+ * after the claim stays cancelled, unless it was sent.
+ * @returns whether the result was recorded.
  */
 export function* settleMail(
   { storeId, cardId, id, lease }: ClaimedMail,
@@ -116,7 +116,7 @@ export function* settleMail(
   return row !== undefined;
 }
 
-/** Gives back a mail that was claimed and not attempted. */
+/** Releases a claimed email that was not attempted. */
 export function* releaseMail({ storeId, cardId, id, lease }: ClaimedMail, now: number): Script<void> {
   yield* run(sql`
     update mail_deliveries set lease = null, next_at = ${now}, attempts = attempts - 1,

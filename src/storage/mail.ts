@@ -1,4 +1,4 @@
-/** A store's mail settings, and its mails: what is booked, and what became of it. */
+/** Email settings of stores, and emails with their delivery state. */
 
 import type { Context } from '../context.ts';
 import {
@@ -63,7 +63,7 @@ export function* saveMailSettings(ctx: Context, storeId: number, settings: MailS
       tell_failures = excluded.tell_failures, updated_at = excluded.updated_at`);
 }
 
-/** The stores that send reminders of some kind. */
+/** Returns the ids of stores with reminders enabled. */
 export function* listRemindingStores(): Script<readonly number[]> {
   const rows = yield* all(sql<{ store_id: bigint }>`
     select store_id from mail_settings
@@ -105,14 +105,14 @@ export function toMailDelivery(row: DeliveryRow): MailDelivery {
   };
 }
 
-/** Where a mail is found. */
+/** Primary key of an email. */
 export type MailKey = { readonly storeId: number; readonly cardId: number; readonly id: number };
 
 function boundTo({ storeId, cardId, id }: MailKey): string {
   return `mail ${storeId} ${cardId} ${id}`;
 }
 
-/** The code that was sealed for a mail's row. @throws Error if it was sealed for another. */
+/** Decrypts an email's code. @throws Error if the code was sealed for another row. */
 export function openMailedCode({ keys }: Pick<Context, 'keys'>, key: MailKey, sealed: Uint8Array): Secret {
   return new Secret(Buffer.from(keys.open('mail', sealed, boundTo(key))).toString());
 }
@@ -122,17 +122,20 @@ export type NewMail = {
   readonly cardId: number;
   readonly kind: MailKind;
   readonly address: string;
-  /** Of a gift card's mail; else null. */
+  /** The code in a `gift_card` email; otherwise null. */
   readonly code: Secret | null;
-  /** Instant in ms; null: now. */
+  /** ms since 1970 UTC; null: now. */
   readonly sendAt: number | null;
   readonly occasion: string | null;
 };
 
-/** The occasion of the email that goes with a new card: every other one with the code repeats it. */
+/** Occasion of the email that is sent when a card is created. Later `gift_card` emails have no occasion. */
 export const creationOccasion = 'creation';
 
-/** Enqueues an email, unless its store sends none or has enqueued one for the occasion. Its rows are not awaited. */
+/**
+ * Enqueues an email, unless the store has disabled emails or has enqueued one for the same occasion. The insert
+ * is not awaited, so the email is returned in every case.
+ */
 export function* enqueueEmail(ctx: Context, mail: NewMail): Script<MailDelivery> {
   const { storeId, cardId, kind, address, code } = mail;
   const now = ctx.clock.earliest();
@@ -171,12 +174,12 @@ export function* enqueueEmail(ctx: Context, mail: NewMail): Script<MailDelivery>
   };
 }
 
-/** Ends what of a card's mails still waits with the code that it had: it says nothing true any more. */
+/** Cancels a card's pending emails that contain a replaced code. */
 export function* cancelCodeMails(
   { storeId, cardId }: Pick<MailKey, 'storeId' | 'cardId'>,
   { now, answer }: { readonly now: number; readonly answer: string },
 ): Script<void> {
-  // The claim of a process that sends it at this moment stays, so that it can say that it was sent.
+  // The lease stays, so a process that is sending the email can still record that it was sent.
   yield* run(sql`
     update mail_deliveries set state = 'cancelled', next_at = null, code = null, ended_at = ${now},
       answer = ${answer}
@@ -189,7 +192,7 @@ export function* findMail({ storeId, cardId, id }: MailKey): Script<MailDelivery
   return row && toMailDelivery(row);
 }
 
-/** A card's mails with ids below `before`, newest first. */
+/** Returns a card's emails with ids below `before`, newest first. */
 export function* listMailsBefore(
   { storeId, cardId }: Pick<MailKey, 'storeId' | 'cardId'>,
   { before, limit }: { readonly before: number; readonly limit: number },
@@ -200,7 +203,7 @@ export function* listMailsBefore(
   return rows.map(toMailDelivery);
 }
 
-/** A card's mails with ids above `after`, oldest first. */
+/** Returns a card's emails with ids above `after`, oldest first. */
 export function* listMailsAfter(
   { storeId, cardId }: Pick<MailKey, 'storeId' | 'cardId'>,
   { after, limit }: { readonly after: number; readonly limit: number },
@@ -211,7 +214,7 @@ export function* listMailsAfter(
   return rows.map(toMailDelivery);
 }
 
-/** The newest emails that repeat a card's, newest first. */
+/** Returns a card's resent `gift_card` emails, newest first. */
 export function* listRepeatedMails(
   { storeId, cardId }: Pick<MailKey, 'storeId' | 'cardId'>,
   limit: number,
@@ -223,21 +226,21 @@ export function* listRepeatedMails(
   return rows.map(toMailDelivery);
 }
 
-/** A store's mails of the newest cards. */
+/** Returns a store's emails, those of the newest cards first. */
 export function* listStoreMails(storeId: number, limit: number): Script<readonly MailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
     select * from mail_deliveries where store_id = ${storeId} order by card_id desc, id desc limit ${limit}`);
   return rows.map(toMailDelivery);
 }
 
-/** How many of a store's mails are in each state. */
+/** Returns the number of a store's emails in each state. */
 export function* countStoreMails(storeId: number): Script<ReadonlyMap<MailState, number>> {
   const rows = yield* all(sql<{ state: MailState; mails: bigint }>`
     select state, count(*) as mails from mail_deliveries where store_id = ${storeId} group by state`);
   return new Map(rows.map(({ state, mails }) => [state, toNumber(mails)]));
 }
 
-/** How many emails of all stores wait to be sent. */
+/** Returns the number of pending emails of all stores. */
 export function* countPendingMails(): Script<number> {
   const row = yield* first(sql<{ mails: bigint }>`
     select count(*) as mails from mail_deliveries where next_at is not null`);

@@ -1,24 +1,20 @@
 /**
- * What reads found, kept for as long as it is true.
- *
- * A memory knows the tables that its reads looked at, and is emptied by whoever writes to one of them. So
- * nothing in it has to grow old: who is told of every write may ask it instead of the database.
+ * Cached results of reads. A write to a table invalidates the results that were read from it, so a process that
+ * is notified of every write can use the cache instead of the database.
  */
 
-/** The names of tables. */
 export type Tables = ReadonlySet<string>;
 
-/** What reads of one kind found, by the key that tells them apart. */
+/** Cached results of one kind of read, by key. */
 export type Remembered<T> = {
-  /** Undefined if it is to be read. */
   find(key: string): T | undefined;
-  /** Keeps what a read found in these tables; where there is no room, what was kept first makes some. */
+  /** Adds the result of a read of these tables. A full cache evicts its oldest entry. */
   keep(key: string, found: T, tables: Tables): void;
 };
 
 export type Memories = {
   open<T>(limits: { readonly entriesMax: number }): Remembered<T>;
-  /** Forgets what was found in any of these tables. */
+  /** Invalidates all results that were read from any of these tables. */
   forget(written: Tables): void;
   forgetAll(): void;
 };

@@ -1,8 +1,8 @@
 /**
  * Migrations: numbered SQL files that bring the schema up to date.
  *
- * `0001_foundation.sqlite.sql` is for SQLite only, `0002_name.sql` for every engine. A released
- * file never changes: its checksum is kept in the database and compared at every start.
+ * `0001_foundation.sqlite.sql` applies to SQLite only, `0002_name.sql` to every engine. A released file never
+ * changes: the database stores its checksum, which is compared at every start.
  */
 
 import { createHash } from 'node:crypto';
@@ -19,14 +19,13 @@ export type Migration = {
 
 export type AppliedMigration = Pick<Migration, 'version' | 'name' | 'checksum'>;
 
-/** The database does not fit this version of the program. */
+/** The database and this version of the program are incompatible. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
 
 const fileForm = /^(\d{4})_([a-z0-9-]+)(?:\.([a-z]+))?\.sql$/;
 
-/** The migrations of an engine, in order. */
 export function loadMigrations(engine: 'sqlite' | 'postgres'): readonly Migration[] {
   const folder = new URL('migrations/', import.meta.url);
   return readdirSync(folder)
@@ -43,7 +42,7 @@ export function loadMigrations(engine: 'sqlite' | 'postgres'): readonly Migratio
 }
 
 /**
- * The migrations that are still to be applied, in order.
+ * Returns the migrations that have not been applied, in order.
  * @throws MigrationError if the database is newer than this program, or an applied file was changed.
  */
 export function pending(

@@ -1,24 +1,23 @@
 /**
- * Scripts of several callers, side by side in one transaction: their first steps go out together, then their
- * second ones. That saves a commit, and round trips, for each but the first.
+ * Runs scripts of several callers in one transaction: first the first steps of all, then their second steps.
+ * This saves a commit and round trips.
  *
- * Nothing keeps scripts of one transaction apart, neither locks nor savepoints (which can only be undone from the
- * last one on). So whoever puts them together sees to it that no two of them are about the same rows, and a
- * script that throws after it has written brings all of them down: then each is to be run alone. One that throws
- * before, as most refusals do, leaves the others as they are.
+ * Locks and savepoints do not isolate the scripts, so the caller must not combine scripts that use the same
+ * rows. A script that throws before it has written does not affect the others. One that throws later aborts the
+ * transaction, and the caller runs each script alone.
  */
 
 import type { Result } from './postgres-exchange.ts';
 import type { Script, Statement } from './sql.ts';
 
-/** What a script came to, once the transaction is committed. What was thrown had written nothing. */
+/** The result of a script after the commit. A script that threw had not written. */
 export type Ending<T> =
   { readonly kind: 'returned'; readonly value: T } | { readonly kind: 'thrown'; readonly error: unknown };
 
-/** A script threw after it had written. */
+/** A script threw after it had written: the transaction is aborted. */
 export class Spoiled extends Error {
   override readonly name = 'Spoiled';
-  /** The script's place among the others. */
+  /** Index of the script. */
   readonly place: number;
 
   constructor(place: number, cause: unknown) {
@@ -27,7 +26,6 @@ export class Spoiled extends Error {
   }
 }
 
-/** The part of a transaction that scripts are driven in. */
 type Driven = {
   step(statements: readonly Statement[]): Promise<readonly Result[]>;
   hold(statements: readonly Statement[]): void;
@@ -36,14 +34,14 @@ type Driven = {
 type Running<T> = {
   readonly script: Script<T>;
   readonly place: number;
-  /** The rows that it waits for. */
+  /** The rows that the script receives next. */
   rows: readonly (readonly unknown[])[];
   hasWritten: boolean;
 };
 
 /**
- * Drives scripts to their ends. What the last of them yield is held back, to go out with the commit.
- * @throws Spoiled; the database's error if any statement fails.
+ * Runs scripts until all have ended. The statements of the last step are sent with the commit.
+ * @throws Spoiled if a script throws after it has written; the database's error if a statement fails.
  */
 export async function driveTogether<T>(
   transaction: Driven,
@@ -78,11 +76,11 @@ export async function driveTogether<T>(
 type Advance<T> = {
   readonly unawaited: readonly Statement[];
   readonly awaited: readonly Statement[];
-  /** Absent: it waits for rows. */
+  /** Absent: the script waits for rows. */
   readonly ending?: Ending<T>;
 };
 
-/** Goes on with a script until it waits for rows, returns or throws. */
+/** Runs a script until it waits for rows, returns or throws. */
 function advance<T>({ script, rows }: Running<T>): Advance<T> {
   const unawaited: Statement[] = [];
   try {
@@ -99,7 +97,7 @@ function advance<T>({ script, rows }: Running<T>): Advance<T> {
   }
 }
 
-/** Whether a statement may have changed anything, by the server's word for what it did. */
+/** Whether a statement can have changed rows, according to its command tag. */
 function mayHaveWritten(command: string): boolean {
   return !/^(?:SELECT \d+|(?:INSERT 0|UPDATE|DELETE) 0)$/.test(command);
 }

@@ -1,15 +1,15 @@
-/** What the errors of a PostgreSQL server and of a connection to it mean. */
+/** Classification of errors of a PostgreSQL server and its connections. */
 
 import pg from 'pg';
 
 /**
- * The connection, or the server behind it, is of no more use. What was sent and not answered may have been
- * done or not; a transaction whose commit was not sent was not.
+ * The connection cannot be used. Whether pending statements were run is unknown. A transaction whose commit was
+ * not sent has been rolled back.
  */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 
-  /** Whether the server itself refused a statement, so that not even a commit behind it did anything. */
+  /** Whether the server rejected a statement, which rules out that a commit sent after it was run. */
   get isUndone(): boolean {
     const code = codeOf(this.cause);
     return code === featureNotSupported || code === statementMissing;
@@ -17,11 +17,11 @@ export class ConnectionLost extends Error {
 }
 
 /**
- * What a server in recovery says to a transaction that wants to write, and any server to a prepared statement
+ * A server in recovery reports this for a write transaction. Every server reports it for a prepared statement
  * whose tables have changed.
  */
 const featureNotSupported = '0A000';
-/** A prepared statement is not there: a pooler gave the session another server connection. */
+/** The prepared statement does not exist: a pooler assigned another server connection to the session. */
 const statementMissing = '26000';
 
 function codeOf(error: unknown): string | undefined {
@@ -31,31 +31,34 @@ function codeOf(error: unknown): string | undefined {
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const conflicts: ReadonlySet<string> = new Set(['40001', '40P01', '23505']);
 
-/** Another transaction was in the way, or a key is taken: the script may succeed when it is run again. */
+/** A conflict with another transaction, or a unique violation: a retry can succeed. */
 export function isConflict(error: unknown): boolean {
   return conflicts.has(codeOf(error) ?? '');
 }
 
-/** lock_not_available and query_canceled: the statement waited too long, and nothing was done. */
+/** lock_not_available and query_canceled: the statement timed out, and nothing was changed. */
 export function isWaitedOut(error: unknown): boolean {
   const code = codeOf(error);
   return code === '55P03' || code === '57014';
 }
 
 /**
- * Codes by which the server says that the connection is of no more use: it is going away or starting, it
- * was idle for too long, could not do what it did before (0A000), or lacks what was prepared on it (26000).
+ * Codes after which the connection cannot be used: the server stops or starts, the connection was idle for too
+ * long, a repeated statement is rejected (0A000) or no longer prepared (26000).
  */
 const endings = /^(?:08|57P0[1-5]|25P03|0A000|26000)/;
 
-/** What an error of the client means: ConnectionLost, or the error itself. */
+/** Converts an error of the client to ConnectionLost, or returns it unchanged. */
 export function failureOf(error: Error): Error {
   const code = codeOf(error);
   if (code !== undefined && !endings.test(code)) return error;
   return new ConnectionLost(error.message, { cause: error });
 }
 
-/** The server could not do its work, whatever the statement was: out of disk, memory or connections, or damaged. */
+/**
+ * The server failed independently of the statement: it is out of disk space, memory or connections, or is
+ * damaged.
+ */
 export function isServerFailure(error: unknown): boolean {
   return /^(?:53|58|XX)/.test(codeOf(error) ?? '');
 }
@@ -65,7 +68,10 @@ export function isDiskFull(error: unknown): boolean {
   return codeOf(error) === '53100';
 }
 
-/** insufficient_privilege and undefined_function: the role may not run a function, or the server has none of that name. */
+/**
+ * insufficient_privilege and undefined_function: the role cannot call the function, or the function does not
+ * exist.
+ */
 export function mayNotAsk(error: unknown): boolean {
   const code = codeOf(error);
   return code === '42501' || code === '42883';

@@ -1,12 +1,9 @@
 /**
- * What is sent to the server at once, and how it is answered.
+ * Pipelines statements with one Sync.
  *
- * node-postgres by itself ends every statement with a Sync, upon which the server sends what it has to say so
- * far: a transaction then costs as many packets, system calls and turns of the event loop as it has statements.
- * An exchange is any number of statements with one Sync at its end. The server answers them together, and if one
- * fails it leaves out those behind it, a commit included.
- *
- * It also has the server describe the columns of a prepared statement only the first time on a connection.
+ * node-postgres sends a Sync after every statement, so a transaction costs as many packets, system calls and
+ * event loop turns as it has statements. Here any number of statements share one Sync. If one fails, the server
+ * skips the rest, including a commit. Columns of a prepared statement are described only once per connection.
  *
  * https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
  */
@@ -15,24 +12,23 @@ import pg, { type Connection, type FieldDef } from 'pg';
 import { rowMaker } from './rows.ts';
 import type { SqlValue } from './sql.ts';
 
-/** A statement as it goes over the wire. */
 export type Query = {
-  /** The same name stands for the same text on every connection; empty: it is not kept prepared. */
+  /** Name of the prepared statement, which identifies the same text on every connection; empty: not prepared. */
   readonly name: string;
   readonly text: string;
   readonly values: readonly SqlValue[];
 };
 
-/** What a statement came to: its rows, and the server's word for what it did, such as `COMMIT` or `INSERT 0 1`. */
+/** Rows and command tag of a statement, such as `COMMIT` or `INSERT 0 1`. */
 export type Result = { readonly rows: readonly unknown[]; readonly command: string };
 
-/** Makes a row of its fields, as the server writes them. */
+/** Converts the text fields of a row to an object. */
 type RowReader = (fields: readonly (string | null)[]) => unknown;
 
-/** The statements that a connection has prepared, by name, and how their rows are read. */
+/** Prepared statements of a connection, by name, with the readers of their rows. */
 export type PreparedStatements = Map<string, RowReader>;
 
-/** Integers of any width, text, bytes: nothing else is ever selected. */
+/** Queries select only integers, text and bytes. */
 const readers: Readonly<Record<number, (text: string) => unknown>> = {
   20: BigInt,
   21: BigInt,
@@ -42,27 +38,27 @@ const readers: Readonly<Record<number, (text: string) => unknown>> = {
 const asText = (text: string): unknown => text;
 const noRow: RowReader = () => ({});
 
-/** Of an exchange: the error that came first, or what each statement came to, in order. */
+/** The first error, or the results of the statements in order. */
 export type Outcome = Error | readonly Result[];
 
 /**
- * Statements for `client.query`, which calls these methods when the server answers.
+ * A query whose methods `client.query` calls as messages arrive.
  *
- * It is a `pg.Query` because node-postgres takes nothing else where it pipelines, for fear of portals that stay
- * open: here each is executed to its end.
+ * It extends `pg.Query` because node-postgres pipelines nothing else, to avoid open portals. Here every portal
+ * is run to completion.
  */
 export class Exchange extends pg.Query {
   readonly #queries: readonly Query[];
   readonly #prepared: PreparedStatements;
   readonly #settle: (outcome: Outcome) => void;
   readonly #results: Result[] = [];
-  /** Of the statement that is being answered. */
+  /** Reader for the rows of the current statement. */
   #readRow: RowReader | undefined;
   #rows: unknown[] = [];
 
   /**
-   * @param prepared of the connection; it grows as statements are prepared.
-   * @param settle is told what the exchange came to. What it is told after the first time is to be ignored.
+   * @param prepared statements of the connection; the exchange adds those that it prepares.
+   * @param settle receives the outcome. Later calls must be ignored.
    */
   constructor(queries: readonly Query[], prepared: PreparedStatements, settle: (outcome: Outcome) => void) {
     super('');
@@ -72,7 +68,7 @@ export class Exchange extends pg.Query {
   }
 
   override readonly submit = (connection: Connection): void => {
-    // One packet for all of them, as far as they fit. With TLS this is another stream than the socket.
+    // One packet if the statements fit. With TLS this stream is not the socket.
     connection.stream.cork();
     for (const query of this.#queries) send(connection, query, this.#prepared.has(query.name));
     connection.sync();
@@ -104,7 +100,7 @@ export class Exchange extends pg.Query {
     this.#settle(this.#results);
   }
 
-  /** The name of the statement that is being answered. */
+  /** Name of the current statement. */
   get #name(): string {
     return this.#queries[this.#results.length]?.name ?? '';
   }
@@ -112,7 +108,8 @@ export class Exchange extends pg.Query {
 
 function send(connection: Connection, { name, text, values }: Query, isPrepared: boolean): void {
   if (!isPrepared) {
-    // It may have been prepared by an attempt that failed behind that. To close what is not there is no error.
+    // An earlier attempt can have prepared it and failed afterwards. Closing a statement that does not exist is
+    // allowed.
     if (name !== '') connection.close({ type: 'S', name }, true);
     connection.parse({ name, text, types: [] }, true);
   }

@@ -1,9 +1,9 @@
 /**
- * The hosts of a database's URL, one of which is the primary.
+ * The hosts of a database URL, one of which is the primary.
  *
- * The server of every connection is checked. With several hosts, all are asked at once before the first connection,
- * after a connection was lost, and every few seconds: the newest timeline wins, and connections to other servers are
- * closed.
+ * Every connection's server is checked. With several hosts, all are queried before the first connection, after
+ * a lost connection, and every few seconds. The server on the newest timeline is used; connections to others
+ * are closed.
  */
 
 import type { Secret } from '../domain/secret.ts';
@@ -20,14 +20,14 @@ import {
 import type { StorageObserver } from './storage.ts';
 
 export type HostOptions = Omit<SessionOptions, 'url' | 'sessionsKeptBy'> & {
-  /** One a host. */
+  /** One URL per host. */
   readonly urls: readonly Secret[];
-  /** Where the newest timeline is kept; absent: in memory only. */
+  /** Stores the newest timeline; absent: in memory only. */
   readonly timelines?: TimelineFile;
   readonly observer: StorageObserver;
 };
 
-/** None of the hosts is a primary that may be used; the message says of each why, without a password. */
+/** No host is a usable primary. The message states the reason for each host, without passwords. */
 class NoPrimary extends Error {
   override readonly name = 'NoPrimary';
 
@@ -38,42 +38,44 @@ class NoPrimary extends Error {
 }
 
 export type Hosts = {
-  /** Whether there are several. */
   readonly areSeveral: boolean;
-  /** Connects to the primary. @throws NoPrimary. */
+  /** Connects to the primary. @throws NoPrimary */
   connect(): Promise<Session>;
-  /** Looks which host is the primary, in the background. */
+  /** Finds the primary in the background. */
   check(): void;
 };
 
-/** How long the other hosts may take once a primary has responded. */
+/** How long to wait for the other hosts after the first one has responded. */
 const othersWaitMaxMs = 1_000;
 
 type Asked =
   { readonly url: Secret; readonly opened: Opened } | { readonly url: Secret; readonly reason: string };
 type Writable = WritableHost & { readonly url: Secret };
 
-/** @throws TimelineFileError. */
+/** @throws TimelineFileError */
 export function openHosts(options: HostOptions): Hosts {
   const { urls, timelines, observer } = options;
   const areSeveral = urls.length > 1;
-  /** The connections that have not ended, each with its server. */
+  /** Open connections and their servers. */
   const sessions = new Map<Session, PrimaryServer>();
   const sessionsKeptBy = new Set<Secret>();
   let seen: Timeline | undefined = timelines?.read();
-  /** Resolves once the newest timeline is durable; undefined: nothing was recorded yet. */
+  /** Resolves when the newest timeline is durable; undefined: not recorded yet. */
   let recorded: Promise<void> | undefined;
-  /** The last primary among several hosts. */
+  /** The current primary, with several hosts. */
   let current: Writable | undefined;
-  /** Connections to it that were lost. */
+  /** Number of lost connections to the primary. */
   let losses = 0;
-  /** Whether none was lost since all hosts were asked. */
+  /** Whether no connection was lost since all hosts were queried. */
   let isSettled = false;
   let looking: Promise<void> | undefined;
 
   const open = (url: Secret): Promise<Opened> => openSession({ ...options, url, sessionsKeptBy });
 
-  /** Reads what other processes have recorded. A file that was damaged since the start does no harm. */
+  /**
+   * Reads the timeline that other processes have recorded. A file damaged since the start only causes a
+   * warning.
+   */
   const refresh = (): void => {
     try {
       const found = timelines?.read();
@@ -91,7 +93,7 @@ export function openHosts(options: HostOptions): Hosts {
     abandon(({ timeline }) => timeline < newest.timeline);
   };
 
-  /** Closes connections at once, those that are in use included. */
+  /** Closes connections immediately, including those in use. */
   const abandon = (isOutdated: (server: PrimaryServer) => boolean): void => {
     for (const [session, server] of sessions) if (isOutdated(server)) session.destroy();
   };
@@ -102,7 +104,10 @@ export function openHosts(options: HostOptions): Hosts {
     return 'the role may not see the timeline of the server: grant it execute on the functions pg_control_system(), pg_current_wal_lsn() and pg_walfile_name(pg_lsn)';
   };
 
-  /** Records a server's timeline before anything is written to it. @throws Error if it may not be used. */
+  /**
+   * Records a server's timeline before anything is written to the server.
+   * @throws Error if the server must not be used.
+   */
   const admit = async (server: PrimaryServer | null): Promise<void> => {
     refresh();
     const reason = reasonNotToUse(server);
@@ -145,7 +150,7 @@ export function openHosts(options: HostOptions): Hosts {
     }
   };
 
-  /** Asks all hosts which of them is the primary. @throws NoPrimary. */
+  /** Queries all hosts for the primary. @throws NoPrimary */
   const look = async (): Promise<void> => {
     const lossesBefore = losses;
     const found = await askAll(urls, open);
@@ -222,7 +227,10 @@ export function openHosts(options: HostOptions): Hosts {
   };
 }
 
-/** Connects to every host at once. A host that does not respond delays the result by `othersWaitMaxMs` at most. */
+/**
+ * Connects to all hosts concurrently. A host that does not respond delays the result by at most
+ * `othersWaitMaxMs`.
+ */
 function askAll(urls: readonly Secret[], open: (url: Secret) => Promise<Opened>): Promise<readonly Asked[]> {
   return new Promise((resolve) => {
     const found = new Map<Secret, Asked>();
@@ -253,7 +261,7 @@ function askAll(urls: readonly Secret[], open: (url: Secret) => Promise<Opened>)
   });
 }
 
-/** Closes a connection that was only there to ask, without waiting for that. */
+/** Closes a connection in the background. */
 function leave(session: Session): void {
   session.close().catch(() => undefined);
 }
@@ -266,9 +274,9 @@ function hostOf(url: Secret): string {
   return new URL(url.reveal()).host;
 }
 
-/** Why a host is not to be used, in a line. */
+/** Describes in one line why a host cannot be used. */
 function reasonOf(error: unknown): string {
-  // A name with several addresses fails with an error for each.
+  // A host name with several addresses fails with one error per address.
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,14 +1,12 @@
 /**
- * Partitions: each table of what belongs to a store can be divided by a hash of the store's id, because
- * `store_id` leads all of its keys.
+ * Partitions: tables with a leading `store_id` in every key can be partitioned by a hash of it.
  *
- * A migration marks such a table with `-- by store` behind its last parenthesis, which is a comment to
- * everybody else.
+ * A migration marks such a table with the comment `-- by store` after its closing parenthesis.
  */
 
 const marked = /^create table (\w+) \(\n((?:(?!\n\);).)*)\n\); -- by store$/gms;
 
-/** A migration's text, with every table that it marks divided into so many parts; as it is, if null. */
+/** Returns a migration's text with every marked table partitioned; null: the text unchanged. */
 export function inPartitions(migration: string, partitions: number | null): string {
   if (partitions === null) return migration;
   return migration.replaceAll(marked, (_, table: string, columns: string) => {

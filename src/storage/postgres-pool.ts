@@ -1,12 +1,9 @@
 /**
- * The connections to the primary, wherever it is: made when they are wanted, given to one script at a
- * time, or to those that share one, replaced when they break.
+ * The pool of connections to the primary. One script uses a connection at a time, or several scripts share it.
  *
- * Of several hosts one is the primary; after a failover it is another one (`postgres-hosts.ts`). Who asks for a
- * connection waits for a primary for a bounded time. Nothing has to be restarted when a server comes back.
- *
- * A server whose machine is gone says nothing, not even goodbye. So where a script has waited for long, and now and
- * then, the pool looks whether another host has become the primary.
+ * After a failover, callers wait for the new primary for a limited time (`postgres-hosts.ts`). A server whose
+ * machine has failed does not close its connections, so the pool checks for another primary periodically, and
+ * sooner if a script is slow.
  */
 
 import assert from 'node:assert/strict';
@@ -16,60 +13,65 @@ import type { Session } from './postgres-session.ts';
 
 export type PoolOptions = HostOptions & {
   readonly connectionsMax: number;
-  /** How many of them those of a lane may have at a time who would share one: the fewer, the more share. */
+  /**
+   * At most this many connections per lane are shared at a time. With fewer connections, more scripts share
+   * each.
+   */
   readonly sharedMax: Readonly<Record<Lane, number>>;
-  /** Scripts that may wait for a connection; one more is refused. */
+  /** Limit of scripts that wait for a connection. Further ones are rejected. */
   readonly waitingMax: number;
-  /** How long a script waits for a connection. */
   readonly waitMaxMs: number;
-  /** How often all of several hosts are asked although nothing is slow or lost. */
+  /** Period of the checks of all hosts while no connection is slow or lost. Only with several hosts. */
   readonly primaryCheckPeriodMs: number;
 };
 
-/** Those of one lane may share a connection with each other. */
+/** Scripts of the same lane can share a connection. */
 type Lane = 'reads' | 'writes';
 
 export type Pool<Sharer extends { readonly lane: Lane }> = {
   /**
-   * A connection for one script, to be given back; at `until` (of `performance.now`) it is broken off.
-   * @throws Fault `overloaded` if all are taken for too long, `unavailable` if no primary can be reached.
+   * Returns a connection for one script. The pool destroys it at `until` (of `performance.now`).
+   * @throws Fault `overloaded` if no connection becomes free in time, `unavailable` if no primary can be
+   * reached.
    */
   take(until: number): Promise<Session>;
   /**
-   * As `take`, for somebody who may share a connection: undefined, if somebody else has one by now and has taken
-   * this sharer along.
+   * As `take`, for a script that can share a connection. Returns undefined if another script's connection runs
+   * it.
    */
   share(until: number, sharer: Sharer): Promise<Session | undefined>;
-  /** Those who wait to share a connection and are chosen: they wait no more. */
+  /** Removes the chosen scripts from the waiting ones and returns them. */
   takeAlong(isChosen: (sharer: Sharer) => boolean): readonly Sharer[];
   giveBack(session: Session): void;
   /**
-   * A connection of the caller's own, who ends it.
+   * Opens a connection outside the pool. The caller closes it.
    * @throws Fault `unavailable` if no primary can be reached.
    */
   connect(): Promise<Session>;
   readonly waiting: number;
-  /** Closes the connections, all of which must have been given back. */
+  /** Closes the connections. All must have been returned. */
   close(): Promise<void>;
 };
 
 type Taken = { readonly since: number; readonly until: number; readonly lane: Lane | undefined };
 
 type Waiter<Sharer> = {
-  /** When it gives up. */
   readonly deadline: number;
   readonly until: number;
-  /** undefined: it wants a connection for itself. */
+  /** undefined: it needs a connection of its own. */
   readonly sharer: Sharer | undefined;
   readonly resolve: (session: Session | undefined) => void;
   readonly reject: (fault: Fault) => void;
 };
 
-/** How often waiting and kept connections are looked at. */
+/** How often deadlines are checked. */
 const sweepMs = 100;
-/** How long after every host refused until they are asked again. */
+/** Delay between attempts to connect after one has failed. */
 const retryMs = 100;
-/** How long a script may take until the pool looks whether its server is still the primary, and how often then. */
+/**
+ * Duration of a script after which the pool checks whether its server is still the primary, and the period of
+ * those checks.
+ */
 const doubtMs = 2_000;
 
 export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOptions): Pool<Sharer> {
@@ -77,11 +79,11 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
   const taken = new Map<Session, Taken>();
   const waiting: Waiter<Sharer>[] = [];
   let opening = 0;
-  /** Connections that are shared, or could be. */
+  /** Number of connections that each lane uses. */
   const shared = { reads: 0, writes: 0 };
   let retryAt = 0;
   let checkedAt = performance.now();
-  /** Why the last attempt to connect failed; undefined after one that did not. */
+  /** Error of the last attempt to connect; undefined if it succeeded. */
   let failure: unknown;
   let isClosed = false;
 
@@ -90,7 +92,7 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
   const mayTake = ({ sharer }: Waiter<Sharer>): boolean =>
     sharer === undefined || shared[sharer.lane] < options.sharedMax[sharer.lane];
 
-  /** How many of those who wait could use another connection. */
+  /** Returns how many waiting scripts could use another connection. */
   const countWanted = (): number => {
     const { reads, writes } = options.sharedMax;
     const left = { reads: reads - shared.reads, writes: writes - shared.writes };
@@ -124,7 +126,7 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
         if (failure === undefined) grow();
       })
       .catch(() => undefined);
-    // After a failure one attempt at a time is enough.
+    // After a failure the pool makes one attempt at a time.
     if (failure === undefined) grow();
   };
 
@@ -135,7 +137,7 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
     handOut();
   };
 
-  /** Gives idle connections to those who wait, and sees that there are more where they do not suffice. */
+  /** Assigns idle connections to waiting scripts, and opens more connections if needed. */
   const handOut = (): void => {
     for (;;) {
       const waiter = waiting.find(mayTake);
@@ -150,7 +152,7 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
     }
   };
 
-  /** The connection that was used last; one that broke just now may still be among them. */
+  /** Returns the most recently used connection that is not broken. */
   const popIdle = (): Session | undefined => {
     const session = idle.pop();
     return session?.isBroken ? popIdle() : session;
@@ -167,7 +169,8 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
       const deadline = Math.min(performance.now() + options.waitMaxMs, until);
       const waiter: Waiter<Sharer> = { deadline, until, sharer, resolve, reject };
       waiting.push(waiter);
-      // Its deadline keeps the process alive: where no server answers, nothing else does.
+      // The timer must keep the process running until the deadline, because a server that does not respond does
+      // not.
       sweeper.ref();
       handOut();
       if (waiting.length > options.waitingMax && waiting.at(-1) === waiter) {
@@ -187,7 +190,7 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
     for (const waiter of waiting.filter(({ deadline }) => now >= deadline)) refuse(waiter);
     const late = [...taken].filter(([, { until }]) => now >= until);
     for (const [session] of late) session.destroy();
-    // If the server is silent, the idle connections to it are of no more use than these.
+    // If the server does not respond, its idle connections cannot be used either.
     if (late.length > 0) for (const session of idle.splice(0)) session.destroy();
     const isSlow = [...taken.values()].some(({ since }) => now - since >= doubtMs);
     if (
@@ -205,7 +208,7 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
   return {
     async take(until) {
       const session = await enter(until);
-      assert(session, 'nobody takes along who does not share');
+      assert(session, 'a script that does not share gets a connection');
       return session;
     },
     share: enter,

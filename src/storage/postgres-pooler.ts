@@ -1,20 +1,20 @@
 /**
- * Poolers between the service and its server. The service needs one server connection for as long as a session lasts,
- * because it has settings and prepared statements on it. Transaction and statement pooling give each transaction
- * whichever server connection is free.
+ * Detection of connection poolers. A session needs one server connection for its lifetime, which holds its
+ * settings and prepared statements. Transaction and statement pooling assign each transaction any free server
+ * connection.
  */
 
-/** How often the server processes of two sessions are compared. */
+/** Number of comparisons of the server processes of two sessions. */
 const rounds = 8;
 
-/** Returns the id of the server process that runs the next transaction of a session. */
+/** Returns the id of the server process that runs the session's next transaction. */
 export type ServerProcess = () => Promise<number>;
 
 /**
- * Whether two sessions that are open at the same time each have a server process of their own.
+ * Returns whether two open sessions each keep a server process of their own.
  *
- * A pooler that prefers the server connection that was used last gives both sessions the same one; one that uses them
- * in turn changes that of a session. Other programs at the same pooler mix them further.
+ * A pooler that prefers the most recently used server connection assigns the same one to both; one that rotates
+ * changes that of a session. Other clients of the pooler change the assignment further.
  */
 export async function keepsSessions(one: ServerProcess, other: ServerProcess): Promise<boolean> {
   const [ofOne, ofOther] = [await one(), await other()];
@@ -24,7 +24,7 @@ export async function keepsSessions(one: ServerProcess, other: ServerProcess): P
   return true;
 }
 
-/** The pooler does not keep a server connection for a session. */
+/** The pooler does not keep one server connection per session. */
 export class SessionNotKept extends Error {
   override readonly name = 'SessionNotKept';
 

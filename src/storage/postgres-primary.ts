@@ -1,19 +1,19 @@
 /**
- * Which server is the primary: the one that accepts writes on the newest timeline of the cluster.
+ * Selection of the primary: the server that accepts writes on the newest timeline of the cluster.
  *
- * A promotion begins a timeline with a higher number. A primary that comes back after its standby was promoted is
- * still on the old one: it accepts writes, lacks what was acknowledged since, and loses what it accepts.
+ * A promotion starts a timeline with a higher number. A former primary that returns is still on the old
+ * timeline: it accepts writes, lacks everything acknowledged since, and its new writes are lost.
  */
 
 import type { Timeline } from '../timeline-file.ts';
 
 /** A server that accepts writes. */
 export type PrimaryServer = Timeline & {
-  /** When it started, in seconds. Two hosts with the same cluster and start are one server. */
+  /** Start time in seconds. Two hosts with the same cluster and start time are the same server. */
   readonly startedAt: string;
 };
 
-/** The server is in recovery, as a standby is. */
+/** The server is in recovery, like a standby. */
 class NotPrimary extends Error {
   override readonly name = 'NotPrimary';
 }
@@ -22,18 +22,21 @@ export type StandbyRow = { readonly standby: bigint };
 export type ServerRow = StandbyRow & {
   readonly system: string;
   readonly started_at: string;
-  /** The first 8 of its digits are the timeline; null in recovery. */
+  /** Its first 8 digits are the timeline; null in recovery. */
   readonly segment: string | null;
 };
 
 export const selectStandby = 'select case when pg_is_in_recovery() then 1 else 0 end as standby';
-/** `pg_control_checkpoint` still names the old timeline for a while after a promotion; the log's next segment does not. */
+/**
+ * After a promotion, `pg_control_checkpoint` reports the old timeline for a while. The current log segment does
+ * not.
+ */
 export const selectServer = `${selectStandby},
   (select system_identifier::text from pg_control_system()) as system,
   extract(epoch from pg_postmaster_start_time())::text as started_at,
   case when not pg_is_in_recovery() then pg_walfile_name(pg_current_wal_lsn()) end as segment`;
 
-/** @throws NotPrimary. */
+/** @throws NotPrimary if the server is a standby. */
 export function toServer(row: ServerRow): PrimaryServer {
   assertPrimary(row);
   const timeline = Number.parseInt(row.segment?.slice(0, 8) ?? '', 16);
@@ -41,7 +44,7 @@ export function toServer(row: ServerRow): PrimaryServer {
   return { system: row.system, timeline, startedAt: row.started_at };
 }
 
-/** @throws NotPrimary. */
+/** @throws NotPrimary if the server is a standby. */
 export function assertPrimary({ standby }: StandbyRow): void {
   if (standby !== 0n) throw new NotPrimary('the server is a standby');
 }
@@ -51,7 +54,7 @@ export type WritableHost = {
   readonly server: PrimaryServer;
 };
 
-/** The servers among hosts, the newest timeline first: a server that has several hosts is one. */
+/** Returns the distinct servers of the hosts, the newest timeline first. */
 export function serversOf<Host extends WritableHost>(hosts: readonly Host[]): readonly Host[] {
   const servers = new Map<string, Host>();
   for (const host of hosts) {
@@ -67,9 +70,9 @@ export function describeHost({ host, server: { timeline } }: WritableHost): stri
 }
 
 /**
- * Why a server may not be used although it accepts writes; undefined: it may.
- * @param seen the newest timeline that was used.
- * @param file where that is recorded.
+ * Returns why a server that accepts writes must not be used; undefined: it can be used.
+ * @param seen newest timeline used so far.
+ * @param file path of the timeline file, for the message.
  */
 export function reasonAgainst(
   { system, timeline }: Timeline,
@@ -93,10 +96,10 @@ export function reasonAgainst(
 }
 
 /**
- * The primary among servers that may be used.
- * @param current the host that is in use.
- * @returns undefined if several servers could be it: they belong to different clusters, or are on one timeline and none
- * of them is in use.
+ * Returns the primary of usable servers.
+ * @param current the host in use.
+ * @returns undefined if there are several candidates: the servers belong to different clusters, or several are
+ * on the newest timeline and none of them is in use.
  */
 export function primaryOf<Host extends WritableHost>(
   hosts: readonly Host[],

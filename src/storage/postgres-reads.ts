@@ -1,54 +1,58 @@
 /**
- * Reads of one step. Those that wait go out together, as writes do, and each is answered by itself. What is sent at
- * once outside of a transaction block is a transaction of its own, whose statements all see one state: so a step may
- * have several.
+ * Reads of one step. Waiting reads are sent together, and each receives its own result.
+ *
+ * Statements that are sent together outside a transaction block form one transaction and see one state, so a
+ * step can contain several statements.
  */
 
 import type { Pool } from './postgres-pool.ts';
 import type { Session } from './postgres-session.ts';
 import type { Script, Statement } from './sql.ts';
 
-/** How many connections are for such reads at a time: with more of them, fewer go out together. */
+/** Limit of connections for these reads. With more connections, fewer reads are sent together. */
 export const sharedReadsMax = 2;
-/** Reads that go out together. */
+/** Limit of reads that are sent together. */
 const readsMax = 32;
 
 /** A read that waits for the rows of its only step. */
 export type ReadJob = {
   readonly lane: 'reads';
   readonly statements: readonly Statement[];
-  /** Hands it the rows of each statement. */
+  /** Passes the rows of each statement to the read. */
   readonly answer: (rows: readonly (readonly unknown[])[]) => void;
-  /** Runs it by itself: what it was part of has failed. */
+  /** Runs the read alone after its group has failed. */
   readonly retry: () => void;
 };
 
-/** The first statements of reads that turned out to need more steps. */
+/** First statements of reads that need more than one step. */
 const longReads = new WeakSet<readonly string[]>();
 
 type Engine = {
   readonly pool: Pool<ReadJob | { readonly lane: 'writes' }>;
-  /** Runs a read in a transaction of its own, again and again where need be, until a deadline of `performance.now`. */
+  /** Runs a read in a transaction of its own, with retries until a deadline of `performance.now`. */
   readonly alone: <T>(script: () => Script<T>, until: number) => Promise<T>;
-  /** Whether a script that ended so may succeed when it is run again. */
+  /** Whether a retry after this error can succeed. */
   readonly mayRunAgain: (error: unknown) => boolean;
 };
 
-/** A read that has come to its first step. */
+/** A read that has yielded its first step. */
 type Begun<T> = {
   readonly script: () => Script<T>;
   readonly running: Script<T>;
-  /** The first of its statements. */
+  /** The first statement of the step. */
   readonly head: Statement;
   readonly statements: readonly Statement[];
   readonly until: number;
 };
 
-/** Runs a read until a deadline of `performance.now`, beside others if it is one step. @throws as `Storage.read` does. */
+/**
+ * Runs a read until a deadline of `performance.now`, together with other reads if it has one step.
+ * @throws as `Storage.read` does.
+ */
 type Read = <T>(script: () => Script<T>, until: number) => Promise<T>;
 
 export function openReads({ pool, alone, mayRunAgain }: Engine): Read {
-  /** Sends a read, and those that can be taken along, on a connection that is given back then. */
+  /** Sends a read together with waiting reads, then returns the connection. */
   const lead = async (session: Session, first: ReadJob): Promise<void> => {
     const jobs = [first];
     pool.takeAlong((job) => {
@@ -65,7 +69,7 @@ export function openReads({ pool, alone, mayRunAgain }: Engine): Read {
         from = to;
       }
     } catch {
-      // By itself each is told what was the matter with it, or nothing is.
+      // Alone, each read succeeds or fails with its own error.
       for (const { retry } of jobs) retry();
     } finally {
       pool.giveBack(session);

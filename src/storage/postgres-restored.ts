@@ -1,9 +1,9 @@
 /**
- * Events that were restored from a dump into another cluster.
+ * SQL for events that were restored from a dump into another cluster.
  *
- * Transaction numbers start over there: an event whose number the new cluster has not come to yet would not be told
- * until it has, and then among later ones. Nothing that this cluster has committed has such a number, so that it
- * tells a restored database. All its events are then told first, in the order of their ids.
+ * Transaction numbers restart in the new cluster. Events with a number that it has not reached would be listed
+ * late and among newer events. A committed event cannot have such a number, so the number reveals a restored
+ * database. All its events are then listed first, ordered by id.
  */
 export const tellRestoredFirst = `
 do $$ begin

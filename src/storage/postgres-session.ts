@@ -1,4 +1,4 @@
-/** One connection to a PostgreSQL primary: what is said to it, and what its errors mean. */
+/** One connection to a PostgreSQL primary. */
 
 import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
@@ -25,46 +25,47 @@ import { keepsSessions, SessionNotKept, type ServerProcess } from './postgres-po
 import type { Dialect, Statement } from './sql.ts';
 
 export type SessionOptions = {
-  /** Of one host. */
+  /** URL of one host. */
   readonly url: Secret;
-  /** How long it may take until the connection can be used. */
+  /** Limit of the time until the connection is ready. */
   readonly connectTimeoutMs: number;
-  /** How long a statement may wait for a row that another transaction has locked. */
+  /** How long a statement waits for a row lock. */
   readonly lockWaitMaxMs: number;
-  /** How long the server lets a transaction stand open while nobody says anything. */
+  /** How long the server keeps an idle transaction open. */
   readonly idleTransactionMaxMs: number;
-  /** The hosts that are known to keep a server connection for each session; a host is added once it is. */
+  /** Hosts that are known to keep one server connection per session. `openSession` adds to it. */
   readonly sessionsKeptBy: Set<Secret>;
 };
 
-/** A command without values, such as `begin`. */
 export type Command = string;
 
 export type Session = {
   /**
-   * Sends all at once and answers what each came to, in order. If one fails, those behind it are not run.
-   * @throws that one's error; ConnectionLost.
+   * Sends all queries in one exchange and returns their results in order. If one fails, the rest are not run.
+   * @throws the first query's error, or ConnectionLost.
    */
   send(queries: readonly (Statement | Command)[]): Promise<readonly Result[]>;
-  /** Sends a command that nobody waits for; what is sent after it is done after it. */
+  /** Sends a command without waiting for its result. Later commands run after it. */
   post(command: Command): void;
-  /** Runs a text of any number of statements without values. @throws as `send` does. */
+  /** Runs a text with any number of statements without values. @throws as `send` does. */
   runText(text: string): Promise<void>;
-  /** Whether the server has warned since this was last asked: at a commit, that it may not be replicated. */
+  /**
+   * Returns whether the server has sent a warning since the last call. At a commit, a warning means that the
+   * standby possibly lacks it.
+   */
   hasWarned(): boolean;
-  /** Whether it can no longer be used. */
   readonly isBroken: boolean;
-  /** Called once, when the connection ends, whoever ended it. */
+  /** Registers a listener that is called once, when the connection ends for any reason. */
   onEnd(listener: () => void): void;
-  /** Whether it ended, or failed, without having been destroyed or closed here. */
+  /** Whether the connection ended without a call of `destroy` or `close`. */
   readonly isLost: boolean;
-  /** Ends the connection at once; whatever was sent and not answered fails with ConnectionLost. */
+  /** Closes the connection immediately. Pending queries fail with ConnectionLost. */
   destroy(): void;
-  /** Says goodbye, after all that was sent was answered; to a server that stays silent, without waiting for long. */
+  /** Closes the connection after pending queries, within a limited time. */
   close(): Promise<void>;
 };
 
-/** A connection to a primary, and what that is; null: the role may not see it. */
+/** A connection to a primary, and its server; null: the role cannot query it. */
 export type Opened = { readonly session: Session; readonly server: PrimaryServer | null };
 
 export const postgresDialect: Dialect = {
@@ -74,19 +75,19 @@ export const postgresDialect: Dialect = {
     'for update skip locked': 'for update skip locked',
     'commit order': 'transaction_id, id',
     'last committed first': 'transaction_id desc, id desc',
-    // A transaction that is still open may commit an event with a lower number than those that are there.
+    // An open transaction can still commit an event with a lower number than existing events.
     'committed for good': 'transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
   },
 };
 
-/** After so long without a word the system asks whether the other machine is still there. */
+/** The operating system sends keep-alive probes after this idle time. */
 const keepAliveDelayMs = 10_000;
-/** How long a server may take to say goodbye. */
+/** How long to wait for the server when a connection is closed. */
 const closeTimeoutMs = 1_000;
 
 type Named = Pick<Query, 'name' | 'text'>;
 
-/** By call site. */
+/** Names and texts by call site. */
 const named = new WeakMap<readonly string[], Named>();
 
 function namedOf(statement: Statement): Named {
@@ -99,14 +100,17 @@ function namedOf(statement: Statement): Named {
   return found;
 }
 
-/** One name for a text, in every process: a server connection that changes hands never runs another statement. */
+/**
+ * Every process uses the same name for a text, so a server connection that a pooler reassigns never runs
+ * another statement.
+ */
 function nameOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, nameLength);
 }
 
 /** 132 bits of the hash. */
 const nameLength = 22;
-/** The server cuts off longer names. */
+/** The server truncates longer names. */
 const nameLengthMax = 63;
 
 function toQuery(query: Statement | Command): Query {
@@ -114,10 +118,7 @@ function toQuery(query: Statement | Command): Query {
   return { name: query.length <= nameLengthMax ? query : '', text: query, values: [] };
 }
 
-/**
- * Connects to one host.
- * @throws NotPrimary, or whatever keeps it from connecting.
- */
+/** Connects to one host. @throws NotPrimary, SessionNotKept, or the error of the connection. */
 export async function openSession(options: SessionOptions): Promise<Opened> {
   const { url, connectTimeoutMs } = options;
   const sockets: Socket[] = [];
@@ -127,7 +128,7 @@ export async function openSession(options: SessionOptions): Promise<Opened> {
     return connectClient(url, socket);
   };
   let isLate = false;
-  // A server that takes connections and then says nothing is as good as none.
+  // A server that accepts a connection and does not respond counts as unreachable.
   const timer = setTimeout(() => {
     isLate = true;
     for (const socket of sockets) socket.destroy();
@@ -159,19 +160,19 @@ async function connectClient(url: Secret, socket: Socket): Promise<Connected> {
     pipeline: true,
     stream: () => socket,
   });
-  // The query that was sent reports that a connection has ended. Without a listener the process would end, too.
+  // A pending query reports the end of the connection. Without a listener, the event would end the process.
   client.on('error', () => undefined);
   await client.connect();
   return { client, socket };
 }
 
 /**
- * Looks before anything is set, because a setting would stay on a server connection that other programs get next.
- * Without a pooler the server process is the one that the server named when the connection was made, and that is all.
- * @throws SessionNotKept, or what keeps a second connection from being made.
+ * Detects poolers before any `set`, because a setting would stay on a server connection that other programs use
+ * next. Without a pooler, the process id matches the one that the server sent at the start.
+ * @throws SessionNotKept, or the error of the second connection.
  */
 async function assertKeepsSessions(client: pg.Client, open: () => Promise<Connected>): Promise<void> {
-  // From the protocol's BackendKeyData, which the types lack. PgBouncer sends one of its own.
+  // From BackendKeyData, which the types lack. PgBouncer sends its own value.
   const { processID } = client as pg.Client & { readonly processID: number | null };
   if ((await serverProcessOf(client)()) === processID) return;
   const other = await open();
@@ -191,9 +192,8 @@ function serverProcessOf(client: pg.Client): ServerProcess {
 }
 
 /**
- * Outside of a transaction that asks for more, nothing can be written here, and what is sent at once sees one state.
- * A commit is answered after it is durable, and on the synchronous standby where there is one, whatever the server's
- * own settings say.
+ * Makes the session read-only by default, with one state per exchange. Commits wait until they are durable,
+ * also on a synchronous standby, regardless of the server's settings.
  */
 async function prepareSession(session: Session, options: SessionOptions): Promise<PrimaryServer | null> {
   const settings = [
@@ -201,8 +201,8 @@ async function prepareSession(session: Session, options: SessionOptions): Promis
     "set default_transaction_isolation = 'repeatable read'",
     `set lock_timeout = ${options.lockWaitMaxMs}`,
     `set idle_in_transaction_session_timeout = ${options.idleTransactionMaxMs}`,
-    // A prepared statement keeps its plan. One that was made while a table was new and empty would read all of it
-    // where it looks for a row, until the server has analyzed the table.
+    // A prepared statement keeps its plan. A plan from when a table was empty would scan the whole table until
+    // the server has analyzed it.
     'set enable_seqscan = off',
     'set bytea_output = hex',
     `select set_config('synchronous_commit', 'on', false)
@@ -213,7 +213,7 @@ async function prepareSession(session: Session, options: SessionOptions): Promis
     return toServer(rows[0] as ServerRow);
   } catch (error) {
     if (!mayNotAsk(error)) throw error;
-    // What was sent together is undone together.
+    // The failed exchange has undone the settings.
     const rows = lastRows(await session.send([...settings, selectStandby]));
     assertPrimary(rows[0] as StandbyRow);
     return null;
@@ -226,7 +226,7 @@ function lastRows(results: readonly Result[]): readonly unknown[] {
 
 function sessionOn({ client, socket }: Connected): Session {
   let isBroken = false;
-  /** Whether this process has ended it. */
+  /** Whether this process has closed the connection. */
   let isLeft = false;
   let warned = false;
   let ended = false;
@@ -238,18 +238,18 @@ function sessionOn({ client, socket }: Connected): Session {
     ended = true;
     for (const listener of listeners) listener();
   };
-  // What was sent and not answered is told to its sender; here only that nothing more can be sent.
+  // Pending queries report the error to their callers.
   client.on('error', end);
   client.on('end', end);
-  // The server has closed its side. The client learns this only when the socket is closed on both sides.
+  // The server has closed its side. The client reports this only after both sides are closed.
   socket.on('end', end);
   client.on('notice', ({ code }) => {
-    // 57P01 comes as a warning, too, where an administrator ends the wait for a standby. The severity is in the
-    // server's language, so the code alone counts.
+    // 57P01 is a warning if an administrator ends the wait for a standby. The severity is in the server's
+    // language, so only the code is compared.
     if (code === '01000' || code === '57P01') warned = true;
   });
 
-  /** From now on no script gets this connection, even before its socket is closed. */
+  /** The pool must not assign the connection again, even before its socket is closed. */
   const breakOff = (): void => {
     isBroken = true;
     socket.destroy();

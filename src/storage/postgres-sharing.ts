@@ -1,11 +1,10 @@
 /**
- * Writes that share a transaction. There is no timer: few connections at a time are for them, and whoever gets one
- * takes along those who wait by then. So a write that nobody waits beside is a transaction of its own, as ever.
+ * Writes that share a transaction (docs/decisions/postgresql.md). Few connections serve them, and a script that
+ * gets one includes the waiting ones. There is no timer, so a write runs alone if no other write waits.
  *
- * No two scripts of a transaction change the same card, and they go through their cards in one order, so that two
- * transactions do not wait for each other's. If one fails as a whole, each of its scripts is run alone, which tells
- * every caller just what they would have been told without the others. A store whose script has brought others down
- * runs alone for a while: whoever provokes refusals slows down nobody but themselves.
+ * Scripts of a transaction change different cards, in one order, so transactions do not deadlock. If a
+ * transaction fails, each script runs alone and reports its own error. After a script has aborted a
+ * transaction, its store's scripts run alone for a while, so that one store cannot slow down others.
  */
 
 import { Fault } from '../domain/fault.ts';
@@ -16,60 +15,62 @@ import type { Session } from './postgres-session.ts';
 import type { Script } from './sql.ts';
 import type { Subject } from './storage.ts';
 
-/** How many connections may be shared at a time: with more of them, fewer wait to be taken along. */
+/** Limit of shared connections. With more connections, fewer scripts wait and share. */
 export const sharedMax = 2;
-/** How long a shared transaction waits for a row: less than the server takes to look for a deadlock. */
+/** Lock timeout of a shared transaction: less than the server's deadlock timeout. */
 export const sharedLockWaitMaxMs = 200;
-/** Scripts in one transaction. */
+/** Limit of scripts in one transaction. */
 const scriptsMax = 32;
-/** How many scripts of a store are run alone after one has brought others down. */
+/** Number of a store's scripts that run alone after one has aborted a transaction. */
 const scriptsAlone = 32;
 
-/** A write that may share a transaction. */
+/** A write that can share a transaction. */
 export type Job = {
   readonly lane: 'writes';
   readonly subject: Subject;
-  /** When it is given up, of `performance.now`. */
+  /** Deadline, of `performance.now`. */
   readonly until: number;
-  /** What it returns answers the caller, once that is durable. */
+  /** Returns a function that resolves the caller's promise after the commit. */
   readonly script: () => Script<() => void>;
   readonly reject: (error: unknown) => void;
 };
 
 type Settling = Ending<() => void>;
 
-/** What the engine does with scripts. */
 type Engine = {
   readonly pool: Pool<Job | { readonly lane: 'reads' }>;
-  /** Runs a script in a transaction of its own, again and again where need be, until a deadline. */
+  /** Runs a script in a transaction of its own, with retries until a deadline of `performance.now`. */
   readonly alone: <T>(script: () => Script<T>, until: number) => Promise<T>;
   /**
    * Runs scripts in one transaction and commits it.
-   * @throws Fault `unavailable` if nobody knows whether it was done; any other error if nothing of it was.
+   * @throws Fault `unavailable` if the outcome of the commit is unknown; any other error if it was rolled back.
    */
   readonly commitTogether: (
     session: Session,
     scripts: readonly Script<() => void>[],
   ) => Promise<readonly Settling[]>;
-  /** Whether a script that ended so may succeed when it is run again. */
+  /** Whether a retry after this error can succeed. */
   readonly mayRunAgain: (error: unknown) => boolean;
-  /** What the caller is told of what ended a script for good. */
+  /** Converts the final error of a script to the caller's error. */
   readonly told: (error: unknown) => unknown;
 };
 
-/** Runs a script in one transaction with others; `until` as of a job. @throws as `Storage.write` does. */
+/**
+ * Runs a script in one transaction with others, until a deadline of `performance.now`.
+ * @throws as `Storage.write` does.
+ */
 type Share = <T>(script: () => Script<T>, subject: Subject, until: number) => Promise<T>;
 
 export type Sharing = {
   readonly share: Share;
-  /** Whether a store's next script is to be run alone. Counts it as run. */
+  /** Returns whether a store's next script must run alone, and counts it as run. */
   isAloneNext(storeId: number): boolean;
 };
 
 export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: Engine): Sharing {
-  /** The cards of scripts that are being run, and of how many each. */
+  /** Number of running scripts per card. */
   const underWay = new Map<string, number>();
-  /** How many scripts of a store are still to be run alone. */
+  /** Number of scripts per store that still have to run alone. */
   const suspects = new Map<number, number>();
 
   const share: Share = (script, subject, until) =>
@@ -85,10 +86,10 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
         .catch(reject);
     });
 
-  /** Runs a job, and those that can be taken along, on a connection that is given back then. */
+  /** Runs a job together with waiting jobs, then returns the connection. */
   const lead = async (session: Session, first: Job): Promise<void> => {
     if (isUnderWay(first)) {
-      // It has to wait for the card: not where others would wait along with it.
+      // It must wait for the card, and would delay the other scripts of a shared transaction.
       pool.giveBack(session);
       return runAlone(first);
     }
@@ -107,7 +108,7 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
     }
   };
 
-  /** Takes along those who wait with other cards than anybody has. */
+  /** Returns waiting jobs whose cards are not in use. */
   const companionsOf = (first: Job): readonly Job[] => {
     const jobs = [first];
     pool.takeAlong((job) => {
@@ -164,7 +165,10 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
   };
 }
 
-/** Those that may have brought the others down: where the database refused a statement, any of them. */
+/**
+ * Returns the jobs that can have aborted the transaction: all of them if the database rejected a statement,
+ * none if the connection was lost.
+ */
 function suspectsOf(jobs: readonly Job[], error: unknown): readonly Job[] {
   if (error instanceof Spoiled) return jobs.slice(error.place, error.place + 1);
   return error instanceof ConnectionLost ? [] : jobs;

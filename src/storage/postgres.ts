@@ -1,16 +1,14 @@
 /**
- * The engine for PostgreSQL, and what speaks its protocol: one transaction a script, on a connection of its
- * own for as long as that takes. Writes about different cards share one where they would wait for each other
- * (`postgres-sharing.ts`), and short reads go out together (`postgres-reads.ts`).
+ * The engine for PostgreSQL and compatible servers (docs/decisions/postgresql.md). Each script runs in one
+ * transaction. Writes of different cards can share one (`postgres-sharing.ts`), and short reads are sent
+ * together (`postgres-reads.ts`).
  *
- * Round trips are what costs. `begin` travels with the first step, statements whose rows nobody awaits
- * travel with the next step, and the last of them with the commit: a script whose rows are awaited in n
- * steps takes n + 1 round trips to write. A read of one step needs no `begin` and takes one.
+ * A write with n awaited steps takes n + 1 round trips: `begin` is sent with the first step, and the last
+ * statements that are not awaited with the commit. A read of one step takes one round trip.
  *
- * A transaction is READ COMMITTED: scripts guard what they change in the statement that changes it. A read
- * sees one state (REPEATABLE READ). Conflicts, deadlocks and keys that are taken run the script again, and so does a
- * connection that was lost before the commit was sent; after that nobody knows whether it was done, and the caller is
- * told so.
+ * Writes are READ COMMITTED, because each changing statement has its own guard. Reads are REPEATABLE READ.
+ * After a conflict, or if the connection is lost before the commit was sent, the engine retries the script. If
+ * it is lost later, the outcome is unknown, and the caller gets `unavailable`.
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
@@ -31,9 +29,9 @@ import { Rerun, rerunsMax, sql, type Script, type Statement } from './sql.ts';
 import type { Storage, StorageObserver, Subject } from './storage.ts';
 
 export type PostgresOptions = Omit<PoolOptions, 'sharedMax'> & {
-  /** How long a script may take, its waiting and its reruns included. */
+  /** Limit of a script's duration, including waits and retries. */
   readonly scriptMaxMs: number;
-  /** Into how many parts new tables are divided by their store; null: they are whole. */
+  /** Number of partitions of new tables; null: not partitioned. */
   readonly partitions: number | null;
   readonly clock: Clock;
   readonly chance: Chance;
@@ -53,7 +51,7 @@ export function openPostgres(options: PostgresOptions): Storage {
   let active = 0;
   let isDisposed = false;
 
-  /** Refuses what comes once this is closed, and has the closing wait for what came before. */
+  /** Rejects scripts after the engine was closed, and counts the running ones, for which closing waits. */
   const accept = async <T>(body: (until: number) => Promise<T>): Promise<T> => {
     if (isDisposed) throw new Fault('closing', { retryAfterSeconds: 1 });
     active += 1;
@@ -64,7 +62,7 @@ export function openPostgres(options: PostgresOptions): Storage {
     }
   };
 
-  /** Runs a body on a connection, again on another one where that is known to be safe. */
+  /** Runs a body on a connection. Retries it on another one if that is safe. */
   const retried = async <T>(until: number, body: (session: Session) => Promise<T>): Promise<T> => {
     for (let reruns = 0; ; reruns += 1) {
       const session = await pool.take(until);
@@ -75,7 +73,7 @@ export function openPostgres(options: PostgresOptions): Storage {
       } finally {
         pool.giveBack(session);
       }
-      // Whoever met once would meet again in step.
+      // Random delays keep conflicting scripts from colliding again.
       const [spread = 0] = options.chance.bytes(1);
       await wait((spread / 64) * 2 ** reruns);
     }
@@ -85,8 +83,8 @@ export function openPostgres(options: PostgresOptions): Storage {
     accept((until) => retried(until, body));
 
   /**
-   * Drives scripts in one transaction and commits what they have done. Several do not wait for long behind a row that
-   * only one of them wants.
+   * Runs scripts in one transaction and commits it. A shared transaction has a shorter lock timeout, so that
+   * one script does not delay the others.
    */
   const commitTogether = async <T>(
     session: Session,
@@ -140,13 +138,13 @@ export function openPostgres(options: PostgresOptions): Storage {
     read,
     write,
     rehearse,
-    // Nothing tells this process, before its next answer, that another one has written.
+    // Not cached: this process is not notified of writes by other processes.
     memory: () => ({ read: (_key, script) => read(script) }),
     get queueDepth() {
       return pool.waiting;
     },
     async migrate(migrations) {
-      // As long as it takes, so on a connection that nobody breaks off.
+      // A migration has no time limit, so it uses a connection outside the pool.
       const session = await pool.connect();
       try {
         return await migrateDatabase(session, migrations, options);
@@ -155,7 +153,7 @@ export function openPostgres(options: PostgresOptions): Storage {
       }
     },
     applied: () => onConnection(appliedTo),
-    // The server's own tools do it better, and without this process.
+    // The server's own tools make backups.
     backup: null,
     async [Symbol.asyncDispose]() {
       isDisposed = true;
@@ -165,20 +163,21 @@ export function openPostgres(options: PostgresOptions): Storage {
   };
 }
 
-/** A transaction on a connection, which `begin` opens together with its first statements. */
+/** A transaction on a connection. `begin` is sent with the first statements. */
 type Transaction = {
-  /** Sends statements together with those held back, and answers what each came to. */
+  /** Sends statements, after those held back, and returns their results. */
   step(statements: readonly Statement[]): Promise<readonly Result[]>;
-  /** Keeps statements back until the next step or the end. */
+  /** Holds statements back until the next step or the end. */
   hold(statements: readonly Statement[]): void;
-  /** Sends what was held back. */
+  /** Sends the statements held back. */
   settle(): Promise<void>;
   /**
-   * Sends what was held back and commits; false if there was nothing to commit.
-   * @throws Fault `unavailable` if nobody knows whether it was done; the database's own error if it was not.
+   * Sends the statements held back and commits. Returns false if there is nothing to commit.
+   * @throws Fault `unavailable` if the outcome is unknown; the database's error if the transaction was rolled
+   * back.
    */
   commit(): Promise<boolean>;
-  /** Ends it without waiting for that: nothing of it is kept. */
+  /** Rolls back without waiting for the server. */
   abandon(): void;
 };
 
@@ -207,7 +206,7 @@ function openTransaction(session: Session, ...begin: readonly Command[]): Transa
       const results = await session.send([...flushed(), 'commit']).catch((error: unknown) => {
         throw error instanceof ConnectionLost && !error.isUndone ? unknownOutcome(error) : error;
       });
-      // 01000 at a commit: it is durable here, but the wait for the standby was broken off.
+      // 01000 at a commit: it is durable here, but the wait for the standby was canceled.
       if (session.hasWarned()) throw unknownOutcome(new Error('the commit may not be on the standby'));
       const command = results.at(-1)?.command;
       if (command !== 'COMMIT') throw new Error(`the commit came to ${command}`);
@@ -232,7 +231,7 @@ async function drive<T>(transaction: Transaction, script: Script<T>): Promise<T>
   return step.value;
 }
 
-/** Runs a script in a transaction of which nothing is kept. */
+/** Runs a script in a transaction and rolls it back. */
 function runAndAbandon<T>(transaction: Transaction, script: () => Script<T>): Promise<T> {
   return undoIfThrown(transaction, async () => {
     const result = await drive(transaction, script());
@@ -255,7 +254,7 @@ function mayRunAgain(error: unknown): boolean {
   return error instanceof Rerun || error instanceof ConnectionLost || isConflict(error);
 }
 
-/** What the caller is told of what ended a script for good. */
+/** Converts the final error of a script to the caller's error. */
 function told(error: unknown): unknown {
   const options = { retryAfterSeconds: 1, cause: error };
   if (error instanceof Rerun || isConflict(error) || isWaitedOut(error))
@@ -265,7 +264,7 @@ function told(error: unknown): unknown {
   return error;
 }
 
-/** The commit was sent, and nobody knows what came of it. */
+/** The commit was sent, and its outcome is unknown. */
 function unknownOutcome(cause: unknown): Fault {
   return new Fault('unavailable', { retryAfterSeconds: 1, cause });
 }
@@ -282,10 +281,13 @@ async function appliedTo(session: Session): Promise<readonly AppliedMigration[]>
   });
 }
 
-/** Any number that nobody else locks: it stands for the schema of this program. */
+/** An arbitrary number that identifies this program's schema. */
 const migrationLock = 'select pg_advisory_xact_lock(7311837112)';
 
-/** Applies what is pending in one transaction; whoever comes second waits for the lock and finds it done. */
+/**
+ * Applies the pending migrations in one transaction. A second process waits for the lock and then finds nothing
+ * pending.
+ */
 async function migrateDatabase(
   session: Session,
   migrations: readonly Migration[],

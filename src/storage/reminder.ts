@@ -1,4 +1,4 @@
-/** Cards by the day on which they expire, or on which they were issued, in pages. */
+/** Pages of cards by expiry day or issue day. */
 
 import { idsAt } from '../clock-and-chance.ts';
 import type { Card } from '../domain/card.ts';
@@ -7,11 +7,11 @@ import type { Store } from '../domain/store.ts';
 import { toCard, type CardRow } from './card.ts';
 import { all, sql, type Script } from './sql.ts';
 
-/** A card's place in the order of days and ids. */
+/** Position of a card in the order of days and ids. */
 export type CardPlace = { readonly day: string; readonly id: number };
 
 export type CardRange = {
-  /** First and last day. */
+  /** First and last day, both included. */
   readonly from: string;
   readonly to: string;
   readonly after: CardPlace;
@@ -20,14 +20,17 @@ export type CardRange = {
 
 export type CardPage = {
   readonly cards: readonly Card[];
-  /** Where the next page starts; undefined after the last. */
+  /** Start of the next page; undefined after the last page. */
   readonly next: CardPlace | undefined;
 };
 
-/** A burst may have drawn its ids ahead of the clock, and clocks differ. */
+/** The ids of a burst can be ahead of the clock, and the clocks of processes differ. */
 const idSlackMs = 60 * 60 * 1_000;
 
-/** Cards with a balance whose last good day is in a range, and whose expiry was not told: those that have an index. */
+/**
+ * Returns enabled cards with a balance that expire in the range and have no expiry event for that day. The
+ * index contains only cards without that event.
+ */
 export function* listCardsExpiring(
   { id: storeId }: Pick<Store, 'id'>,
   { from, to, after, limit }: CardRange,
@@ -46,7 +49,10 @@ export function* listCardsExpiring(
   return pageOf(rows, limit, ({ expiresOn }) => expiresOn ?? '');
 }
 
-/** Cards with a balance that were issued on the days of a range, in the store's time zone. They are found by their ids, which tell roughly when they were drawn. */
+/**
+ * Returns enabled cards with a balance that were issued in the range, in the store's time zone. The query
+ * selects by id, because ids grow with time.
+ */
 export function* listCardsIssued(
   { id: storeId, timeZone }: Pick<Store, 'id' | 'timeZone'>,
   { from, to, after, limit }: CardRange,

@@ -1,15 +1,15 @@
-/** How a PostgreSQL server is set up: what becomes of acknowledged changes when it, or its machine, is gone. */
+/** Replication settings of a PostgreSQL server, which decide whether acknowledged changes survive its loss. */
 
 import { one, sql, type Script } from './sql.ts';
 
 export type Replication = {
-  /** Whether what it has acknowledged survives a crash of its machine. */
+  /** Whether acknowledged changes survive a crash of the server's machine (`fsync`). */
   readonly isDurable: boolean;
-  /** Whether a crash leaves no page half written, unless its file system sees to that. */
+  /** Whether the server protects pages against partial writes (`full_page_writes`). */
   readonly hasWholePages: boolean;
-  /** Standbys that follow it now. */
+  /** Number of connected standbys. */
   readonly standbys: number;
-  /** Whether a commit waits for one of them. */
+  /** Whether a commit waits for a standby. */
   readonly isSynchronous: boolean;
 };
 
@@ -22,11 +22,11 @@ type Row = {
 };
 
 /**
- * Looks at a PostgreSQL server; no other has these tables.
+ * Reads the replication state of a PostgreSQL server. Other engines do not have these tables.
  *
- * Copies of the log and of the data folder in the making are no standbys, nor are logical subscribers: none of
- * them can be promoted. What a standby does is hidden from roles without `pg_read_all_stats`; one that is hidden
- * counts as synchronous if the server's settings ask for any.
+ * Backups, log receivers and logical subscribers are not counted as standbys, because they cannot be promoted.
+ * The server hides the state of standbys from roles without `pg_read_all_stats`; a hidden one counts as
+ * synchronous if the settings require synchronous standbys.
  */
 export function* findReplication(): Script<Replication> {
   const row = yield* one(sql<Row>`

@@ -1,25 +1,24 @@
 /**
- * SQL as it is written here, and the scripts that yield it.
+ * The `sql` tag and scripts.
  *
- * Terms: a *statement* is a text with its values; a *script* is a generator that yields *steps* of
- * statements, is handed their rows, and returns its result. A script performs no I/O and awaits
- * nothing, so that an engine can drive it in one transaction, run it again, or interleave it with
- * others. It never catches a database error: an expected conflict is an `on conflict` clause or a
- * guarded `update … returning` that returns nothing. A key that is taken although nobody expects it
- * (an id drawn at random, a place that another transaction took meanwhile) is an error of the
- * database, upon which the engine runs the script again.
+ * A *statement* is a text with its values. A *script* is a generator that yields *steps* of statements,
+ * receives their rows and returns a result. It performs no I/O, so an engine can run it in one transaction,
+ * retry it, or interleave it with other scripts.
  *
- * Where the database is across a network, every step whose rows are awaited is a round trip. So
- * independent statements are yielded together, and those whose rows nobody looks at (`run`) wait
- * for the next step, or go out with the commit.
+ * A script never catches a database error. It handles an expected conflict with `on conflict` or with a guarded
+ * `update … returning`. On an unexpected unique violation, such as a duplicate random id, the engine retries
+ * it.
+ *
+ * Each awaited step is a network round trip, so scripts yield independent statements together. Statements from
+ * `run` wait for the next step or the commit.
  */
 
 import assert from 'node:assert/strict';
 
-/** What can be bound to a statement, on every engine. Integers come back as bigints; booleans are 0 and 1. */
+/** A parameter value on every engine. Integers are returned as bigints; booleans are 0 and 1. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
-/** A piece of SQL that each engine spells in its own way. */
+/** A piece of SQL with a different text for each engine. */
 export class Fragment {
   readonly name: FragmentName;
 
@@ -31,35 +30,35 @@ export class Fragment {
 export type FragmentName =
   'for update' | 'for update skip locked' | 'commit order' | 'last committed first' | 'committed for good';
 
-/** Behind a select: its rows stay as they are until the transaction ends. Who wants them, too, waits. */
+/** At the end of a select: locks its rows until the transaction ends. Other transactions wait for the lock. */
 export const forUpdate = new Fragment('for update');
 
-/** As `forUpdate`, but rows that somebody else has are left out: for work that any process may do. */
+/** As `forUpdate`, but skips rows that another transaction has locked: for work that any process can do. */
 export const forUpdateSkipLocked = new Fragment('for update skip locked');
 
-/** The columns of events in whose order they were committed: `(${commitOrder}) > (…)`, `order by ${commitOrder}`. */
+/** Columns that sort events in commit order: `(${commitOrder}) > (…)`, `order by ${commitOrder}`. */
 export const commitOrder = new Fragment('commit order');
 
-/** Behind `order by`: the same order, backwards. */
+/** In `order by`: descending commit order. */
 export const lastCommittedFirst = new Fragment('last committed first');
 
-/** Of events: nothing that is committed from now on comes before this one in the order of commits. */
+/** A condition on events: later commits cannot insert an event before this one in commit order. */
 export const committedForGood = new Fragment('committed for good');
 
-/** How an engine spells what is not the same everywhere. */
+/** The SQL syntax of an engine. */
 export type Dialect = {
-  /** The n-th parameter, from 1: `?` or `$n`. */
+  /** Text of the n-th parameter, from 1: `?` or `$n`. */
   readonly placeholder: (position: number) => string;
   readonly fragments: Readonly<Record<FragmentName, string>>;
 };
 
-/** One SQL statement whose rows have the given type. Made by the `sql` tag, and by `table.ts` from its list. */
+/** One SQL statement with rows of type `Row`. The `sql` tag and `table.ts` create statements. */
 export class Statement<Row = unknown> {
-  /** Of one call site, or of one entry of a list, always the same array: what an engine keys its prepared statements by. */
+  /** Engines cache prepared statements by this array. It is the same array for each call site or table. */
   readonly strings: readonly string[];
   readonly values: readonly SqlValue[];
   readonly #written: readonly (SqlValue | Fragment)[];
-  /** Never set: it makes `Statement<A>` and `Statement<B>` different types. */
+  /** Never set. It makes `Statement<A>` and `Statement<B>` different types. */
   declare readonly row: Row;
 
   constructor(strings: readonly string[], written: readonly (SqlValue | Fragment)[]) {
@@ -68,7 +67,6 @@ export class Statement<Row = unknown> {
     this.values = written.every(isValue) ? written : written.filter(isValue);
   }
 
-  /** The text for an engine. */
   text({ placeholder, fragments }: Dialect): string {
     let position = 0;
     return this.strings.reduce((text, part, index) => {
@@ -80,7 +78,7 @@ export class Statement<Row = unknown> {
   }
 }
 
-/** A statement that only keeps its rows as they are: an engine in which nothing comes between a script's steps leaves it out. */
+/** A statement that only locks rows. An engine that does not interleave scripts omits it. */
 export class Lock extends Statement<never> {}
 
 function isFragment(written: SqlValue | Fragment | undefined): written is Fragment {
@@ -98,46 +96,49 @@ export function sql<Row = never>(
   return new Statement<Row>(strings, written);
 }
 
-/** As `sql`, of a select with `forUpdate` behind it at whose rows nobody looks. */
+/** As `sql`, for a select that ends with `forUpdate` and whose rows are not read. */
 export function lock(strings: TemplateStringsArray, ...written: (SqlValue | Fragment)[]): Lock {
   return new Lock(strings, written);
 }
 
-/** Statements that go to the database together, in this order. */
+/** Statements that are sent to the database together, in order. */
 type Step = {
   readonly statements: readonly Statement[];
-  /** Whether the script looks at their rows. If not, an engine may send them later, but before any later statement. */
+  /** Whether the script reads their rows. If not, an engine can send them later, but before any later statement. */
   readonly isAwaited: boolean;
 };
 
-/** A unit of work in one transaction. It is handed the rows of each statement of a step; of a step that is not awaited, any. */
+/**
+ * A unit of work in one transaction. It receives the rows of each statement of an awaited step; what it
+ * receives for other steps has no meaning.
+ */
 export type Script<T> = Generator<Step, T, readonly (readonly unknown[])[]>;
 
 /**
- * What a script throws when a guarded statement finds that the world has moved since the script
- * read it, or that an id drawn at random is taken: the engine undoes it and runs it again.
+ * Thrown by a script if a guarded statement finds that a row has changed since it was read, or if a random id
+ * exists already. The engine rolls the script back and retries it.
  */
 export class Rerun extends Error {
   override readonly name = 'Rerun';
 }
 
-/** How often an engine runs a script again before it gives up. */
+/** How often an engine retries a script. */
 export const rerunsMax = 5;
 
-/** All rows of a statement. */
+/** Returns all rows of a statement. */
 export function* all<Row>(statement: Statement<Row>): Script<readonly Row[]> {
   const [rows] = yield { statements: [statement], isAwaited: true };
-  // The engine hands back one list of rows a statement; what is in them is the tag's declaration.
+  // The engine returns one list of rows per statement. The `sql` tag declares their type.
   return rows as readonly Row[];
 }
 
-/** The first row of a statement, or undefined. */
+/** Returns the first row of a statement, or undefined. */
 export function* first<Row>(statement: Statement<Row>): Script<Row | undefined> {
   const rows = yield* all(statement);
   return rows[0];
 }
 
-/** The only row of a statement. @throws AssertionError if there is another number of rows. */
+/** Returns the only row of a statement. @throws AssertionError if there is not exactly one row. */
 export function* one<Row>(statement: Statement<Row>): Script<Row> {
   const [row, ...others] = yield* all(statement);
   assert(
@@ -147,12 +148,12 @@ export function* one<Row>(statement: Statement<Row>): Script<Row> {
   return row;
 }
 
-/** Statements whose rows do not matter. */
+/** Runs statements whose rows are not read. */
 export function* run(...statements: readonly Statement[]): Script<void> {
   yield { statements, isAwaited: false };
 }
 
-/** A script that has its result already: stands in `together` where there is nothing to ask. */
+/** A script without statements, as a placeholder in `together`. */
 // oxlint-disable-next-line require-yield -- a script without a statement
 export function* constant<T>(value: T): Script<T> {
   return value;
@@ -163,10 +164,9 @@ type Results<Scripts extends readonly Script<unknown>[]> = {
 };
 
 /**
- * Runs scripts side by side, so that their steps go out together: for scripts of which none depends on
- * what another does. The first statements of each go out in the order of the scripts, and whether the
- * guard of one held is known only when all are done: so each statement carries its own guard.
- * @returns what each returns.
+ * Runs independent scripts in parallel and sends their steps together, in the order of the scripts. A script
+ * sees the results of the others' guards only after all have ended, so each statement needs its own guard.
+ * @returns the results in the order of the scripts.
  */
 export function* together<const Scripts extends readonly Script<unknown>[]>(
   ...scripts: Scripts
@@ -178,7 +178,7 @@ export function* together<const Scripts extends readonly Script<unknown>[]>(
     const awaiting: { script: Script<unknown>; place: number; from: number; to: number }[] = [];
     for (const { script, place, step: reached } of waiting) {
       let step = reached;
-      // Nobody looks at these rows: the script goes on to the step that it waits for.
+      // These rows are not read: the script continues to its next awaited step.
       while (step.done !== true && !step.value.isAwaited) {
         statements.push(...step.value.statements);
         step = script.next(step.value.statements.map(() => []));
@@ -194,18 +194,17 @@ export function* together<const Scripts extends readonly Script<unknown>[]>(
       script, place, step: script.next(rows.slice(from, to)),
     })); // prettier-ignore
   }
-  // Each result stands at its script's place.
+  // Results have the positions of their scripts.
   return results as Results<Scripts>;
 }
 
-/** A stored integer as a number. @throws AssertionError if it is not exact. */
+/** Converts a stored integer. @throws AssertionError if the number is not exact. */
 export function toNumber(value: bigint): number {
   const number = Number(value);
-  assert(Number.isSafeInteger(number), 'an integer beyond 2^53');
+  assert(Number.isSafeInteger(number), 'the integer exceeds 2^53');
   return number;
 }
 
-/** A stored nullable integer as a number. */
 export function toNumberOrNull(value: bigint | null): number | null {
   return value === null ? null : toNumber(value);
 }

@@ -1,34 +1,31 @@
 /**
- * One script of a group: the scripts that share a transaction of the embedded engine.
+ * Runs one script of a group, whose scripts share a transaction (docs/decisions/embedded-engine.md).
  *
- * What a script throws is its own answer and leaves the rest of the group alone, so what it has written is undone. A
- * savepoint for each script would do that, but hardly any script throws once it has written: those that are refused
- * by a guard have not. So scripts run without one. Where one is missed the group is spoiled: it is undone as a whole,
- * and run again with savepoints.
+ * If a script throws, only its own changes must be undone. Scripts rarely throw after they have written, so
+ * they run without savepoints. If one does, the whole group is rolled back and runs again with savepoints.
  */
 
 import { Fault } from '../domain/fault.ts';
 import { Rerun, rerunsMax } from './sql.ts';
 import { isKeyTaken, isStorageFailure, type Connection } from './sqlite-connection.ts';
 
-/** A queued script. */
 export type Job = {
-  /** Runs it, and returns what answers its caller once the group is durable. */
+  /** Runs the script. The returned function resolves the caller's promise after the sync. */
   readonly attempt: (connection: Connection) => () => void;
   readonly refuse: (cause: unknown) => void;
-  /** Whether it undoes itself, for which it needs a savepoint. */
+  /** Whether it rolls itself back, which requires a savepoint. */
   readonly isRehearsal: boolean;
 };
 
-/** A script threw after it had written, and had no savepoint. */
+/** A script without a savepoint threw after it had written. */
 export class Spoiled extends Error {
   override readonly name = 'Spoiled';
 }
 
 /**
- * Runs one job, in the transaction of its group.
- * @returns what answers its caller, whatever the script came to.
- * @throws Spoiled, or the error of a database that could not do its work: then nothing of the group may be kept.
+ * Runs one job in its group's transaction.
+ * @returns a function that settles the caller's promise.
+ * @throws Spoiled, or the error of a failed database: the group must be rolled back.
  */
 export function attempt(
   job: Job,
@@ -41,7 +38,7 @@ export function attempt(
     if (withSavepoint) connection.release();
     return settle;
   } catch (error) {
-    // SQLite gives up the whole transaction on some errors: then there is no group left to save.
+    // SQLite rolls back the whole transaction on some errors.
     if (isStorageFailure(error) || !connection.database.isTransaction) throw error;
     if (withSavepoint) {
       connection.undoToSavepoint();
@@ -49,7 +46,7 @@ export function attempt(
     } else if (connection.hasWritten) throw new Spoiled('undone with its group', { cause: error });
     const isRerun = error instanceof Rerun || isKeyTaken(error);
     if (isRerun && reruns < rerunsMax) return attempt(job, connection, { withSavepoint, reruns: reruns + 1 });
-    // The script was undone every time, so nothing of it was kept.
+    // Every attempt was undone, so the script has not changed anything.
     const refusal = isRerun ? new Fault('overloaded', { retryAfterSeconds: 1, cause: error }) : error;
     return () => job.refuse(refusal);
   }

@@ -1,17 +1,17 @@
-/** A thread for checkpoints, seen from the engine. */
+/** Starts and controls the checkpoint thread. */
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Log, Mover } from './sqlite-checkpoints.ts';
 
-/** What the thread is told: to move what it can, or to close its connection and end. */
+/** A message to the thread: run a checkpoint, or close the connection and exit. */
 export type Order = 'checkpoint' | 'end';
 
-/** What came of a checkpoint: the log as it is then, or the error that SQLite raised. */
+/** The state of the log after a checkpoint, or the error of SQLite. */
 export type Answer =
   { readonly log: Log } | { readonly message: string; readonly errcode: number | undefined };
 
-/** Starts a thread that moves pages of this database. It does not keep the process alive. */
+/** Starts a checkpoint thread for a database. The thread does not keep the process running. */
 export function startCheckpointThread(file: string): Mover {
   const worker = new Worker(new URL('sqlite-checkpoint-worker.ts', import.meta.url), {
     name: 'checkpoints',
@@ -46,7 +46,7 @@ export function startCheckpointThread(file: string): Mover {
     },
     async [Symbol.asyncDispose]() {
       if (hasEnded) return;
-      // Who disposes of it waits for it.
+      // The process must not exit before the thread.
       worker.ref();
       tell('end');
       await once(worker, 'exit');

@@ -1,9 +1,8 @@
 /**
- * The thread that `sqlite-checkpoint-thread.ts` starts: moves pages from the log of a database into its file whenever
- * it is told to.
+ * The checkpoint thread. It moves pages from the log into the database file on request.
  *
- * `synchronous` is SQLite's default here (full): the log is synced before its pages are moved, and the file before
- * the log may start over.
+ * `synchronous` has SQLite's default here (full): the log is synced before its pages are moved, and the file
+ * before the log restarts.
  */
 
 import assert from 'node:assert/strict';
@@ -12,7 +11,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Answer, Order } from './sqlite-checkpoint-thread.ts';
 import { checkpointing } from './sqlite-checkpoints.ts';
 
-assert(parentPort, 'this is a thread of another program');
+assert(parentPort, 'this module runs in a worker thread only');
 const port = parentPort;
 const { file } = workerData as { readonly file: string };
 const database = new DatabaseSync(file);
@@ -28,7 +27,7 @@ function attempt(): Answer {
   try {
     return { log: checkpoint() };
   } catch (error) {
-    // What is sent to another thread of an error is its message only.
+    // Only the message of an error can be sent to another thread.
     return { message: String(error), errcode: (error as { readonly errcode?: number }).errcode };
   }
 }

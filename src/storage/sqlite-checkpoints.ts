@@ -1,24 +1,24 @@
 /**
- * When the pages in the log are moved into the file, and by whom.
+ * Schedules checkpoints, which move pages from the log into the file.
  *
- * A *checkpoint* syncs the log, copies pages into the file, and syncs the file if that was all of the log: from some
- * to some hundred milliseconds of waiting for the disk. So a thread with a connection of its own does it
- * (`sqlite-checkpoint-thread.ts`), while the engine goes on writing to the end of the log.
+ * A checkpoint waits for the disk for up to several hundred milliseconds, so a thread with its own connection
+ * runs it (`sqlite-checkpoint-thread.ts`), and the engine continues to append to the log.
  *
- * The log is written from its start again once all of it is in the file, and under constant writes there is always
- * something new at its end. So when it has become long and little of it is left to move, writes are held for a few
- * milliseconds. The first time that is enough to copy the rest, but not to sync a file of which much has changed:
- * writes go on, the sync ends, and the next time there is little left to sync, too. Writes are held twice as long
- * each time, so that it comes to an end on any disk.
+ * The log restarts only when all of it is in the file, which constant writes prevent. So the engine pauses
+ * writes for a few milliseconds when the log is long and its rest is short. If the file's sync takes longer,
+ * writes resume. The next pause is twice as long and has less to sync, so the log restarts on any disk.
  */
 
 import type { DatabaseSync } from 'node:sqlite';
 import { isFatal } from './sqlite-connection.ts';
 
-/** The log, in frames of a page each: how many it has, and how many of them are in the file. */
+/** State of the log: its frames, one page each, and those that are in the file. */
 export type Log = { readonly frames: number; readonly moved: number };
 
-/** Moves what can be moved without waiting for anybody (`passive`), or nothing (`noop`), and tells how far the log is. */
+/**
+ * Returns a function that runs a checkpoint without waiting for other connections (`passive`), or none
+ * (`noop`), and returns the state of the log.
+ */
 export function checkpointing(database: DatabaseSync, mode: 'passive' | 'noop'): () => Log {
   const statement = database.prepare(`pragma wal_checkpoint(${mode})`);
   return () => {
@@ -27,37 +27,36 @@ export function checkpointing(database: DatabaseSync, mode: 'passive' | 'noop'):
   };
 }
 
-/** Who moves pages. */
 export type Mover = AsyncDisposable & {
-  /** @throws Error if SQLite could not, or the mover has ended. */
+  /** @throws Error if the checkpoint fails or the mover has ended. */
   checkpoint(): Promise<Log>;
-  /** It moves nothing any more. */
+  /** Whether it can no longer run checkpoints. */
   readonly hasEnded: boolean;
 };
 
 export type Checkpoints = AsyncDisposable & {
-  /** To be called when something was committed: has pages moved if it is time to. */
+  /** Runs a checkpoint if one is due. Called after commits. */
   readonly consider: () => void;
-  /** Whether writes are to wait for a moment, until `resume`. */
+  /** Whether writes must wait until `resume`. */
   readonly isHolding: boolean;
 };
 
-/** A checkpoint every so many frames: 16 MB. */
+/** Frames between two checkpoints: 16 MB. */
 const stepFrames = 4_000;
 
 /**
- * From then on the log is to start over: 64 MB. Each time costs a sync of the file, and a moment in which writes are
- * held; but until the first time the log grows, and syncing a file that grows takes one and a half times as long.
+ * Frames from which on the log should restart: 64 MB. A restart costs a sync of the file and a pause of writes.
+ * Before the first one the log grows, and syncing a growing file takes one and a half times as long.
  */
 const longFrames = 16_000;
 
-/** From then on writes wait for as long as moving takes: the disk cannot keep up with them. 256 MB. */
+/** Frames from which on writes wait for the whole checkpoint, because the disk cannot keep up: 256 MB. */
 const tooLongFrames = 4 * longFrames;
 
-/** So few frames are copied in a moment. */
+/** Maximum number of frames that are copied within a pause. */
 const restFrames = 1_000;
 
-/** How long writes are held for the first time. */
+/** Duration of the first pause. */
 const holdMs = 10;
 
 export function checkpointsOf(
@@ -67,11 +66,10 @@ export function checkpointsOf(
     resume,
     failed,
   }: {
-    /** Called when there is something to move for the first time. */
+    /** Called before the first checkpoint. */
     readonly startMover: () => Mover;
-    /** Writes need not wait any more. */
+    /** Writes can continue. */
     readonly resume: () => void;
-    /** The state of the file is unknown. */
     readonly failed: (cause: unknown) => void;
   },
 ): Checkpoints {
@@ -81,7 +79,7 @@ export function checkpointsOf(
   let isHolding = false;
   let patience: NodeJS.Timeout | undefined;
   let nextHoldMs = holdMs;
-  /** The length of the log when it was last looked at, and the one at which a checkpoint is due. */
+  /** Length of the log in frames at the last check, and the length at which a checkpoint is due. */
   let frames = 0;
   let due = stepFrames;
 
@@ -105,7 +103,8 @@ export function checkpointsOf(
     holdFor(log);
     try {
       const { moved } = await (mover ??= startMover()).checkpoint();
-      // Unless a reader in another process keeps it from moving more, a long log is followed until it is finished.
+      // If no reader of another process has limited the checkpoint, the next one of a long log is due
+      // immediately.
       if (log.frames >= longFrames && moved >= log.frames) due = log.frames;
     } catch (error) {
       told(error);
@@ -116,14 +115,17 @@ export function checkpointsOf(
     }
   };
 
-  /** What else keeps pages from being moved (a full disk, a checkpoint of another process) may have passed next time. */
+  /**
+   * Ignores temporary errors, such as a full disk or a checkpoint of another process. The next checkpoint
+   * retries.
+   */
   const told = (error: unknown): void => {
     if (isFatal(error)) failed(error);
   };
 
   const considerLog = (log: Log): void => {
     if (log.frames < frames) {
-      // It has been started over.
+      // The log has restarted.
       due = stepFrames;
       nextHoldMs = holdMs;
     }
@@ -149,7 +151,7 @@ export function checkpointsOf(
   };
 }
 
-/** Stands in for a thread that has died: moves pages on the engine's own connection, which stands still meanwhile. */
+/** Replaces a checkpoint thread that has ended. It uses the engine's connection and blocks the engine. */
 function inPlace(writer: DatabaseSync): Mover {
   const move = checkpointing(writer, 'passive');
   return {

@@ -1,20 +1,20 @@
-/** One connection to an SQLite file: pragmas, prepared statements, transactions, and what its errors mean. */
+/** One connection to an SQLite file: pragmas, prepared statements, transactions and error classification. */
 
 import { constants, DatabaseSync } from 'node:sqlite';
 import type { Tables } from './memory.ts';
 import { Lock, type Dialect, type Script, type SqlValue, type Statement } from './sql.ts';
 import { namesItsColumns, rowMaker } from './rows.ts';
 
-/** How long opening may wait for another process that is just making the file. */
+/** How long to wait for another process that is creating the file. */
 const openingWaitMs = 10_000;
 
 /**
- * The file is mapped, so the cache only has to hold what is in the log. It is small because a commit behind which pages
- * of a tree have changed places goes through all of it.
+ * The file is memory-mapped, so the cache only holds pages of the log. It is small, because a commit that moves
+ * pages of a tree scans the whole cache.
  */
 const writingCacheKiB = 8_192;
 
-/** From then on: how long one call may hold up this thread while another process has the file's lock. */
+/** After opening: how long a call can block this thread while another process has the lock. */
 const lockAttemptMs = 5;
 
 /** SQLite's primary result codes (https://www.sqlite.org/rescode.html). */
@@ -23,39 +23,39 @@ const results = { busy: 5, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 
 /** IOERR_SHMSIZE: there is no space for the shared memory (the file -shm) to grow. */
 const sharedMemoryFull = 4874;
 
-/** What the system reports of a full disk. */
+/** Errors of the system on a full disk. */
 const fullCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
 
-/** What the system reports of a read-only disk, or a file that this account may only read. */
+/** Errors of the system on a read-only disk, or if this account cannot write the file. */
 const deniedCodes: ReadonlySet<unknown> = new Set(['EROFS', 'EACCES', 'EPERM']);
 
-/** INTERNAL, NOMEM, IOERR, CORRUPT and NOTADB: the file, or what this process thinks of it, can no longer be trusted. */
+/** INTERNAL, NOMEM, IOERR, CORRUPT and NOTADB: the state of the file, or of this process, is unknown. */
 const fatalResults: ReadonlySet<number> = new Set([2, 7, 10, 11, 26]);
 
-/** The extended result code of an error that SQLite raised; undefined of any other. */
+/** Returns the extended result code of an SQLite error; undefined for other errors. */
 function extendedResultOf(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number')
     return undefined;
   return error.errcode;
 }
 
-/** The primary result code of an error that SQLite raised; undefined of any other. */
+/** Returns the primary result code of an SQLite error; undefined for other errors. */
 function resultOf(error: unknown): number | undefined {
   const result = extendedResultOf(error);
   return result === undefined ? undefined : result & 0xff;
 }
 
-/** Another connection holds the lock: the same call may succeed later. */
+/** Another connection has the lock: a retry can succeed. */
 export function isBusy(error: unknown): boolean {
   return resultOf(error) === results.busy;
 }
 
-/** The shared memory could not grow. SQLite notices this after it has written the transaction to the log. */
+/** The shared memory could not grow. SQLite reports this after it has written the transaction to the log. */
 export function isSharedMemoryFull(error: unknown): boolean {
   return extendedResultOf(error) === sharedMemoryFull;
 }
 
-/** The file cannot be written, because its disk is full or read-only. Nothing was done. */
+/** The file cannot be written, because its disk is full or read-only. Nothing was changed. */
 export class NotWritable extends Error {
   override readonly name = 'NotWritable';
 
@@ -67,14 +67,14 @@ export class NotWritable extends Error {
   }
 }
 
-/** The disk is full or read-only, which says nothing against the file: the transaction was undone. */
+/** The disk is full or read-only. The file is intact and the transaction was rolled back. */
 export function isNotWritable(error: unknown): boolean {
   if (error instanceof NotWritable || resultOf(error) === results.full || isSharedMemoryFull(error))
     return true;
   return isDenied(error) || (error instanceof Error && 'code' in error && fullCodes.has(error.code));
 }
 
-/** The disk is read-only, or the file is to this account. */
+/** The disk is read-only, or this account cannot write the file. */
 export function isDenied(error: unknown): boolean {
   return error instanceof Error && 'code' in error && deniedCodes.has(error.code);
 }
@@ -84,27 +84,27 @@ export function isCannotOpen(error: unknown): boolean {
   return resultOf(error) === results.cannotOpen;
 }
 
-/** The file is no database, or a damaged one. */
+/** The file is not a database, or is damaged. */
 export function isDamaged(error: unknown): boolean {
   const result = resultOf(error);
   return result === results.corrupt || result === results.notADatabase;
 }
 
-/** The state of the file is unknown from here on. */
+/** The state of the file is unknown. */
 export function isFatal(error: unknown): boolean {
   const result = resultOf(error);
   return result !== undefined && fatalResults.has(result) && !isSharedMemoryFull(error);
 }
 
-/** CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE and CONSTRAINT_ROWID: a key is taken. */
+/** CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE and CONSTRAINT_ROWID: unique violations. */
 const takenResults: ReadonlySet<number> = new Set([1555, 2067, 2579]);
 
-/** A row with the same unique key is there already. */
+/** A row with the same unique key exists. */
 export function isKeyTaken(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && takenResults.has(Number(error.errcode));
 }
 
-/** The database could not do its work, whatever the statement was: nobody's fault but its own. */
+/** The database failed independently of the statement. */
 export function isStorageFailure(error: unknown): boolean {
   return isBusy(error) || isFatal(error) || isNotWritable(error);
 }
@@ -112,36 +112,36 @@ export function isStorageFailure(error: unknown): boolean {
 export type Connection = {
   readonly database: DatabaseSync;
   readonly begin: () => void;
-  /** Takes the file's write lock with it. @throws an error that `isBusy` knows. */
+  /** Begins a transaction with the file's write lock. @throws an error that `isBusy` recognizes. */
   readonly beginImmediate: () => void;
   readonly commit: () => void;
   readonly savepoint: () => void;
   readonly release: () => void;
   readonly undoToSavepoint: () => void;
-  /** Another number than before if another connection has committed meanwhile. */
+  /** `data_version`, which changes if another connection has committed. */
   readonly foreignVersion: () => unknown;
-  /** Gives the open transaction up, if there still is one. */
+  /** Rolls back the open transaction, if any. */
   readonly abandon: () => void;
-  /** Whether the script that was driven last has changed any row: one that has not leaves nothing to undo. */
+  /** Whether the last script has changed any rows. */
   readonly hasWritten: boolean;
-  /** Drives a script to its end. */
+  /** Runs a script to its end. */
   readonly drive: <T>(script: Script<T>) => T;
-  /** As `drive`, and answers the tables that the script looked at besides. */
+  /** As `drive`, and also returns the tables that the script read. */
   readonly driveWatched: <T>(script: Script<T>) => { readonly result: T; readonly lookedAt: Tables };
 };
 
-/** The tables that a statement reads and writes, as SQLite tells: those of its triggers are among them. */
+/** Tables that a statement reads and writes according to SQLite, including those of triggers. */
 type Touched = { readonly reads: Set<string>; readonly writes: Set<string> };
 
 type Prepared = Touched & {
-  /** Whether it hands back the rows that it writes: if there is none, it has written none. */
+  /** Whether it returns the rows that it writes, so an empty result means that it has not written. */
   readonly returnsRows: boolean;
   readonly query: (values: readonly SqlValue[]) => readonly unknown[];
 };
 
 /**
- * One connection writes at a time, so that no row needs a lock of its own; ids of events are given out while it
- * does (a trigger sees to it), so that nothing comes before what is committed.
+ * One connection writes at a time, so rows are not locked. During the write a trigger increases an event's id
+ * if needed, so ids follow the commit order.
  */
 export const sqliteDialect: Dialect = {
   placeholder: () => '?',
@@ -154,14 +154,14 @@ export const sqliteDialect: Dialect = {
   },
 };
 
-/** What SQLite asks leave for while it prepares a statement (https://www.sqlite.org/c3ref/c_alter_table.html). */
+/** Authorizer actions that write (https://www.sqlite.org/c3ref/c_alter_table.html). */
 const writingActions: ReadonlySet<number> = new Set([
   constants.SQLITE_INSERT,
   constants.SQLITE_UPDATE,
   constants.SQLITE_DELETE,
 ]);
 
-/** @param written is told, after every commit, which tables were written to, or may have been if it failed. */
+/** @param written receives the tables that a commit, or a failed commit, has written to. */
 export function connect(
   file: string | URL,
   { readOnly, written }: { readonly readOnly: boolean; readonly written?: (tables: Tables) => void },
@@ -178,7 +178,7 @@ export function connect(
     pragma busy_timeout = ${lockAttemptMs};`);
 
   const preparedStatements = new WeakMap<readonly string[], Prepared>();
-  /** The statement that SQLite is preparing: it asks leave for what that does. */
+  /** The statement that SQLite is preparing, for which it calls the authorizer. */
   let preparing: Touched = { reads: new Set(), writes: new Set() };
   database.setAuthorizer((action, table) => {
     if (table !== null && action === constants.SQLITE_READ) preparing.reads.add(table);
@@ -201,7 +201,7 @@ export function connect(
   const query = (statement: Statement): readonly unknown[] => {
     if (statement instanceof Lock) return [];
     const prepared = preparedOf(statement);
-    // Where the schema has changed, SQLite prepares it anew.
+    // After a schema change, SQLite prepares the statement again.
     preparing = prepared;
     const rows = prepared.query(statement.values);
     if (prepared.writes.size > 0 && (rows.length > 0 || !prepared.returnsRows)) hasWritten = true;
@@ -245,7 +245,7 @@ export function connect(
       try {
         if (database.isTransaction) database.exec('rollback');
       } catch {
-        // The error that led here is the one that is told.
+        // The original error is reported instead.
       }
     },
     get hasWritten() {
@@ -263,7 +263,7 @@ export function connect(
   };
 }
 
-/** Prepares a text, to be run with values whenever it is asked for its rows, all of them. */
+/** Prepares a text. The returned function runs it and returns all rows. */
 function queryOf(database: DatabaseSync, text: string): Pick<Prepared, 'returnsRows' | 'query'> {
   const statement = database.prepare(text);
   const columns = statement.columns().map(({ name }) => name);
@@ -272,7 +272,7 @@ function queryOf(database: DatabaseSync, text: string): Pick<Prepared, 'returnsR
     return { returnsRows, query: (values) => statement.all(...values) };
   const rowOf = rowMaker(columns);
   statement.setReturnArrays(true);
-  // As arrays, and not as the objects of their declaration.
+  // The rows are arrays, contrary to their declared type.
   const query: Prepared['query'] = (values) =>
     (statement.all(...values) as unknown as (readonly unknown[])[]).map(rowOf);
   return { returnsRows, query };

@@ -1,26 +1,27 @@
-/** What SQLite itself finds wrong with a file: damaged pages, indexes that miss rows, rows that refer to nothing. */
+/** Runs SQLite's own checks of a file: damaged pages, indexes that lack rows, broken references. */
 
 import { statSync } from 'node:fs';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { isCannotOpen, isFatal, isNotWritable } from './sqlite-connection.ts';
 
-/** How long another process that is opening the file may keep it locked. */
+/** How long to wait for another process that is opening the file. */
 const lockWaitMs = 10_000;
 
 type Row = Readonly<Record<string, SQLOutputValue>>;
 
 /**
- * Checks the whole file as of one moment, in about the time that it takes to read it; other processes go on reading and
- * writing. Each problem starts with the name of its table. Empty: the file is sound.
- * @throws Error if the file cannot be opened or read for another reason than damage.
+ * Checks one state of the whole file, in about the time needed to read it, while other processes can read and
+ * write.
+ * @returns problems, each starting with the name of its table; empty: the file is sound.
+ * @throws Error if the file cannot be opened or read for a reason other than damage.
  */
 export function inspectFile(file: string): readonly string[] {
   using database = openToRead(file);
   return inTransaction(database, () => {
     if (problemsOf(database, 'pragma integrity_check', 'the file').length === 0)
       return brokenReferences(database);
-    // The check of the whole file does not name tables, and ends where it meets a page that it cannot read.
+    // The check of the whole file does not name tables and ends at the first page that it cannot read.
     const inTables = tablesOf(database).flatMap((table) =>
       problemsOf(database, `pragma integrity_check(${table})`, table),
     );
@@ -28,7 +29,7 @@ export function inspectFile(file: string): readonly string[] {
   });
 }
 
-/** On a full or read-only disk the log's shared memory cannot be created: a file without a log needs none. */
+/** Opens a file for reading. On a full or read-only disk the log's shared memory cannot be created; a file without a log needs none. */
 function openToRead(file: string): DatabaseSync {
   const database = new DatabaseSync(file, { readOnly: true, timeout: lockWaitMs });
   try {
@@ -81,7 +82,7 @@ function brokenReferences(database: DatabaseSync): readonly string[] {
   return problems;
 }
 
-/** Passes on the rows of a query. @returns the message of the error with which SQLite ends it at damage. */
+/** Passes each row of a query to `found`. @returns the error message if SQLite ends the query at damage. */
 function untilDamaged(database: DatabaseSync, query: string, found: (row: Row) => void): string | undefined {
   try {
     for (const row of database.prepare(query).iterate()) found(row);

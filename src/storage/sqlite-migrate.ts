@@ -11,7 +11,6 @@ import {
 } from './migrate.ts';
 import type { Connection } from './sqlite-connection.ts';
 
-/** The migrations that the file has. */
 export function appliedTo(connection: Connection): readonly AppliedMigration[] {
   const exists = connection.database
     .prepare("select 1 from sqlite_schema where name = 'schema_migrations'")
@@ -19,7 +18,10 @@ export function appliedTo(connection: Connection): readonly AppliedMigration[] {
   return exists ? connection.drive(selectApplied()) : [];
 }
 
-/** Applies what is pending in one transaction, and answers what that was; whoever comes second waits for the lock and finds it done. */
+/**
+ * Applies the pending migrations in one transaction and returns them. A second process waits for the lock and
+ * then finds nothing pending.
+ */
 export function migrateDatabase(
   connection: Connection,
   migrations: readonly Migration[],

@@ -1,9 +1,9 @@
 /**
  * Opens an SQLite file for writing, or for reading if its disk is full or read-only.
  *
- * A reader needs the shared memory of the log (-shm). Without it, SQLite can read a file that has no log as `immutable`
- * (https://www.sqlite.org/uri.html#uriimmutable). SQLite then does not notice changes by others, so the engine checks
- * the file after each read.
+ * A reader needs the log's shared memory (-shm). Without it, SQLite can read a file that has no log as
+ * `immutable` (https://www.sqlite.org/uri.html#uriimmutable). SQLite then does not detect changes by other
+ * processes, so the engine checks the file after each read.
  */
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
@@ -23,21 +23,21 @@ import { makeDurable } from './sqlite-recovery.ts';
 
 export type OpenFile = {
   readonly writer: Connection;
-  /** It cannot write, whatever a script yields. */
+  /** A read-only connection. */
   readonly reader: Connection;
-  /** Why nothing can be written; undefined: it can. */
+  /** Why the file cannot be written; undefined if it can. */
   readonly unwritable: NotWritable | undefined;
   /** Whether another process has changed a file that was opened as immutable. */
   readonly hasChanged: () => boolean;
 };
 
 export type OpenFileOptions = {
-  /** Whether the log is moved into the file. */
+  /** Whether to move the log into the file. */
   readonly moveLog: boolean;
   readonly written: (tables: Tables) => void;
 };
 
-/** @throws Error with the path and what to do, if the file cannot be opened or its log cannot be made durable. */
+/** @throws Error with the path and a remedy if the file cannot be opened or its log cannot be made durable. */
 export function openFile(file: string, options: OpenFileOptions): OpenFile {
   try {
     const writer = openWriter(file, options);
@@ -49,12 +49,12 @@ export function openFile(file: string, options: OpenFileOptions): OpenFile {
   }
 }
 
-/** Whether the file can be written now, though it could not when it was opened. */
+/** Returns whether a file that could not be written when it was opened can be written now. */
 export function canBeWritten(file: string, { cause }: NotWritable): boolean {
   try {
     const files = [dirname(file), file, `${file}-wal`, `${file}-shm`].filter((path) => existsSync(path));
     for (const path of files) accessSync(path, constants.W_OK);
-    // All connections of a process share its -shm file, so a second connection could not write either.
+    // All connections of a process share the -shm file, so a second connection could not write either.
     if (isDenied(cause)) return true;
     const { database } = openWriter(file, { moveLog: false, written() {} });
     try {
@@ -75,7 +75,7 @@ export function writeNothing(database: Connection['database']): void {
 }
 
 function openWriter(file: string, { moveLog, written }: OpenFileOptions): Connection {
-  // SQLite would open it for reading and report nothing.
+  // SQLite would open the file read-only without an error.
   if (existsSync(file)) accessSync(file, constants.W_OK);
   const writer = connect(file, { readOnly: false, written });
   try {
@@ -90,7 +90,7 @@ function openWriter(file: string, { moveLog, written }: OpenFileOptions): Connec
   }
 }
 
-/** @throws the error of a file that cannot be opened, and then closes the writer. */
+/** @throws the error of a file that cannot be opened, after closing the writer. */
 function openReader(file: string, writer: Connection): Connection {
   try {
     return connect(file, { readOnly: true });

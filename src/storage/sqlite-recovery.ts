@@ -1,15 +1,15 @@
 /**
- * Makes durable what earlier processes wrote, before this process responds to anything.
+ * Makes writes of earlier processes durable before this process responds to requests.
  *
- * After a failed sync the system may keep pages in memory that are not on the disk, and report success for every later
- * sync (https://wiki.postgresql.org/wiki/Fsync_Errors). The next process reads such a log as if it were whole. What it
- * appends is lost with the first power failure, because SQLite's recovery stops at the gap.
+ * After a failed sync the system can keep pages in memory that are not on the disk, and report success for
+ * later syncs (https://wiki.postgresql.org/wiki/Fsync_Errors). The next process reads such a log as complete.
+ * Its own commits are lost at the next power failure, because SQLite's recovery stops at the gap.
  *
- * - This writes the log again, byte by byte in its place, and syncs it: a page that was written to is synced.
- *   A checkpoint alone would damage the file: if the power fails after it has written pages to the file, the log on the
- *   disk, which stops at the gap, undoes only some of them.
- * - With `andFile` it also writes the pages of the file again that a checkpoint has copied from this log. SQLite does
- *   so itself where no other process has the file open, because then a checkpoint starts with the first page.
+ * - The log is rewritten in place and synced, because a sync covers pages that were written to. A checkpoint
+ *   alone could damage the file: after a power failure the log on the disk, which ends at the gap, undoes only
+ *   some of its pages.
+ * - With `andFile`, pages that a checkpoint has copied are rewritten as well. SQLite does so itself if no other
+ *   process has the file open, because a checkpoint then starts with the first page.
  */
 
 import { closeSync, existsSync, fdatasyncSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
@@ -17,24 +17,24 @@ import { DatabaseSync } from 'node:sqlite';
 import { checkpointing } from './sqlite-checkpoints.ts';
 import { isBusy, isNotWritable } from './sqlite-connection.ts';
 
-/** The format of the log (https://www.sqlite.org/fileformat2.html#the_write_ahead_log). */
+/** Format of the log (https://www.sqlite.org/fileformat2.html#the_write_ahead_log). */
 const logHeaderBytes = 32;
 const frameHeaderBytes = 24;
 const magics: ReadonlySet<number> = new Set([0x377f0682, 0x377f0683]);
 
-/** The least number of bytes that are written at once. */
+/** Minimum number of bytes per write. */
 const chunkBytes = 2 ** 20;
 
-/** How long to wait for another process that writes, or that reads what a checkpoint would overwrite. */
+/** How long to wait for another process that writes, or that reads pages that a checkpoint would overwrite. */
 const waitMs = 30_000;
 
-/** Descriptors of database files. To close one would drop the locks that SQLite has on the file. */
+/** Descriptors of database files, which stay open: closing one would drop SQLite's locks on the file. */
 const databaseFiles = new Map<string, number>();
 
 /**
  * Makes the log durable, and with `andFile` the file as well.
- * @throws Error if the disk fails: then the process must not respond. If the disk is full or read-only, the error is
- * one that `isNotWritable` accepts.
+ * @throws Error if the disk fails: the process must not respond to requests. `isNotWritable` accepts the error
+ * of a full or read-only disk.
  */
 export function makeDurable(
   file: string,
@@ -57,7 +57,7 @@ export function makeDurable(
   if (andFile) emptyLog(writer);
 }
 
-/** Makes the log of a file durable that no other process uses. */
+/** Makes the log of a file durable. The file must not be in use by another process. */
 export function makeLogDurable(file: string): void {
   if (!existsSync(`${file}-wal`)) return;
   usingFile(`${file}-wal`, (log) => {
@@ -83,7 +83,7 @@ function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** While this runs, no other process writes to the log or starts it over. */
+/** Runs a body while other processes can neither write to the log nor restart it. */
 function locked<T>(writer: DatabaseSync, body: () => T): T {
   writer.exec(`pragma busy_timeout = ${waitMs}`);
   try {
@@ -98,10 +98,10 @@ function locked<T>(writer: DatabaseSync, body: () => T): T {
   }
 }
 
-/** The page of each frame of the log. */
+/** Page size, and page number of each frame. */
 type Frames = { readonly pageBytes: number; readonly pages: readonly number[] };
 
-/** Writes the frames of a log again, except those of before it last started over. */
+/** Rewrites the frames of a log, except those from before its last restart. */
 function rewriteFrames(log: number): Frames {
   const pages: number[] = [];
   const header = Buffer.alloc(logHeaderBytes);
@@ -126,14 +126,15 @@ function rewriteFrames(log: number): Frames {
 }
 
 /**
- * Writes the pages of the log into the file again, if a running process has copied some of them: a checkpoint of SQLite
- * would start after those. Returns false while another process reads what it would overwrite.
+ * Rewrites the pages of the log in the file if a running process has copied some of them: a checkpoint of
+ * SQLite would skip those. Returns false while another process reads pages that it would overwrite.
  */
 function rewriteMoved(file: string, { pageBytes, pages }: Frames): boolean {
   using mover = new DatabaseSync(file, { timeout: 5 });
   if (checkpointing(mover, 'noop')().moved === 0) return true;
   const { frames, moved } = checkpointing(mover, 'passive')();
-  // Once all of the log is in the file, no other process writes to the file, because none writes to the log.
+  // Once all of the log is in the file, other processes do not write to the file, because they cannot write to
+  // the log.
   if (moved < frames) return false;
   const target = databaseFiles.get(file) ?? openSync(file, 'r+');
   databaseFiles.set(file, target);
@@ -152,7 +153,7 @@ function rewriteMoved(file: string, { pageBytes, pages }: Frames): boolean {
   return true;
 }
 
-/** Moves the log into the file, so that it starts empty. The log stays if others use it, or the disk is full. */
+/** Moves the log into the file and truncates it. The log stays if others use it, or if the disk is full. */
 function emptyLog(writer: DatabaseSync): void {
   try {
     writer.exec('pragma synchronous = full; pragma wal_checkpoint(truncate)');

@@ -1,8 +1,8 @@
 /**
- * Replaces an SQLite file by a copy of a database.
+ * Replaces an SQLite file with a copy of a database.
  *
- * SQLite applies a log (-wal) to whatever file has the name of the database. So the removal of the previous log must be
- * durable before the new file gets the name. The name always leads to a whole database, the previous or the new one.
+ * SQLite applies a log (-wal) to any file with the database's name. So the removal of the previous log must be
+ * durable before the rename. The name always refers to a complete database, the previous or the new one.
  */
 
 import {
@@ -25,20 +25,20 @@ import { syncFolder } from '../folders.ts';
 import { isBusy, isDamaged } from './sqlite-connection.ts';
 import { makeLogDurable } from './sqlite-recovery.ts';
 
-/** Another process uses the file, or may use it. */
+/** Another process uses the file, or possibly uses it. */
 export class InUseError extends Error {
   override readonly name = 'InUseError';
 }
 
-/** A file that no other process can open until it is disposed of. */
+/** A file that other processes cannot open until it is disposed. */
 export type Exclusive = Disposable & {
-  /** Whether SQLite can read it. */
+  /** Whether SQLite cannot read the file. */
   readonly isDamaged: boolean;
 };
 
 /**
- * Keeps other processes from using the file, and moves its log into it.
- * @throws InUseError if one uses it.
+ * Locks the file against other processes and moves its log into it.
+ * @throws InUseError if another process uses the file.
  */
 export function lockFile(file: string): Exclusive {
   const damaged: Exclusive = { isDamaged: true, [Symbol.dispose]() {} };
@@ -48,10 +48,10 @@ export function lockFile(file: string): Exclusive {
   }
   const database = new DatabaseSync(file, { timeout: 0 });
   try {
-    // In this mode SQLite uses no shared memory, and excludes all other connections.
+    // In this mode SQLite uses no shared memory and excludes all other connections.
     database.exec('pragma locking_mode = exclusive; begin exclusive; rollback');
     makeLogDurable(file);
-    // When it closes, SQLite removes a log by its name, which may be another file's by then.
+    // At close SQLite removes a log by name, which can be another file's by then.
     database.exec('pragma journal_mode = delete');
     rmSync(`${file}-journal`, { force: true });
     return { isDamaged: false, [Symbol.dispose]: () => database.close() };
@@ -68,7 +68,10 @@ function inUse(file: string): string {
   return `a process has ${file} open: stop the service first`;
 }
 
-/** @throws InUseError if a process has a lock on a file that SQLite cannot read, or the system does not list locks. */
+/**
+ * @throws InUseError if a process has a lock on a file that SQLite cannot read, or if the system does not list
+ * locks.
+ */
 function assertUnlocked(file: string): void {
   if (!existsSync('/proc/locks')) throw new InUseError(`${file} may be in use: move it away first`);
   const locks = readFileSync('/proc/locks', 'utf8');
@@ -81,7 +84,7 @@ function assertUnlocked(file: string): void {
 /** The first bytes of every SQLite file. */
 const magic = 'SQLite format 3\0';
 
-/** Whether the file begins as a database does. */
+/** Returns whether the file has the header of an SQLite database. */
 export function isSqliteFile(path: string): boolean {
   const file = openSync(path, 'r');
   try {
@@ -95,7 +98,7 @@ export function isSqliteFile(path: string): boolean {
 
 const chunkBytes = 2 ** 20;
 
-/** Copies a file to a new one of the same owner as `like`, and makes it durable. */
+/** Copies a file to a new, durable file with the owner of `like`. */
 export function copyDurably(source: string, target: string, like: string): void {
   const from = openSync(source, 'r');
   try {
@@ -115,7 +118,6 @@ export function copyDurably(source: string, target: string, like: string): void 
   }
 }
 
-/** Makes a file durable that was written to. */
 export function syncFile(path: string): void {
   const file = openSync(path, 'r+');
   try {
@@ -125,13 +127,13 @@ export function syncFile(path: string): void {
   }
 }
 
-/** Removes a database file with its log and its other files. */
+/** Removes a database file, its log and its other files. */
 export function removeDatabase(file: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${end}`, { force: true });
 }
 
 /**
- * Puts a durable file in the place of another one, which stays under the name `kept`.
+ * Replaces a file with a durable one. The previous file is kept under the name `kept`.
  * @returns the files that are kept: the previous database, and a log that could not be moved into it.
  */
 export function replaceFile(file: string, replacement: string, kept: string): readonly string[] {
@@ -146,7 +148,7 @@ export function replaceFile(file: string, replacement: string, kept: string): re
     files.push(`${kept}${end}`);
   }
   rmSync(`${file}-shm`, { force: true });
-  // Whatever happens from here on, no log of the previous file meets the new one.
+  // From here on, the new file cannot be combined with the previous log.
   syncFolder(dirname(file));
   renameSync(replacement, file);
   syncFolder(dirname(file));

@@ -1,9 +1,9 @@
-/** Which SQLite the embedded engine may run on. */
+/** The minimum SQLite version of the embedded engine. */
 
-/** Below it, connections that write and move the log into the file at once can corrupt the file (the WAL-reset bug). */
+/** Earlier versions can corrupt the file if connections write and move the log at once (the WAL-reset bug). */
 const oldest = [3, 51, 3] as const;
 
-/** @throws Error if the library is too old to be trusted with the file. */
+/** @throws Error if the library is too old. */
 export function requireSoundSqlite(version: string | undefined): void {
   const [major = 0, minor = 0, patch = 0] = (version ?? '').split('.').map(Number);
   const [oldestMajor, oldestMinor, oldestPatch] = oldest;

@@ -1,15 +1,14 @@
 /**
- * The embedded engine: SQLite in this process, with group commit.
+ * The embedded engine: SQLite in this process, with group commit (docs/decisions/embedded-engine.md).
  *
- * Scripts that arrive in the same turn of the event loop run one after another, each to its end,
- * inside one transaction. Nothing can interleave with a script, so there are no locks. What a script
- * throws leaves the others alone (`sqlite-attempt.ts`). What is committed becomes durable by a sync
- * beside the event loop (`sqlite-durability.ts`), and every caller is answered after it, those as well
- * who only saw what it makes durable. There is no timer: while one sync runs, the next group gathers.
+ * Scripts that arrive in the same turn of the event loop run one after another in one transaction, without
+ * locks. An error of one script does not affect the others (`sqlite-attempt.ts`).
  *
- * After an I/O error the state of the file is unknown (a commit that reported one may be there
- * after a restart): the engine then stops for good and tells its observer, so that the process
- * ends and recovers at the next start.
+ * Every response waits for the sync that makes the data it depends on durable (`sqlite-durability.ts`). There
+ * is no timer: writes that arrive during a sync form the next group.
+ *
+ * After an I/O error the state of the file is unknown. The engine stops and notifies its observer, so the
+ * process exits and recovers at the next start.
  */
 
 import { existsSync } from 'node:fs';
@@ -41,45 +40,45 @@ import type { Memory, Storage, StorageObserver } from './storage.ts';
 
 export type SqliteOptions = {
   readonly file: string;
-  /** Whether a file that is not there may be made. */
+  /** Whether to create the file if it does not exist. */
   readonly create: boolean;
-  /** Whether opening it moves the log into the file: for a process that runs for long. */
+  /** Whether opening the file moves the log into it. For long-running processes. */
   readonly moveLog?: boolean;
   readonly clock: Clock;
   readonly observer: StorageObserver;
-  /** Scripts that may wait to be run or to be durable; one more is refused. */
+  /** Limit of scripts that wait to be run or to be durable. Further ones are rejected. */
   readonly queueMax: number;
-  /** Scripts in one transaction. */
+  /** Limit of scripts in one transaction. */
   readonly groupMax: number;
-  /** How long writes may wait for another process that writes to the same file. */
+  /** How long writes wait for another process that writes to the file. */
   readonly lockWaitMaxMs: number;
-  /** Makes the log durable; absent: by syncing it. Tests bring one that waits or fails. */
+  /** Makes the log durable; default: a sync. Tests use one that waits or fails. */
   readonly sync?: Sync;
-  /** Who moves pages from the log into the file; absent: a thread. */
+  /** Moves pages from the log into the file; default: a thread. */
   readonly startMover?: () => Mover;
 };
 
 const lockRetryMs = 10;
 
 /**
- * So many writes do not gather any longer while a sync runs. Fewer would be answered no earlier if they ran at once,
- * because the sync that covers them begins when this one ends; and one larger group costs less than two.
+ * From this number of writes on, a group runs during a sync. A smaller group is not durable earlier if it runs
+ * then, because the next sync starts after the current one, and one large group costs less than two.
  */
 const gatheredMax = 32;
 
-/** To look how long the log is costs 30 µs, as much as a small script, and in so short a time it does not grow much. */
+/** Minimum time between two checks of the log's length. A check costs 30 µs, as much as a small script. */
 const considerationsApartMs = 10;
 
 /** How often the engine checks whether a file that could not be written can be written again. */
 const writabilityTriedApartMs = 1_000;
 
 /**
- * So many scripts have savepoints of their own once a group has been spoiled. It bounds what anybody can gain by spoiling
- * groups on purpose: in so many scripts, one group is run twice.
+ * Number of scripts with savepoints after a group was aborted. It limits the cost of clients that abort groups
+ * on purpose: at most one group in this many scripts runs twice.
  */
 const savepointsAfterSpoiling = 1_024;
 
-/** @throws Error if SQLite is too old, or if the file is not there and may not be made, or is no database. */
+/** @throws Error if SQLite is too old, the file does not exist and must not be created, or it is not a database. */
 export function openSqlite(options: SqliteOptions): Storage {
   const { file, clock, observer } = options;
   requireSoundSqlite(process.versions['sqlite']);
@@ -93,7 +92,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   if (unwritable) observer.readOnly?.(unwritable);
 
   const log = syncOfLog(file);
-  // What cannot be written cannot be synced either.
+  // A file that cannot be written cannot be synced either.
   const sync = unwritable ? async () => {} : (options.sync ?? log);
   const durability = durabilityBy(sync, {
     synced: () => schedule(),
@@ -104,20 +103,20 @@ export function openSqlite(options: SqliteOptions): Storage {
     resume: () => schedule(),
     failed: (cause) => fail(cause),
   });
-  /** When this was last asked; undefined: never, so that the first read waits for what was committed before. */
+  /** `data_version` at the last check; undefined: not checked, so the first read waits for a sync. */
   let foreignVersion: unknown;
 
   const reads: Job[] = [];
   const writes: Job[] = [];
   let scheduled = false;
   let lockWaitSince: number | undefined;
-  /** When the length of the log was last looked at. */
+  /** Time of the last check of the log's length. */
   let consideredAt = 0;
-  /** When the engine last checked whether the file can be written again. */
+  /** Time of the last check that the file is still unwritable. */
   let triedAt = performance.now();
-  /** How many scripts are still to have savepoints. */
+  /** Number of further scripts that get savepoints. */
   let savepointsLeft = 0;
-  /** Once set, nothing is accepted or run any more. */
+  /** Once set, all scripts are rejected. */
   let ended: Fault | undefined;
 
   const enqueue = <T>(
@@ -155,7 +154,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     if (reads.length > 0 || mayWrite()) schedule(lockWaitSince === undefined ? 0 : lockRetryMs);
   };
 
-  /** Whether the next group is to run now, and not at the end of a sync or of a checkpoint. */
+  /** Whether the next group runs now, or after the current sync or checkpoint. */
   const mayWrite = (): boolean =>
     writes.length > 0 && !checkpoints.isHolding && (!durability.isSyncing || writes.length >= gatheredMax);
 
@@ -163,7 +162,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     const group = reads.splice(0);
     let isForeign = false;
     const answers = inTransaction(reader, group, () => {
-      // Once everybody has arrived who may be answered from memory.
+      // Checked after all reads of the group have been queued, because they can use the cache.
       isForeign = hasForeignChange();
       reader.begin();
       const settles = group.map((job) => attempt(job, reader, { withSavepoint: false }));
@@ -176,14 +175,14 @@ export function openSqlite(options: SqliteOptions): Storage {
       answers.refuse(cause);
       return fail(cause);
     }
-    // What another process has committed may not be durable yet: a sync covers that, too.
+    // A commit of another process might not be durable. The next sync covers it.
     if (isForeign) durability.afterNextSync(answers);
     else durability.afterOutstanding(answers);
   };
 
   /**
-   * Whether another process may have committed since this was last asked; then nothing is remembered any more. The
-   * connection that writes is asked, because to that one its own commits are no news.
+   * Returns whether another process can have committed since the last call, and if so, clears the cache. It
+   * uses the writing connection, whose `data_version` ignores its own commits.
    */
   const hasForeignChange = (): boolean => {
     const before = foreignVersion;
@@ -216,13 +215,13 @@ export function openSqlite(options: SqliteOptions): Storage {
     });
   };
 
-  /** A group is to run again, before all others, and from it on scripts have savepoints for a while. */
+  /** Runs a group again before all others, with savepoints for its scripts and those that follow. */
   const runWithSavepoints = (group: readonly Job[]): void => {
     writes.unshift(...group);
     savepointsLeft = savepointsAfterSpoiling;
   };
 
-  /** Runs a group and commits it; undefined if it came to nothing: everyone in it is refused, or it is to run again. */
+  /** Runs a group and commits it. Returns undefined if the group was rejected or will run again. */
   const inTransaction = (
     connection: Connection,
     group: readonly Job[],
@@ -249,8 +248,9 @@ export function openSqlite(options: SqliteOptions): Storage {
   };
 
   /**
-   * Rejects a group whose frames are in the log although SQLite rolled it back: recovery after a crash would commit it.
-   * So this overwrites the frames, which needs no space, and rejects the group when that is durable.
+   * Rejects a group whose frames are in the log although SQLite has rolled it back: recovery after a crash
+   * would commit it. An empty transaction overwrites the frames, which needs no space, and the rejection waits
+   * until it is durable.
    */
   const refuseOverwritten = (group: readonly Job[], cause: unknown): void => {
     try {
@@ -265,7 +265,10 @@ export function openSqlite(options: SqliteOptions): Storage {
     });
   };
 
-  /** Ends the service when its file can be written again, because a connection cannot change from reading to writing. */
+  /**
+   * Stops the engine when its file can be written again, because a read-only connection cannot become a writing
+   * one.
+   */
   const endIfWritable = (why: NotWritable): void => {
     if (performance.now() - triedAt < writabilityTriedApartMs) return;
     if (canBeWritten(file, why))
@@ -274,8 +277,8 @@ export function openSqlite(options: SqliteOptions): Storage {
   };
 
   /**
-   * Takes the file's write lock. While another process has it (the command line, say), asks again
-   * a little later instead of standing still; after `lockWaitMaxMs`, refuses what waits.
+   * Acquires the file's write lock. While another process has the lock, the engine retries without blocking,
+   * and rejects waiting writes after `lockWaitMaxMs`.
    */
   const lockWrites = (): boolean => {
     if (unwritable) {
@@ -297,14 +300,14 @@ export function openSqlite(options: SqliteOptions): Storage {
     }
   };
 
-  /** The group did not happen, or nobody can tell whether it did. */
+  /** Rejects a group that was rolled back or whose outcome is unknown. */
   const refuse = (group: readonly Job[], cause: unknown): void => {
     const fault = isNotWritable(cause) ? notWritable(cause) : unavailable(cause);
     for (const job of group) job.refuse(fault);
     if (isFatal(cause)) fail(cause);
   };
 
-  /** The state of the file is unknown: nothing is accepted or run any more. */
+  /** Stops the engine, because the state of the file is unknown. */
   const fail = (cause: unknown): void => {
     if (ended) return;
     ended = unavailable(cause);
@@ -358,7 +361,7 @@ export function openSqlite(options: SqliteOptions): Storage {
         return [];
       }
       const applied = migrateDatabase(writer, migrations, clock);
-      // Nobody has told which tables that wrote to.
+      // It is not known which tables the migrations have changed.
       remembered.forgetAll();
       await synced();
       return applied;
@@ -368,7 +371,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     },
     backup: async (target) => {
       if (existsSync(target)) throw new Error(`${target} is there already`);
-      // All pages in one step: step by step, every write in between would start it anew.
+      // All pages in one step: with several steps, a write in between would restart the backup.
       await backup(reader.database, target, { rate: 2 ** 31 - 1 });
     },
     async [Symbol.asyncDispose]() {
@@ -377,14 +380,14 @@ export function openSqlite(options: SqliteOptions): Storage {
       ended ??= new Fault('closing', { retryAfterSeconds: 1 });
       await checkpoints[Symbol.asyncDispose]();
       reader.database.close();
-      // Closing the last connection moves the log into the file; a file that failed is left as it is.
+      // Closing the last connection moves the log into the file. A file that failed is not changed.
       if (!failed) writer.database.close();
       await log[Symbol.asyncDispose]();
     },
   };
 }
 
-/** Runs a read, and keeps what it found. */
+/** Runs a read and caches its result. */
 function readAnew<T>(
   { driveWatched }: Connection,
   {
@@ -398,7 +401,7 @@ function readAnew<T>(
   return result;
 }
 
-/** What was committed may or may not be durable, whatever error the disk reports. */
+/** Rejects a group whose durability is unknown, with `unavailable` for every disk error. */
 function refuseUnknown(group: readonly Job[], cause: unknown): void {
   const fault = unavailable(cause);
   for (const job of group) job.refuse(fault);

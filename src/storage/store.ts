@@ -23,7 +23,7 @@ export type StoreRow = {
   readonly demonstration: bigint;
 };
 
-/** A store with the sealed secret that it shares with its storefront's app proxy, if it has one. */
+/** A store, and the sealed secret of its app proxy, if it has one. */
 export type StoreRecord = { readonly store: Store; readonly sealedSecret: Uint8Array | null };
 
 export function toStoreRecord(row: StoreRow): StoreRecord {
@@ -47,7 +47,10 @@ export function toStoreRecord(row: StoreRow): StoreRecord {
   };
 }
 
-/** The secret of a store's app proxy; null if the store has none. */
+/**
+ * Decrypts the secret of a store's app proxy. Returns null if the store has none.
+ * @throws Error if it was sealed for another store.
+ */
 export function openProxySecret({ keys }: Context, { store, sealedSecret }: StoreRecord): Secret | null {
   return (
     sealedSecret &&
@@ -55,7 +58,7 @@ export function openProxySecret({ keys }: Context, { store, sealedSecret }: Stor
   );
 }
 
-/** Seals the secret of a store's app proxy for its row. */
+/** Encrypts the secret of a store's app proxy. The result is valid for this store only. */
 export function sealProxySecret({ keys, chance }: Context, storeId: number, secret: Secret): Uint8Array {
   return keys.seal(
     'store-secret',
@@ -78,7 +81,7 @@ export function* findStore(id: number): Script<StoreRecord | undefined> {
   return row && toStoreRecord(row);
 }
 
-/** The store of a domain, which must be in lower case. */
+/** Returns the store of a domain. @param domain in lower case. */
 export function* findStoreByDomain(domain: string): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
@@ -88,7 +91,7 @@ export function* findStoreByDomain(domain: string): Script<StoreRecord | undefin
   return row && toStoreRecord(row);
 }
 
-/** The store of a domain, which nobody else changes before this transaction ends. */
+/** As `findStoreByDomain`, and locks the store until the transaction ends. */
 export function* claimStore(domain: string): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
@@ -98,7 +101,7 @@ export function* claimStore(domain: string): Script<StoreRecord | undefined> {
   return row && toStoreRecord(row);
 }
 
-/** Every store, by domain. */
+/** Returns all stores, ordered by domain. */
 export function* listStores(): Script<readonly StoreRecord[]> {
   const rows = yield* all(sql<StoreRow>`
     select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
@@ -108,7 +111,7 @@ export function* listStores(): Script<readonly StoreRecord[]> {
   return rows.map(toStoreRecord);
 }
 
-/** Whether there is any store besides the demonstration one. */
+/** Returns whether a store other than the demonstration store exists. */
 export function* hasRealStores(): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`select id from stores where demonstration = 0 limit 1`);
   return row !== undefined;
@@ -123,7 +126,7 @@ export function* findDemonstrationStore(): Script<StoreRecord | undefined> {
   return row && toStoreRecord(row);
 }
 
-/** False if the domain is taken. */
+/** Returns false if another store has the domain. */
 export function* insertStore(ctx: Context, { store, sealedSecret }: StoreRecord): Script<boolean> {
   const now = ctx.clock.now();
   const inserted = yield* first(sql<{ id: bigint }>`
@@ -141,7 +144,7 @@ export function* insertStore(ctx: Context, { store, sealedSecret }: StoreRecord)
   return inserted !== undefined;
 }
 
-/** Writes what may change of a store that was claimed. */
+/** Updates a store that `claimStore` has locked. */
 export function* updateStore(ctx: Context, { store, sealedSecret }: StoreRecord): Script<void> {
   yield* run(sql`
     update stores set name = ${store.name}, time_zone = ${store.timeZone},

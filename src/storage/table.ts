@@ -1,9 +1,8 @@
 /**
- * The tables as wholes: what "largesse copy" moves, page by page in the order of the primary key, and what of
- * each is compared on both sides.
+ * The tables that "largesse copy" copies in pages, ordered by primary key, and compares afterwards.
  *
- * The list says every column, and every page is held to it, so that a column that a migration adds cannot stay
- * behind unseen; `test/conformance/tables.test.ts` compares the list with the schema of both engines.
+ * The list names every column, and each page is checked against it, so a column from a new migration cannot be
+ * missed. `test/conformance/tables.test.ts` compares the list with the schemas of both engines.
  */
 
 import assert from 'node:assert/strict';
@@ -12,18 +11,18 @@ import { all, first, one, run, sql, Statement, toNumber, type Script, type SqlVa
 
 export type Table = {
   readonly name: string;
-  /** The columns of the primary key, in its order. */
+  /** Columns of the primary key, in order. */
   readonly key: readonly string[];
-  /** The others. */
+  /** All other columns. */
   readonly columns: readonly string[];
-  /** Those that an engine has for itself: they are not moved, and not compared. */
+  /** Columns of one engine only, which are neither copied nor compared. */
   readonly own?: readonly string[];
 };
 
 export type Row = Readonly<Record<string, SqlValue>>;
 type Key = readonly SqlValue[];
 
-/** All that is content, each table behind those that its foreign keys name. */
+/** The tables with content, each after the tables that its foreign keys reference. */
 export const tables: readonly Table[] = [
   { name: 'key_checks', key: ['key_id'], columns: ['digest', 'created_at'] },
   {
@@ -71,11 +70,11 @@ export const tables: readonly Table[] = [
     name: 'events',
     key: ['store_id', 'id'],
     columns: ['type', 'subject_id', 'subject_version', 'created_at', 'data'],
-    // The order of commits on this server: copies are committed in the order of their keys.
+    // The commit order on this server. Copied rows are committed in key order.
     own: ['transaction_id'],
   },
   {
-    // Behind the events, which are booked for the webhooks that are there when they are written.
+    // After the events: the insert of an event enqueues deliveries to all existing webhooks.
     name: 'webhooks',
     key: ['store_id', 'id'],
     columns: [
@@ -122,19 +121,19 @@ export const tables: readonly Table[] = [
   { name: 'lookup_throttle', key: ['store_id', 'caller'], columns: ['refilled_at'] },
 ]; // prettier-ignore
 
-/** Tables about the database itself: every database has its own. */
+/** Tables about the database itself, which are not copied. */
 export const ownTables: readonly string[] = ['schema_migrations', 'heartbeat', 'copies'];
 
-/** Stands in the text of the statements: a planner that did not know it might sort a whole table for every page. */
+/** A constant in the statements: without it, a planner could sort a whole table for every page. */
 const pageRows = 1_000;
-/** About as many values stand in one statement. */
+/** Approximate number of parameters of an insert. */
 const valuesMax = 2_000;
 
 export function columnsOf({ key, columns }: Table): readonly string[] {
   return [...key, ...columns];
 }
 
-/** The texts of a table's statements, made once, because engines keep prepared statements by them. */
+/** Texts of a table's statements. They are created once, because engines cache prepared statements by them. */
 type Texts = {
   readonly firstPage: readonly string[];
   readonly nextPage: readonly string[];
@@ -144,7 +143,7 @@ type Texts = {
   readonly storeIds: readonly string[];
   readonly insertOne: readonly string[];
   readonly insertMany: readonly string[];
-  /** Rows of `insertMany`. */
+  /** Number of rows of `insertMany`. */
   readonly manyRows: number;
 };
 
@@ -169,7 +168,7 @@ function textsOf(table: Table): Texts {
       ],
       count: [`select count(*) as rows from ${name}`],
       anyRow: [`select 1 as found from ${name} limit 1`],
-      // Jumps from store to store in the primary key.
+      // Steps from store to store in the primary key.
       storeIds: [
         `with recursive s (id) as (
           select min(store_id) from ${name} union all
@@ -201,11 +200,14 @@ function insertion(name: string, columns: readonly string[], rows: number): read
 
 export type Page = {
   readonly rows: readonly Row[];
-  /** Where the next page starts; undefined behind the last row. */
+  /** Start of the next page; undefined after the last row. */
   readonly next: Key | undefined;
 };
 
-/** The next rows behind a key, or the first ones. @throws AssertionError if they have other columns than the list. */
+/**
+ * Returns the rows after a key, or the first rows.
+ * @throws AssertionError if their columns differ from the list.
+ */
 export function* readPage(table: Table, after: Key | undefined): Script<Page> {
   const { firstPage, nextPage } = textsOf(table);
   const rows = yield* all(new Statement<Row>(after ? nextPage : firstPage, after ?? []));
@@ -229,7 +231,7 @@ export function* insertRows(table: Table, rows: readonly Row[]): Script<void> {
   for (const row of rows.slice(inMany)) yield* run(new Statement(insertOne, valuesOf(row, columns)));
 }
 
-/** The highest key of a table; undefined if it is empty. */
+/** Returns the highest key of a table; undefined if the table is empty. */
 export function* lastKey(table: Table): Script<Key | undefined> {
   const row = yield* first(new Statement<Row>(textsOf(table).lastKey, []));
   return row && valuesOf(row, table.key);
@@ -244,13 +246,13 @@ export function* isEmpty(table: Table): Script<boolean> {
   return (yield* all(new Statement(textsOf(table).anyRow, []))).length === 0;
 }
 
-/** The ids of stores that a table has rows of, but that do not exist. */
+/** Returns the ids of stores that do not exist and that the table references. */
 export function* listMissingStores(table: Table): Script<readonly number[]> {
   if (table.key[0] !== 'store_id') return [];
   return (yield* all(new Statement<{ id: bigint }>(textsOf(table).storeIds, []))).map(({ id }) => Number(id));
 }
 
-/** Grows with every change of a card, however small. */
+/** Returns the sum of all card versions, which increases with every change of a card. */
 export function* sumVersions(): Script<string> {
   const { versions } = yield* one(
     sql<{ versions: string }>`select cast(coalesce(sum(version), 0) as text) as versions from gift_cards`,
@@ -261,12 +263,12 @@ export function* sumVersions(): Script<string> {
 function valuesOf(row: Row, columns: readonly string[]): SqlValue[] {
   return columns.map((column) => {
     const value = row[column];
-    assert(value !== undefined, `a row without ${column}`);
+    assert(value !== undefined, `the row has no ${column}`);
     return value;
   });
 }
 
-/** A digest over rows that does not depend on the engine that they came from. They are to be added in the order of their key. */
+/** A digest of rows that is the same on every engine. Rows must be added in key order. */
 export type TableDigest = { add(rows: readonly Row[]): void; hex(): string };
 
 export function digestOf(table: Table): TableDigest {
@@ -279,12 +281,12 @@ export function digestOf(table: Table): TableDigest {
   };
 }
 
-/** A value in a form that no two values share, and that no neighbour can be moved into. */
+/** Encodes a value unambiguously: sequences of different values have different encodings. */
 function canonical(value: SqlValue): string {
   if (value === null) return 'n';
   if (typeof value === 'string') return `s${value.length}:${value}`;
   if (value instanceof Uint8Array)
     return `b${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')};`;
-  assert(typeof value === 'bigint', 'only integers, texts and bytes are stored');
+  assert(typeof value === 'bigint', 'columns contain only integers, texts and bytes');
   return `i${value};`;
 }

@@ -1,4 +1,4 @@
-/** Access tokens: who may call, for which store, and what for. Only hashes are stored. */
+/** Access tokens and their scopes. Only hashes are stored. */
 
 import type { Scope } from '../domain/store.ts';
 import { isScope } from '../domain/store.ts';
@@ -8,7 +8,7 @@ import { toStoreRecord, type StoreRecord, type StoreRow } from './store.ts';
 export type Token = {
   readonly storeId: number;
   readonly id: number;
-  /** Stays when the token is rotated. */
+  /** Unchanged when the token is rotated. */
   readonly apiClientId: number;
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -41,10 +41,9 @@ function toToken(row: TokenRow): Token {
   };
 }
 
-/** A token and its store. */
 export type FoundToken = { readonly token: Token; readonly record: StoreRecord };
 
-/** The token with this SHA-256 hash, unless it was revoked, and its store. */
+/** Returns the token with this SHA-256 hash and its store, unless the token was revoked. */
 export function* findActiveToken(storeId: number, hash: Uint8Array): Script<FoundToken | undefined> {
   type Row = StoreRow & TokenRow & { readonly token_id: bigint; readonly token_name: string };
   const row = yield* first(sql<Row>`
@@ -59,7 +58,7 @@ export function* findActiveToken(storeId: number, hash: Uint8Array): Script<Foun
   );
 }
 
-/** A store's tokens, revoked ones too, oldest first. */
+/** Returns a store's tokens, including revoked ones, oldest first. */
 export function* listTokens(storeId: number): Script<readonly Token[]> {
   const rows = yield* all(sql<TokenRow>`
     select store_id, id, api_client_id, name, scopes, created_at, last_used_at, revoked_at
@@ -67,7 +66,7 @@ export function* listTokens(storeId: number): Script<readonly Token[]> {
   return rows.map(toToken);
 }
 
-/** Whether any store but the demonstration one has a token that still works. */
+/** Returns whether a store other than the demonstration store has an active token. */
 export function* hasRealTokens(): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
     select t.id from access_tokens t join stores s on s.id = t.store_id
@@ -82,14 +81,13 @@ export function* insertToken(token: Token, hash: Uint8Array): Script<void> {
       ${token.scopes.join(' ')}, ${token.createdAt})`);
 }
 
-/** Whether a token was not revoked. */
 export function* isTokenActive(storeId: number, id: number): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
     select id from access_tokens where store_id = ${storeId} and id = ${id} and revoked_at is null`);
   return row !== undefined;
 }
 
-/** Revokes a token, and answers it; undefined if there is none that still works. */
+/** Revokes a token and returns it. Returns undefined if there is no active token with this id. */
 export function* revokeToken(storeId: number, id: number, revokedAt: number): Script<Token | undefined> {
   const row = yield* first(sql<TokenRow>`
     update access_tokens set revoked_at = ${revokedAt}
@@ -98,7 +96,7 @@ export function* revokeToken(storeId: number, id: number, revokedAt: number): Sc
   return row && toToken(row);
 }
 
-/** Notes a use, unless a later one is noted already. */
+/** Records a use (ms), unless a later one is recorded. */
 export function* noteTokenUse(storeId: number, id: number, usedAt: number): Script<void> {
   yield* run(sql`
     update access_tokens set last_used_at = ${usedAt}

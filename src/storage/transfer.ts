@@ -1,4 +1,4 @@
-/** Transfers: the ledger's rows, chained by hash per card. */
+/** Transfers: the rows of the ledger. Each card's transfers form a hash chain. */
 
 import { hash as digest } from 'node:crypto';
 import type { Context } from '../context.ts';
@@ -13,23 +13,26 @@ import {
 import type { CardKey } from './card.ts';
 import { all, first, run, sql, toNumber, type Script } from './sql.ts';
 
-/** A transfer that is about to be recorded: its place in the chain comes from the chain's end. */
+/** A transfer without its position in the chain. */
 export type NewTransfer = Omit<Transfer, 'id' | 'sequence'>;
 
 export type ChainedTransfer = { readonly transfer: Transfer; readonly hash: Uint8Array };
 
-/** The last transfer of a card, which the next one follows. */
+/** The last transfer of a card's chain. */
 export type ChainEnd = { readonly sequence: number; readonly hash: Uint8Array };
 
-/** The end of the chain of a card that has no transfer yet. */
+/** The chain end of a card without transfers. */
 export const noChain: ChainEnd = { sequence: 0, hash: chainStart };
 
-/** The hash of a transfer that follows one with the hash `previous`: SHA-256, 32 bytes. */
+/** Returns the hash of a transfer after one with the hash `previous`: SHA-256, 32 bytes. */
 export function chainHash(previous: Uint8Array, transfer: Transfer): Uint8Array {
   return digest('sha256', Buffer.concat([previous, Buffer.from(canonicalContent(transfer))]), 'buffer');
 }
 
-/** The end of a card's chain. It stays that only if the card's row was written before in the same transaction. */
+/**
+ * Returns the end of a card's chain. It can change during the transaction unless the same transaction has
+ * updated the card's row before.
+ */
 export function* findChainEnd({ storeId, cardId }: CardKey): Script<ChainEnd> {
   const last = yield* first(sql<{ sequence: bigint; hash: Uint8Array }>`
     select sequence, hash from transfers
@@ -38,7 +41,10 @@ export function* findChainEnd({ storeId, cardId }: CardKey): Script<ChainEnd> {
   return last ? { sequence: toNumber(last.sequence), hash: last.hash } : noChain;
 }
 
-/** Records a transfer behind the end of its card's chain. If another one stands there by now, the place is taken. */
+/**
+ * Appends a transfer to its card's chain. The database reports a unique violation if another one has this
+ * position.
+ */
 export function* recordTransfer(ctx: Context, end: ChainEnd, written: NewTransfer): Script<Transfer> {
   const transfer: Transfer = { ...written, id: ctx.chance.id(), sequence: end.sequence + 1 };
   yield* run(sql`
@@ -72,7 +78,7 @@ type TransferRow = {
   readonly hash: Uint8Array;
 };
 
-/** Reads a row; an audit reads it without being stopped by a value that nothing here would have written. */
+/** Converts a row. An audit also accepts values that this program does not write. */
 function toChainedTransfer(row: TransferRow, { toInteger, toCurrency } = strict): ChainedTransfer {
   const currency = toCurrency(row.currency);
   const nullable = (value: bigint | null): number | null => (value === null ? null : toInteger(value));
@@ -104,13 +110,13 @@ type Reading = {
 
 const strict: Reading = { toInteger: toNumber, toCurrency: currencyOf };
 
-/** A value that cannot be read exactly makes another content, which the hash does not fit. */
+/** A value that cannot be converted exactly changes the content, so its hash does not match. */
 export const auditing: Reading = {
   toInteger: Number,
   toCurrency: (code) => findCurrency(code) ?? { code, decimals: 0 },
 };
 
-/** The transfers of the cards with ids above `after` up to `upTo`, in the order of their chains, for an audit. */
+/** Returns the transfers of cards with ids above `after` and at most `upTo`, in chain order, for an audit. */
 export function* listTransfers(
   storeId: number,
   { after, upTo }: { readonly after: number; readonly upTo: number },
@@ -122,14 +128,14 @@ export function* listTransfers(
   return rows.map((row) => toChainedTransfer(row, auditing));
 }
 
-/** The transfer with this id, or undefined: another store's is none. */
+/** Returns undefined if the store has no transfer with this id. */
 export function* findTransfer(storeId: number, id: number): Script<Transfer | undefined> {
   const row = yield* first(sql<TransferRow>`
     select * from transfers where store_id = ${storeId} and id = ${id}`);
   return row && toChainedTransfer(row).transfer;
 }
 
-/** A transfer and the version of its card, or undefined: another store's is none. */
+/** Returns a transfer and its card's version, or undefined if the store has no transfer with this id. */
 export function* findTransferAndVersion(
   storeId: number,
   id: number,
@@ -141,14 +147,14 @@ export function* findTransferAndVersion(
   return row && { transfer: toChainedTransfer(row).transfer, cardVersion: toNumber(row.card_version) };
 }
 
-/** What the reversals of a transfer have given back so far, in minor units. */
+/** Returns the sum of a transfer's reversals, in minor units. */
 export function* sumReversals(storeId: number, id: number): Script<bigint> {
   const rows = yield* all(sql<{ amount: bigint }>`
     select amount from transfers where store_id = ${storeId} and reverses = ${id}`);
   return rows.reduce((sum, { amount }) => sum + amount, 0n);
 }
 
-/** A card's transfers before a sequence, newest first. */
+/** Returns a card's transfers before a sequence number, newest first. */
 export function* listTransfersBefore(
   { storeId, cardId }: CardKey,
   { before, limit }: { readonly before: number; readonly limit: number },
@@ -159,7 +165,7 @@ export function* listTransfersBefore(
   return rows.map((row) => toChainedTransfer(row).transfer);
 }
 
-/** A card's transfers after a sequence, oldest first. */
+/** Returns a card's transfers after a sequence number, oldest first. */
 export function* listTransfersAfter(
   { storeId, cardId }: CardKey,
   { after, limit }: { readonly after: number; readonly limit: number },

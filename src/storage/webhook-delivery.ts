@@ -1,4 +1,4 @@
-/** Deliveries: one row an event and webhook, and the log of the attempts before the last. */
+/** Deliveries, one row per event and webhook, and the log of earlier attempts. */
 
 import type { Attempt, AttemptResult, Delivery, DeliveryStatus } from '../domain/webhook.ts';
 import { all, first, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
@@ -56,7 +56,7 @@ export function* findDelivery({ storeId, webhookId, eventId }: DeliveryKey): Scr
   return row && toDelivery(row);
 }
 
-/** A webhook's deliveries of events with ids below `before`, newest first. */
+/** Returns a webhook's deliveries of events with ids below `before`, newest first. */
 export function* listDeliveriesBefore(
   { storeId, webhookId }: WebhookKey,
   { before, limit }: { readonly before: number; readonly limit: number },
@@ -69,7 +69,7 @@ export function* listDeliveriesBefore(
   return rows.map(toDelivery);
 }
 
-/** A webhook's deliveries of events with ids above `after`, oldest first. */
+/** Returns a webhook's deliveries of events with ids above `after`, oldest first. */
 export function* listDeliveriesAfter(
   { storeId, webhookId }: WebhookKey,
   { after, limit }: { readonly after: number; readonly limit: number },
@@ -82,7 +82,7 @@ export function* listDeliveriesAfter(
   return rows.map(toDelivery);
 }
 
-/** The newest delivery of a type of event to a webhook. */
+/** Returns the newest delivery of an event type to a webhook. */
 export function* findNewestDelivery(
   { storeId, webhookId }: WebhookKey,
   type: string,
@@ -97,7 +97,7 @@ export function* findNewestDelivery(
 
 type AttemptRow = ResultColumns & { readonly attempted_at: bigint; readonly duration_ms: bigint };
 
-/** The attempts at a delivery before the last one, oldest first. */
+/** Returns the attempts of a delivery before the last one, oldest first. */
 export function* listEarlierAttempts({
   storeId,
   webhookId,
@@ -115,8 +115,8 @@ export function* listEarlierAttempts({
 }
 
 /**
- * Books an event for a webhook, again if it was before: its time for attempts starts over. One that a process has
- * at the moment is left to it.
+ * Enqueues an event for a webhook, or enqueues it again with a new retry period. A delivery that a process has
+ * claimed is not changed.
  */
 export function* requeueDelivery({ storeId, webhookId, eventId }: DeliveryKey, now: number): Script<void> {
   yield* run(sql`
@@ -127,7 +127,10 @@ export function* requeueDelivery({ storeId, webhookId, eventId }: DeliveryKey, n
     where webhook_deliveries.lease is null`);
 }
 
-/** Erases up to `limit` of a webhook's deliveries that have ended, of events with ids below `before`; answers how many. */
+/**
+ * Deletes up to `limit` finished deliveries of a webhook, of events with ids below `before`. Returns their
+ * number.
+ */
 export function* eraseDeliveries(
   { storeId, webhookId }: WebhookKey,
   { before, limit }: { readonly before: number; readonly limit: number },

@@ -1,4 +1,4 @@
-/** Webhooks and their signing secrets, which are sealed and bound to their row. */
+/** Webhooks and their signing secrets, which are encrypted for their row. */
 
 import type { Context } from '../context.ts';
 import { Secret } from '../domain/secret.ts';
@@ -77,12 +77,12 @@ function spaced(patterns: readonly string[]): string {
   return ` ${patterns.join(' ')} `;
 }
 
-/** Makes one transaction at a time add to a store's webhooks. Others that use the store do not wait for it. */
+/** Serializes transactions that add webhooks to a store. Other transactions of the store do not wait for it. */
 export function* takeTurn(storeId: number, now: number): Script<void> {
   yield* run(sql`update stores set updated_at = ${now} where id = ${storeId}`);
 }
 
-/** From its commit on, every event that is committed is booked for it if it asks for it. */
+/** Inserts a webhook. Events that are committed after it are enqueued for it if they match its patterns. */
 export function* insertWebhook({ webhook, sealedSecret }: WebhookKept): Script<void> {
   yield* run(sql`
     insert into webhooks (store_id, id, version, url, patterns, secret, status, paused_at, pause_reason,
@@ -92,7 +92,7 @@ export function* insertWebhook({ webhook, sealedSecret }: WebhookKept): Script<v
       ${webhook.paused?.reason ?? null}, ${webhook.createdAt}, ${webhook.updatedAt})`);
 }
 
-/** Replaces what may change of a webhook; false if it is no longer the version that was read. */
+/** Updates a webhook. Returns false if it no longer has the version that was read. */
 export function* replaceWebhook(
   read: Webhook,
   { webhook, sealedSecret, sealedPrevious }: WebhookKept,
@@ -109,7 +109,7 @@ export function* replaceWebhook(
   return row !== undefined;
 }
 
-/** Deletes a webhook, its deliveries with it; false if it is no longer the version that was read. */
+/** Deletes a webhook and its deliveries. Returns false if it no longer has the version that was read. */
 export function* deleteWebhook(read: Webhook): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
     delete from webhooks where store_id = ${read.storeId} and id = ${read.id} and version = ${read.version}
@@ -123,7 +123,7 @@ export function* findWebhook(storeId: number, id: number): Script<WebhookKept | 
   return row && toWebhook(row);
 }
 
-/** A store's webhooks, oldest first. */
+/** Returns a store's webhooks, oldest first. */
 export function* listWebhooks(storeId: number): Script<readonly WebhookKept[]> {
   const rows = yield* all(sql<WebhookRow>`
     select * from webhooks where store_id = ${storeId} order by id`);
@@ -132,7 +132,7 @@ export function* listWebhooks(storeId: number): Script<readonly WebhookKept[]> {
 
 export type WebhookPlace = { readonly storeId: number; readonly id: number };
 
-/** Webhooks of all stores, behind a place. */
+/** Returns webhooks of all stores after a position, ordered by store and id. */
 export function* listWebhookPlaces(after: WebhookPlace, limit: number): Script<readonly WebhookPlace[]> {
   const rows = yield* all(sql<{ store_id: bigint; id: bigint }>`
     select store_id, id from webhooks where (store_id, id) > (${after.storeId}, ${after.id})
