@@ -1,4 +1,4 @@
-/** What the service tells of itself: health, readiness, metrics, and its documentation. */
+/** The service's own pages: health, readiness, metrics and documentation. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isLoopback } from '../config.ts';
@@ -72,7 +72,7 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
 
 type Documentation = { readonly json: string; readonly html: string; readonly css: string };
 
-/** The API's description and its pages: read and made when somebody first asks for one of them. */
+/** The API's description and its pages, generated at the first request for one of them. */
 function documentationOf({ describe }: Services): () => Promise<Documentation> {
   const make = async (): Promise<Documentation> => {
     const [document, { renderReference }] = await Promise.all([
@@ -86,8 +86,8 @@ function documentationOf({ describe }: Services): () => Promise<Documentation> {
 }
 
 /**
- * A scraper that presents the token; without one configured, a scraper on this machine that asks this machine: a page
- * of another site could have its own name lead here (DNS rebinding).
+ * Allows a scraper with the configured token. Without one, it allows a scraper on this machine that uses a local host
+ * name, because another site can resolve its own name to this machine (DNS rebinding).
  */
 function mayReadMetrics({ raw, socket, headers }: FastifyRequest, { config }: Services): boolean {
   if (config.metricsToken) {
