@@ -171,7 +171,7 @@ function addressOf({ email, recipient_email: recipient }: Creation) {
   return recipient ?? email ?? null;
 }
 
-/** Why the card cannot be emailed at the requested time; null if it can. */
+/** The error if the card cannot be emailed at the requested time; otherwise null. */
 function sendOnError(values: Creation, { canSend }: Exchange): string | null {
   const { send_on: sendOn, expires_on: expiresOn } = values;
   if (!sendOn) return null;

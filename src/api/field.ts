@@ -18,7 +18,7 @@ export type FieldContext = {
   /** Instant in ms. */
   readonly now: number;
   readonly isForm: boolean;
-  /** Normalizes a URL that webhooks can be sent to; absent: any URL is accepted as it is. */
+  /** Normalizes a webhook URL; absent: any URL is accepted unchanged. */
   readonly parseWebhookUrl?: (value: unknown) => Parsed<string>;
 };
 
@@ -108,7 +108,7 @@ export type Values<F> = { readonly [K in RequiredNames<F> & keyof F]: ValueOf<F[
 /** Parses what was sent, and adds an error for each field that is missing, unknown or invalid. */
 export type FieldReader<F> = (sent: Body, context: FieldContext, errors: Refusals) => Partial<Values<F>>;
 
-/** @param wrapper the name that the fields can be wrapped in: with an error on it nothing else is missing. */
+/** @param wrapper the name that can wrap the fields; if it has an error, no field is reported as missing. */
 export function fieldReader<F extends Fields>(fields: F, wrapper = ''): FieldReader<F> {
   const known = new Map(Object.entries(fields));
   const requiredNames = [...known].filter(([, { isRequired }]) => isRequired).map(([name]) => name);

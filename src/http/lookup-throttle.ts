@@ -67,7 +67,7 @@ const rereadPeriodMs = 1_000;
 /** The minimum time between two log lines about a throttled caller. */
 const logPeriodMs = 60_000;
 
-/** The later of two instants at which a budget is available again, of those that count. */
+/** The later of two refill times. A time that is too far in the future is invalid and does not count. */
 function laterRefill({ refilledAt = 0 }: Pick<State, 'refilledAt'>, other: number, now: number): number {
   return Math.max(countedRefill(refilledAt, now), countedRefill(other, now));
 }

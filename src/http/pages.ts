@@ -14,7 +14,7 @@ import type { Services } from './server.ts';
 const contentSecurityPolicy =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Told to whoever looks at the readiness: the service is ready without, but somebody may have forgotten it. */
+/** Shown by the readiness check: the service is ready without email, but the setting may be missing by mistake. */
 const noMail = 'none: SMTP_URL is not set, so no email is sent';
 
 export function addPages(app: FastifyInstance, services: Services, prefix: string): void {
@@ -62,7 +62,7 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
   });
   addHome(app, services, prefix);
   if (mail.kept) addDevelopmentMails(app, { kept: mail.kept }, prefix);
-  // The address that a problem's type names leads to its explanation.
+  // The `type` of a problem is this URL. It redirects to the explanation of the code.
   app.get(at('problem'), (request, reply) => {
     const { code } = request.params as { readonly code: string };
     if (!/^[a-z-]{1,64}$/.test(code)) throw new Fault('not-found');

@@ -230,7 +230,7 @@ export function problemBody(
 /** The headers of every response, including responses on a bare socket. */
 export const commonHeaders = { 'x-content-type-options': 'nosniff' } as const;
 
-/** The headers that belong to a problem itself, whoever it is told. */
+/** The headers of a problem itself, without those of its response. */
 export function problemHeaders(fault: Fault): Record<string, string> {
   return {
     'content-type': problemContentType,

@@ -115,7 +115,7 @@ const ipv6Allocated = new BlockList();
 ipv6Allocated.addSubnet('2000::', 3, 'ipv6');
 ipv6Allocated.addSubnet(nat64, nat64Prefix, 'ipv6');
 
-/** Classifies a text. A text that is no IP address or has a zone (`fe80::1%eth0`) is forbidden. */
+/** Classifies a text. A text that is not an IP address or has a zone (`fe80::1%eth0`) is forbidden. */
 export function classify(text: string): Classified {
   const version = isIP(text);
   if (version === 0) return { kind: 'forbidden', reason: 'not an address' };

@@ -10,7 +10,7 @@ import { ForbiddenAddress, Unresolved } from './lookup.ts';
 import type { WebhookUrl } from './url.ts';
 
 export type FailureReason =
-  /** The URL is not a valid webhook URL any more. */
+  /** The URL is no longer a valid webhook URL. */
   | 'forbidden-target'
   /** The host resolves to a non-public address. */
   | 'forbidden-address'

@@ -85,10 +85,9 @@ const dnsTries = 2;
 /**
  * Queries the name servers of the system for all IPv4 and IPv6 addresses: 2 s each, twice.
  *
- * `dns.lookup` would block one of the process's four threads while a name server does not respond, so that a few dead
+ * `dns.lookup` would block one of the process's four threads while a name server does not respond, so a few failing
  * hosts would delay all others. Each lookup creates a resolver, because a resolver reads the system's name servers only
  * once. The hosts file and search domains are ignored; both lead into private networks.
- *
  * @param servers name servers instead of the system's, `address:port`.
  */
 export function systemResolve(servers?: readonly string[]): Resolve {

@@ -58,7 +58,7 @@ const startsWithinMs = 12_000;
 const webhooksAtOnceMax = 64;
 const start: WebhookPlace = { storeId: 0, id: 0 };
 
-/** A webhook is paused when a delivery ends as dead and nothing was delivered to it for this time. */
+/** A webhook is paused when a delivery ends as `dead` and nothing was delivered to it for this time. */
 const pauseAfterMs = webhookBackoff.windowMs;
 
 const gone = 410;
