@@ -29,7 +29,7 @@ function addCommand(parent: Command, name: string, description: string): Command
   return parent
     .command(name)
     .description(description)
-    .addOption(storeOption("the customer's store"))
+    .addOption(storeOption('the store of the customer'))
     .option('--json', 'print JSON')
     .argument('<email>', 'such as ada@example.com', readEmail);
 }

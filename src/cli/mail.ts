@@ -22,7 +22,7 @@ const listedMax = 50;
 /** The default sender of previews, which are never sent. */
 const previewFrom = 'gift-cards@largesse.example';
 
-const owner = "the emails' store";
+const owner = 'the store of the emails';
 
 function readAddress(text: string): string {
   const address = parseEmail(text);

@@ -31,7 +31,7 @@ function readId(text: string): number {
   return id;
 }
 
-const owner = "the token's store";
+const owner = 'the store of the token';
 
 export function addTokenCommands(root: Command): void {
   const token = root.command('token').description("manage a store's access tokens");

@@ -77,7 +77,7 @@ function command(group: Command, name: string, description: string): Command {
   return group
     .command(name)
     .description(description)
-    .addOption(storeOption("the webhook's store"))
+    .addOption(storeOption('the store of the webhook'))
     .option('--json', 'print JSON');
 }
 
@@ -144,7 +144,7 @@ export function addWebhookCommands(root: Command): void {
       }),
     );
 
-  command(webhook, 'delete', 'delete a webhook and its deliveries')
+  command(webhook, 'delete', 'delete a webhook and the log of its deliveries')
     .argument('<id>', 'the id from webhook list', readId)
     .action((id: number, options: Options) =>
       withStore(options, async ({ storage }, storeId) => {

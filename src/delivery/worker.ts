@@ -67,7 +67,7 @@ export type WorkerLimits = {
   readonly pollMs: number;
   /** The minimum time between two polls. */
   readonly restMs: number;
-  /** How long jobs in progress may take when the worker stops; then they are aborted. */
+  /** How long jobs in progress can take when the worker stops; then they are aborted. */
   readonly stopMs: number;
 };
 

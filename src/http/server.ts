@@ -414,8 +414,8 @@ function isDryRun(query: readonly QueryParameter[]): boolean {
 type Limiters = { readonly callers: RateLimiter; readonly strangers: RateLimiter };
 
 /**
- * Limits failed authentication by address, so that guessing tokens ends in a 429. @throws the error, or Fault
- * `too-many-requests`.
+ * Limits failed authentication by address, so that guessing tokens ends in a 429.
+ * @throws the error, or Fault `too-many-requests`.
  */
 function refuseStranger(
   error: unknown,

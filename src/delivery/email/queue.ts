@@ -59,7 +59,7 @@ export type EmailJob = {
 export type EmailResult = MailSettlement | null;
 
 const destination = 'mail server';
-/** How long a claimed job may wait in this process for its start. */
+/** How long a claimed job can wait in this process before it starts. */
 const startsWithinMs = 60_000;
 /** Time to record the outcome after the longest attempt. */
 const settlesWithinMs = 30_000;

@@ -15,7 +15,7 @@ import type {
 } from './content.ts';
 import { formatAmount, formatCode, formatDay, isolate, type Isolated, type Translate } from './translate.ts';
 
-/** Texts may contain isolated values. */
+/** Texts can contain isolated values. */
 export type Block =
   | { readonly block: 'heading'; readonly text: string }
   | { readonly block: 'paragraph'; readonly text: string }

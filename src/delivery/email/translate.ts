@@ -27,7 +27,7 @@ export function isolate(value: string, direction: 'auto' | 'ltr' = 'auto'): Isol
   return direction === 'ltr' ? `\u2066${text}\u2069` : `\u2068${text}\u2069`;
 }
 
-/** @param common values that every text may use. */
+/** @param common values that every text can use. */
 export function translator({ texts }: Pick<Language, 'texts'>, common: Values): Translate {
   return (name, values = {}) => {
     const known: Values = { ...common, ...values };

@@ -67,7 +67,7 @@ const ipv6Rows: readonly Row[] = [
   ['loopback', '::1/128'],
   // Mapped, compatible, translated, and NAT64 for local use: they contain any IPv4 address.
   ['embedded IPv4', '::ffff:0:0/96', '::/96', '::ffff:0:0:0/96', '64:ff9b:1::/48'],
-  // Teredo and 6to4 contain an IPv4 address too.
+  // Teredo and 6to4 also contain an IPv4 address.
   ['tunnel', '2001::/32', '2002::/16'],
   ['benchmarking', '2001:2::/48'],
   ['documentation', '2001:db8::/32', '3fff::/20'],

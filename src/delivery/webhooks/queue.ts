@@ -35,7 +35,7 @@ export type WebhookQueueOptions = {
   readonly ctx: Context;
   readonly storage: Storage;
   readonly outbound: Outbound;
-  /** Whether webhook URLs may lead to this machine now. */
+  /** Whether webhook URLs can now lead to this machine. */
   readonly mayUseLoopback: () => Promise<boolean>;
   readonly observer: DeliveryObserver;
 };
@@ -52,7 +52,7 @@ export type WebhookJob = {
 
 /** Longer than the longest request, with time to record its result. */
 const leaseMs = 30_000;
-/** How long a claimed job may wait in this process for its start. */
+/** How long a claimed job can wait in this process before it starts. */
 const startsWithinMs = 12_000;
 
 const webhooksAtOnceMax = 64;

@@ -40,7 +40,7 @@ export function startWebhooks(options: {
 }
 
 /**
- * Whether webhook URLs may lead to this machine: in development, until the database has a real store. Stores are never
+ * Whether webhook URLs can lead to this machine: in development, until the database has a real store. Stores are never
  * removed, so the query is not repeated after that.
  */
 export function loopbackRule(isDevelopment: boolean, storage: Storage): () => Promise<boolean> {
