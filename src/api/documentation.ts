@@ -1,4 +1,4 @@
-/** What the documentation shows of an operation. */
+/** The documentation of an operation. */
 
 import type { FaultCode } from '../domain/fault.ts';
 import type { Fields } from './field.ts';

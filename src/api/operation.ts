@@ -66,7 +66,7 @@ function isNotFound(status: number): boolean {
   return status === 404;
 }
 
-/** An operation that changes nothing. */
+/** An operation without side effects. */
 export function read<
   const Id extends string,
   const P extends string,
@@ -235,7 +235,7 @@ export function write<
   };
 }
 
-/** An operation whose response has no end. */
+/** An operation whose response is a stream. */
 export function stream<const Id extends string, const P extends string, Q extends Fields>(
   definition: Common<Id, P> & {
     readonly query: Q;

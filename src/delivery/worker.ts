@@ -18,7 +18,7 @@ import type { FastifyBaseLogger } from 'fastify';
 export type Claimed<Job> = {
   readonly job: Job;
   readonly destination: string;
-  /** Whether the last attempt at this destination has failed, as far as the database knows. */
+  /** Whether the last recorded attempt at this destination failed. */
   readonly startsThrottled: boolean;
 };
 
@@ -120,7 +120,7 @@ export function startWorker<Job, Result>(
   let wakeRequested = false;
   let timer: NodeJS.Timeout | undefined;
   let claimedAt = Number.NEGATIVE_INFINITY;
-  /** Called when a stopping worker has nothing left to do. */
+  /** Called when a stopping worker has finished. */
   let onIdle: (() => void) | undefined;
 
   const notifyIfIdle = (): void => {

@@ -20,8 +20,8 @@ import type { Caller } from './auth.ts';
 export type EventStreams = {
   /**
    * Opens a stream of the caller's events after the event `after`; null: from the store's first event.
-   * If the token, the store or the service has its maximum of streams, the stream is closed whose client has read
-   * nothing for longest.
+   * If the token, the store or the service has its maximum of streams, the stream is closed whose client has stalled
+   * for longest.
    * @throws Fault `overloaded` if every client of those streams is reading.
    */
   open(caller: Caller, after: number | null): Readable;
@@ -33,7 +33,7 @@ type StreamsOptions = {
   readonly storage: Storage;
   readonly onCommit: (listener: () => void) => () => void;
   readonly streamsMax: number;
-  /** How long a client can read nothing before its stream is closed. */
+  /** How long a client can stall before its stream is closed. */
   readonly patienceMs?: number;
   /** The interval of checks for stalled clients, events of other processes and revoked tokens. */
   readonly pollMs?: number;
@@ -44,7 +44,7 @@ const eventsAtOnce = 100;
 const shareOfStore = 0.25;
 /** The maximum part of a store's streams for one token. */
 const shareOfToken = 0.5;
-/** A stream is closed for another one only if its client has read nothing for this time. */
+/** A stream is closed for another one only if its client has stalled for this time. */
 const stalledMs = 1_000;
 /** The minimum time between two reads for new events. */
 const restMs = 50;
@@ -56,7 +56,7 @@ export function eventStreams(options: StreamsOptions): EventStreams {
   const open = new Set<OpenStream>();
   const ofStoreMax = options.streamsMax * shareOfStore;
 
-  /** The streams of which one must be closed before the caller can open another; undefined: none. */
+  /** The streams of which one must be closed before the caller can open another; undefined if none must be closed. */
   const crowdOf = ({ store, tokenId }: Caller): readonly OpenStream[] | undefined => {
     const ofStore = [...open].filter(({ caller }) => caller.store.id === store.id);
     const ofToken = ofStore.filter(({ caller }) => caller.tokenId === tokenId);

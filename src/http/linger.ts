@@ -14,7 +14,7 @@ type LingerLimits = Pick<Limits, 'lingerIdleMs' | 'lingerMaxMs' | 'lingerBytesMa
 
 const lingering = new WeakSet<Socket>();
 
-/** Whether the connection is closing: nothing more is written to it. */
+/** Whether the connection is closing, after which no data is written to it. */
 export function isLingering(socket: Socket): boolean {
   return lingering.has(socket);
 }

@@ -246,7 +246,7 @@ function again(
   return { state: nextAt === null ? 'dead' : 'deferred', answer, nextAt, startsOver: false };
 }
 
-/** Whether the mail server works. The rejection of one email says nothing about the next one. */
+/** Whether the mail server works. The rejection of one email does not affect the next one. */
 function isHealthy(outcome: Outcome): boolean {
   switch (outcome.kind) {
     case 'sent':

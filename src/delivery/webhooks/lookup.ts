@@ -35,8 +35,9 @@ export type LookupOptions = {
 };
 
 /**
- * A lookup for sockets. One forbidden address makes the host forbidden: a public host has none, and a receiver that is
- * reached only sometimes is worse than an error. The socket is destroyed with ForbiddenAddress or Unresolved.
+ * A lookup for sockets. One forbidden address makes the host forbidden: a public host has no such address, and a
+ * receiver that is reached only sometimes is worse than an error. The socket is destroyed with ForbiddenAddress or
+ * Unresolved.
  */
 export function checkedLookup({ resolve, rerouteForTests = unchanged }: LookupOptions): LookupFunction {
   return (host, options, callback) => {

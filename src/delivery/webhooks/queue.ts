@@ -246,7 +246,7 @@ function* settleAll(
   return paused;
 }
 
-/** Aborted because the service stops: not an attempt. The next process makes it. */
+/** Aborted because the service stops. This is not an attempt; the next process makes it. */
 function isCancelled({ result }: SettledAttempt): boolean {
   return result.kind === 'failed' && result.reason === 'cancelled';
 }

@@ -51,7 +51,7 @@ export function loopbackRule(isDevelopment: boolean, storage: Storage): () => Pr
   };
 }
 
-/** What the service layer needs to create a webhook: a parser of its URL and a new secret. */
+/** The functions with which the service layer creates a webhook: a parser of its URL and a generator of its secret. */
 export function webhookUrlsOf(
   { chance }: Pick<Context, 'chance'>,
   mayUseLoopback: () => Promise<boolean>,
