@@ -17,9 +17,9 @@ users of the machine can see the arguments of a command, and the shell keeps the
 Stop all processes of the service first, and later start it only on the target. The command does not
 change the source. If the source changes during the copy, the comparison fails.
 
-The target must be empty. The command creates and migrates it (PARTITIONS applies). No other command
-can open the target until the copy is complete and verified. To continue an interrupted copy, run
-the same command again.
+The target must be empty. The command creates and migrates it (PARTITIONS applies). The service and
+other commands cannot open the target until the copy is complete and both databases are equal. To
+continue an interrupted copy, run the same command again.
 
 The target needs the same keys as the source: KEYS_FILE, or the key file next to the source.`;
 

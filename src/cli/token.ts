@@ -56,7 +56,7 @@ export function addTokenCommands(root: Command): void {
 
   token
     .command('rotate')
-    .description('replace a token by a new one, which is shown only once')
+    .description('revoke a token and create its replacement, which is shown only once')
     .addOption(storeOption(owner))
     .argument('<id>', 'the id from token list', readId)
     .option('--json', 'print JSON')
