@@ -50,7 +50,7 @@ const settableFields = {
 /** The fields of a card that no update sets: a client can send them back with their current values. */
 export const readOnlyFields = recordFields.filter((name) => !(name in settableFields)) as ClaimableField[];
 
-/** The card that a path names: the write changes nothing else. */
+/** The write scope of an operation that changes only the card in its path. */
 export function cardInPath({
   store,
   ids,
@@ -109,7 +109,7 @@ export const createGiftCard = write({
     if ((storefrontId ?? null) !== null && !email && !errors.has('email'))
       errors.add('storefront_customer_id', 'cannot be set without email');
   },
-  // The response says whether the store has used the code. A creation that issues no card is a lookup.
+  // The response reveals whether the store has used the code, so a creation without a new card is a lookup.
   guesses: ({ code }, { isDryRun }) =>
     code ? (status) => status === 422 || (status === 201 && isDryRun) : null,
   // Another request can create the same new customer, or choose the same code.
@@ -171,7 +171,7 @@ function addressOf({ email, recipient_email: recipient }: Creation) {
   return recipient ?? email ?? null;
 }
 
-/** Why the card cannot be emailed at the requested time; null if it can. */
+/** The error if the card cannot be emailed at the requested time; otherwise null. */
 function sendOnError(values: Creation, { canSend }: Exchange): string | null {
   const { send_on: sendOn, expires_on: expiresOn } = values;
   if (!sendOn) return null;

@@ -1,4 +1,4 @@
-/** What the documentation shows of an operation. */
+/** The documentation of an operation. */
 
 import type { FaultCode } from '../domain/fault.ts';
 import type { Fields } from './field.ts';
@@ -7,7 +7,7 @@ import type { HeaderName, Members } from './response.ts';
 export type Tag =
   'Gift cards' | 'Money' | 'Holds' | 'History' | 'Customers' | 'Emails' | 'Events' | 'Webhooks';
 
-/** What the sample request has, if it differs from the documented example. */
+/** The values of the sample request that differ from the documented example. */
 export type Sample = {
   readonly query?: string;
   /** null: none. */
@@ -47,7 +47,7 @@ export type Documentation = {
   readonly summary: string;
   readonly description: string;
   readonly query: Fields;
-  /** Whether it takes `dry_run` and `Idempotency-Key`. */
+  /** Whether it accepts `dry_run` and `Idempotency-Key`. */
   readonly isWrite: boolean;
   readonly isConditional: boolean;
   readonly takesLastEventId: boolean;

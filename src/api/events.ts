@@ -1,4 +1,4 @@
-/** Events: read page by page, followed as they are published, and redelivered. */
+/** Events: list, stream and redeliver them. */
 
 import { Readable } from 'node:stream';
 import Type from 'typebox';
@@ -52,7 +52,7 @@ export const listEvents = read({
     const isLatest = start === 'latest';
     const events = isLatest ? [] : yield* findEvents(store.id, { after: start, limit: size });
     const last = isLatest ? yield* findEnd(store.id) : (events.at(-1)?.id ?? start);
-    // There is always a next page: later events are on it. If the store has no event, it has all later ones.
+    // There is always a next page, for later events. Before the store's first event, it is the first page.
     const link = pageLink(exchange, `limit=${size}${last === null ? '' : `&after=${last}`}`, 'next');
     const records = events.map((event) => eventJson(event, store.domain));
     return { body: new StoredJson(`{"events":[${records.join(',')}]}`), headers: { link } };
@@ -79,7 +79,7 @@ export const streamEvents = stream({
     const headers = {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
-      // nginx would buffer them otherwise.
+      // nginx would otherwise buffer the stream.
       'x-accel-buffering': 'no',
     };
     if (request.method === 'HEAD') return { status: 200, headers, stream: Readable.from([]) };

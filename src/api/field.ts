@@ -12,13 +12,13 @@ import { accepted, refused, type Parsed } from '../domain/parsed.ts';
 import type { Store } from '../domain/store.ts';
 import type { Body } from '../http/body.ts';
 
-/** What the parsing of a value depends on. */
+/** The context in which a value is parsed. */
 export type FieldContext = {
   readonly store: Store;
   /** Instant in ms. */
   readonly now: number;
   readonly isForm: boolean;
-  /** Normalizes a URL that webhooks can be sent to; absent: any URL is accepted as it is. */
+  /** Normalizes a webhook URL; absent: any URL is accepted unchanged. */
   readonly parseWebhookUrl?: (value: unknown) => Parsed<string>;
 };
 
@@ -105,10 +105,10 @@ export type Values<F> = { readonly [K in RequiredNames<F> & keyof F]: ValueOf<F[
   readonly [K in Exclude<keyof F, RequiredNames<F>>]?: ValueOf<F[K]>;
 };
 
-/** Parses what was sent, and adds an error for each field that is missing, unknown or invalid. */
+/** Parses the sent fields, and adds an error for each field that is missing, unknown or invalid. */
 export type FieldReader<F> = (sent: Body, context: FieldContext, errors: Refusals) => Partial<Values<F>>;
 
-/** @param wrapper the name that the fields can be wrapped in: with an error on it nothing else is missing. */
+/** @param wrapper the name that can wrap the fields; if it has an error, no field is reported as missing. */
 export function fieldReader<F extends Fields>(fields: F, wrapper = ''): FieldReader<F> {
   const known = new Map(Object.entries(fields));
   const requiredNames = [...known].filter(([, { isRequired }]) => isRequired).map(([name]) => name);

@@ -16,7 +16,7 @@ import { parseText, referenceLengthMax, textLengthMax } from '../domain/text.ts'
 import { eventPatterns, parsePatterns } from '../domain/webhook.ts';
 import { field, integerFromForm, required, type Read } from './field.ts';
 
-/** Parses null as none, and any other value with the given parser. */
+/** Accepts null, and parses any other value with the given parser. */
 function orNull<T>(read: Read<T>): Read<T | null> {
   return (value, context) => (value === null ? accepted(null) : read(value, context));
 }

@@ -48,7 +48,7 @@ export function pageLink({ request }: Exchange, parameters: string, relation: 'n
   return `<${path}?${parameters}>; rel="${relation}"`;
 }
 
-/** A list of which each page names its neighbors: `next` is older, `previous` newer. */
+/** A list whose pages link to their neighbors: `next` is older, `previous` newer. */
 export function list<
   const Id extends string,
   const P extends string,
@@ -87,7 +87,7 @@ export function list<
       const { limit: size = limitDefault, before, after } = request.query;
       if (before !== undefined && after !== undefined)
         throw new Fault('invalid-query', { errors: { after: ['cannot be combined with before'] } });
-      // A number that is no public id names nothing; neither does 0.
+      // A number that is not a public id has no record, and neither has 0.
       const internal = (id: number | undefined): number | null => {
         if (id === undefined) return null;
         return cursor.isPublic ? (ctx.keys.publicIds.read(id) ?? 0) : id;
@@ -110,7 +110,7 @@ export function list<
   });
 }
 
-/** A page of the records of what a page has. */
+/** Converts the items of a page into records. */
 export function recordsOf<T, R>(page: Page<T>, recordOf: (item: T) => R): Page<R> {
   return { ...page, items: page.items.map(recordOf) };
 }

@@ -39,7 +39,7 @@ function mayRead({ scopes }: Caller): boolean {
 
 type Viewer = { readonly ctx: Context; readonly caller: Caller };
 
-/** A card as this caller sees it: without `read_gift_cards`, only what a till needs. */
+/** A card as this caller can see it: without `read_gift_cards`, only the fields that a till needs. */
 export function viewOf({ ctx, caller }: Viewer, card: Card): Static<typeof spendableCard> {
   const { publicIds } = ctx.keys;
   return mayRead(caller)
@@ -65,7 +65,7 @@ function movementResult(
   };
 }
 
-/** The versions that `If-Match` lists, of a card by its internal id. */
+/** Returns the versions that `If-Match` lists for a card, by its internal id. */
 export function cardVersions({
   ctx,
   ifMatch,

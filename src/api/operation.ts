@@ -27,9 +27,9 @@ type Common<Id extends string, P extends string> = {
   readonly tag: Tag;
   readonly summary: string;
   readonly description: string;
-  /** Whether it finds a card by something other than an id in its path: "not found" is a failed lookup. */
+  /** Whether it finds a card by something other than an id in its path, so that "not found" is a failed lookup. */
   readonly isSearch?: boolean;
-  /** Besides those of every operation, every body, every write and every lookup. */
+  /** The errors besides those of every operation, body, write and lookup. */
   readonly errors: readonly FaultCode[];
   readonly sample?: Sample;
 };
@@ -43,7 +43,9 @@ type Request<P extends string> = {
   /** The internal ids that the path names. */
   readonly ids: Ids<P>;
   readonly exchange: Exchange;
-  /** Runs an effect when the request has ended, once, even if the script was run again; not for a replayed response. */
+  /**
+   * Runs an effect once when the request has ended, even if the script ran several times; not for a replayed response.
+   */
   readonly after: (effect: Effect) => void;
 };
 
@@ -64,7 +66,7 @@ function isNotFound(status: number): boolean {
   return status === 404;
 }
 
-/** An operation that changes nothing. */
+/** An operation without side effects. */
 export function read<
   const Id extends string,
   const P extends string,
@@ -80,7 +82,7 @@ export function read<
     /** The error of an invalid query: 400, or 422 if the query is the request's only input. */
     readonly queryError?: 'invalid-query' | 'invalid-parameter';
     readonly response: ResponseOf<M, H>;
-    /** Whether `If-None-Match` with the current ETag is a 304. */
+    /** Whether `If-None-Match` with the current ETag returns a 304. */
     readonly isConditional?: boolean;
     readonly customerMaySearch?: boolean;
     readonly run: (request: ReadRequest<P, Values<Q>, Values<F>>) => Script<NoInfer<Result<M, H>>>;
@@ -148,7 +150,7 @@ export function read<
   };
 }
 
-/** An operation that changes something: it can be tried with `dry_run`, and runs only once for an idempotency key. */
+/** An operation that changes something. It supports `dry_run`, and runs only once for an idempotency key. */
 export function write<
   const Id extends string,
   const P extends string,
@@ -160,13 +162,13 @@ export function write<
     readonly method: 'POST' | 'PUT' | 'DELETE';
     readonly body: BodyDefinition<F>;
     readonly response: ResponseOf<M, H> & { readonly status: 200 | 201 | 202 };
-    /** What it changes at most, so that it can share a transaction; absent: anything. */
+    /** The records that it can change, so that it can share a transaction; absent: any. */
     readonly writeScope?: (request: WriteRequest<P, Partial<Values<F>>>) => Subject | undefined;
-    /** What the fields depend on besides the store and the time. */
+    /** The context of the fields besides the store and the time. */
     readonly prepare?: (exchange: Exchange) => Promise<Partial<FieldContext>>;
     /** Adds errors that concern several fields. */
     readonly check?: (values: Partial<Values<F>>, errors: Refusals, exchange: Exchange) => void;
-    /** Whether the response says that a code exists or not: then, for which statuses it counts as a failed lookup. */
+    /** Which statuses are a failed lookup; null if the response does not reveal whether a code exists. */
     readonly guesses?: (
       values: Partial<Values<F>>,
       exchange: Exchange,
@@ -233,7 +235,7 @@ export function write<
   };
 }
 
-/** An operation whose response has no end. */
+/** An operation whose response is a stream. */
 export function stream<const Id extends string, const P extends string, Q extends Fields>(
   definition: Common<Id, P> & {
     readonly query: Q;

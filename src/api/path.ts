@@ -3,7 +3,7 @@
 import type { Exchange } from '../http/exchange.ts';
 
 type PathId = {
-  /** Whether it is an id that callers know and could guess. Events and webhooks have internal ids. */
+  /** Whether callers know the id and could guess others. Events and webhooks have internal ids. */
   readonly isPublic: boolean;
   readonly description: string;
   readonly example: number;

@@ -14,7 +14,7 @@ export class StoredJson {
   }
 }
 
-/** The headers of a successful response, besides those of every one. */
+/** The headers of a successful response, besides those of every response. */
 export type HeaderName = 'ETag' | 'Location' | OptionalHeader;
 
 type OptionalHeader = 'Link' | 'Email-Status';
@@ -25,7 +25,7 @@ type HeadersOf<H extends readonly HeaderName[]> = {
 
 type BodyOf<M extends Members> = { readonly [K in keyof M]: Static<M[K]> };
 
-/** What a script returns: the members of the response, and its headers if the definition names any. */
+/** The result of a script: the members of the response, and its headers if the definition names any. */
 export type Result<M extends Members, H extends readonly HeaderName[]> = {
   readonly body: BodyOf<M> | StoredJson;
   /** Whether the response can change without a new ETag, so that it is never a 304. */
@@ -41,7 +41,7 @@ export type ResponseOf<M extends Members, H extends readonly HeaderName[]> = {
 
 const jsonHeaders = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
-/** The response with what a script has returned. */
+/** The response for the result of a script. */
 export function answerOf(
   status: number,
   result: { readonly body: object; readonly headers?: Readonly<Record<string, string>> },

@@ -50,5 +50,8 @@ export const components: Readonly<Record<string, TSchema>> = {
   LoggedDelivery: records.loggedDeliverySchema,
 };
 
-/** A card in the responses beyond the specification's four: callers without `read_gift_cards` get only what a till needs. */
+/**
+ * A card in responses besides the specification's four. Callers without `read_gift_cards` get only the fields that a
+ * till needs.
+ */
 export const spendableCard = Type.Union([records.spendableGiftCardSchema, records.tillGiftCardSchema]);

@@ -1,8 +1,8 @@
 /**
- * `largesse app-proxy`: plays the storefront's app proxy on one machine.
+ * `largesse app-proxy`: simulates the storefront's app proxy on one machine.
  *
- * Like the platform's, it takes requests at the store's address under a fixed prefix, takes the
- * prefix and the cookies away, adds and signs its parameters, and hands the request on.
+ * Like the platform's proxy, it accepts requests under a fixed prefix of the store's URL, removes the prefix and the
+ * cookies, adds and signs its parameters, and forwards the request.
  */
 
 import { createHmac } from 'node:crypto';
@@ -39,14 +39,14 @@ export type AppProxy = {
   readonly secret: Secret;
   /** Such as `/apps/gift-cards`. */
   readonly prefix: string;
-  /** The service's base address. */
+  /** The service's base URL. */
   readonly to: URL;
-  /** The signed-in customer, if one is. */
+  /** The signed-in customer; null: none. */
   readonly customerId: number | null;
   readonly clock: Pick<Clock, 'now'>;
 };
 
-/** Headers that the proxy does not hand on: those of one connection, and the storefront's cookies. */
+/** Headers that the proxy does not forward: those of a single connection, and the storefront's cookies. */
 const droppedHeaders: ReadonlySet<string> = new Set([
   'connection', 'keep-alive', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'host', 'cookie',
 ]); // prettier-ignore
@@ -54,20 +54,20 @@ const droppedHeaders: ReadonlySet<string> = new Set([
 export function addAppProxyCommand(root: Command): void {
   root
     .command('app-proxy')
-    .description("play the storefront's app proxy: sign requests and hand them on to the service")
-    .addOption(storeOption('the store whose address it plays'))
+    .description("simulate the storefront's app proxy: sign requests and forward them to the service")
+    .addOption(storeOption('the store of the storefront'))
     .addOption(
       new Option('--prefix <path>', 'the fixed path prefix')
         .argParser(readPrefix)
         .default('/apps/gift-cards'),
     )
-    .addOption(new Option('--listen <port>', 'on 127.0.0.1').argParser(readPort).default(4000))
+    .addOption(new Option('--listen <port>', 'the port on 127.0.0.1').argParser(readPort).default(4000))
     .addOption(
-      new Option('--to <url>', "the service's base address")
+      new Option('--to <url>', "the service's base URL")
         .argParser(readUrl)
         .default(new URL('http://127.0.0.1:3000'), 'http://127.0.0.1:3000'),
     )
-    .addOption(new Option('--customer <id>', 'play a signed-in customer').argParser(readCustomer))
+    .addOption(new Option('--customer <id>', 'the id of a signed-in customer').argParser(readCustomer))
     .action(async ({ store: domain, prefix, listen, to, customer }: Options) => {
       const { shop, secret, clock } = await findShop(domain);
       const server = createAppProxy({
@@ -107,7 +107,7 @@ async function findShop(domain: string | undefined): Promise<Pick<AppProxy, 'sho
   return { shop, secret, clock: ctx.clock };
 }
 
-/** A server that plays the app proxy; it listens nowhere yet. */
+/** Creates the app proxy. The caller starts it with `listen`. */
 export function createAppProxy(proxy: AppProxy): Server {
   return createServer((request, response) => {
     handOn(proxy, request, response).catch(() => {
@@ -142,7 +142,7 @@ async function handOn(proxy: AppProxy, request: IncomingMessage, response: Serve
     onward.once('response', resolve);
     onward.once('error', reject);
   });
-  // The service may answer before the body has gone through: that is no failure of the proxy.
+  // The service can respond before it has received the whole body. That is not an error of the proxy.
   pipeline(request, onward).catch(() => undefined);
   const answer = await arrival;
   const answered = Object.entries(answer.headers).filter(([name]) => !droppedHeaders.has(name));
@@ -150,7 +150,7 @@ async function handOn(proxy: AppProxy, request: IncomingMessage, response: Serve
   await pipeline(answer, response);
 }
 
-/** The query with the proxy's parameters, which replace any that the client made up, and the signature. */
+/** The query with the signature and the proxy's parameters, which replace the client's. */
 function signedQuery(proxy: Omit<AppProxy, 'to'>, query: readonly QueryParameter[]): string {
   const own = new Set<string>(proxyParameters);
   const parameters: QueryParameter[] = [

@@ -1,4 +1,4 @@
-/** The store that a command works on: the one that `--store` names, or the only one. */
+/** The store of a command: the one that `--store` names, or the only one. */
 
 import { Option } from 'commander';
 import { requireStore } from '../service/store.ts';
@@ -14,8 +14,9 @@ export function storeOption(description: string): Option {
 }
 
 /**
- * @param domain what `--store` names. The demonstration store counts only where it is the only one.
- * @throws Fault `not-found` if there is no such store; CommandError if none is named and there is none, or several.
+ * @param domain the value of `--store`. Without it, the demonstration store counts only if there is no other store.
+ * @throws Fault `not-found` if the store does not exist; CommandError if `domain` is undefined and there is not exactly
+ * one store.
  */
 export function* chooseStore(domain: string | undefined): Script<StoreRecord> {
   if (domain !== undefined) return yield* requireStore(domain);

@@ -1,4 +1,4 @@
-/** `largesse copy`: moves house. */
+/** `largesse copy` */
 
 import type { Command } from 'commander';
 import { readCopyConfig, shownLocation, type DatabaseConfig } from '../config.ts';
@@ -10,26 +10,27 @@ import { print, printJson, printTable } from './output.ts';
 import { showProgress } from './progress.ts';
 
 const help = `
-An address is file:<path>, postgres://<user>@<host>/<database>, env:<NAME> for a variable that holds
-it, or @<path> for a file that does. Give one with a password in the last two ways: what a command
-is called with is visible to every user of the machine, and stays in the history of the shell.
+An address is file:<path>, postgres://<user>@<host>/<database>, env:<NAME> for a variable with the
+address, or @<path> for a file with the address. Use env: or @ if the address has a password: other
+users of the machine can see the arguments of a command, and the shell keeps them in its history.
 
-Stop the service first, all of its processes, and start it on the target only. The source is read
-and stays as it is. If it changes meanwhile, that is found at the end, and the copy is refused.
+Stop all processes of the service first, and later start it only on the target. The command does not
+change the source. If the source changes during the copy, the comparison fails.
 
-The target must be empty. It is made and migrated (PARTITIONS applies); until it is complete and
-the same, nothing else opens it. If the command is interrupted, give the same one again: it goes on.
+The target must be empty. The command creates and migrates it (PARTITIONS applies). The service and
+other commands cannot open the target until the copy is complete and both databases are equal. To
+continue an interrupted copy, run the same command again.
 
-KEYS_FILE, or the key file beside the source, goes with the database: the target needs the same.`;
+The target needs the same keys as the source: KEYS_FILE, or the key file next to the source.`;
 
 type Options = { readonly from: string; readonly to: string; readonly json?: boolean };
 
 export function addCopyCommand(root: Command): void {
   root
     .command('copy')
-    .description('copy a whole database into an empty one, from a file to a server, say, and compare the two')
-    .requiredOption('--from <address>', 'the database that is copied')
-    .requiredOption('--to <address>', 'the empty database that becomes the copy')
+    .description('copy a database into an empty one, for example from a file to a server, and compare both')
+    .requiredOption('--from <address>', 'the source database')
+    .requiredOption('--to <address>', 'the empty target database')
     .option('--json', 'print JSON')
     .addHelpText('after', help)
     .action(async (options: Options) => {

@@ -1,6 +1,4 @@
-/**
- * The walk of `largesse copy`: page after page into the target, then both sides compared.
- */
+/** The steps of `largesse copy`: copies the rows page by page, and then compares both databases. */
 
 import type { Context } from '../context.ts';
 import { Fault } from '../domain/fault.ts';
@@ -28,7 +26,7 @@ import { readPage, tables, type Table } from '../storage/table.ts';
 import { CommandError } from './failure.ts';
 import type { Progress } from './progress.ts';
 
-/** The two sides of a copy, and this run of it. */
+/** The two databases of a copy, and this run. */
 type Copying = {
   readonly ctx: Context;
   readonly source: Storage;
@@ -39,16 +37,17 @@ type Copying = {
 
 export type Outcome = {
   readonly resumed: boolean;
-  /** Rows that this run has copied, and how long that took. */
+  /** Rows that this run copied, and how long that took. */
   readonly copied: { readonly rows: number; readonly seconds: number };
   readonly source: Inventory;
   readonly differences: readonly string[];
 };
 
 /**
- * Copies the source into the target, or finishes that, and compares the two.
- * @param sourceShown where the source is, without a password.
- * @throws CopyError if the two cannot be copied so; CommandError if one of them cannot be used for now.
+ * Copies the source into the target, or continues an interrupted copy, and compares the two.
+ * @param sourceShown the location of the source, without a password.
+ * @throws CopyError if the source cannot be copied into the target; CommandError if a database is temporarily
+ * unavailable.
  */
 export async function copyDatabase(copying: Copying, sourceShown: string): Promise<Outcome> {
   const { ctx, source, target, run } = copying;
@@ -69,7 +68,7 @@ export async function copyDatabase(copying: Copying, sourceShown: string): Promi
   return { resumed, copied, ...(await compare(copying, beat)) };
 }
 
-/** Both must have the same tables. What only one of the engines has a migration for makes none. */
+/** Both databases must have the same tables. Migrations of only one engine are ignored, because they create none. */
 async function refuseOtherSchema({ source, target }: Copying): Promise<void> {
   const [ofSource, ofTarget] = await Promise.all([source.applied(), target.applied()]);
   const ofPostgres = new Set(loadMigrations('postgres').map(({ version }) => version));
@@ -108,8 +107,8 @@ async function copyTables(
 }
 
 /**
- * Copies what is missing of a table, and tells of every page how many rows it had. While one page is written, the
- * next one is read.
+ * Copies the missing rows of a table, and yields the number of rows of each page. It reads the next page while it
+ * writes the current one.
  */
 async function* copyTable({
   source,
@@ -128,7 +127,7 @@ async function* copyTable({
   }
 }
 
-/** Compares both sides, each as one transaction sees it, and ends the copy accordingly. */
+/** Compares both databases, each in one transaction, and records whether the copy is complete. */
 async function compare(
   { ctx, source, target, run, progress }: Copying,
   beat: number,
@@ -155,7 +154,10 @@ async function compare(
   return { source: ofSource, differences };
 }
 
-/** A service, or another command, writes its heartbeat when it starts and when it is asked whether it is ready. */
+/**
+ * A new heartbeat shows that a service or a command uses the source: they write one when they start and when their
+ * readiness is checked.
+ */
 async function refuseInUse(source: Storage, beat: number): Promise<void> {
   if ((await fromSource(source, lastBeat)) !== beat)
     throw new CopyError(
@@ -171,7 +173,7 @@ function atTarget<T>(work: Promise<T>): Promise<T> {
   return named('target', work);
 }
 
-/** Says of which of the two databases it is that cannot be used. */
+/** Adds to an error which of the two databases cannot be used. */
 async function named<T>(side: string, work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -35,7 +35,9 @@ function addCommand(parent: Command, name: string, description: string): Command
 }
 
 export function addCustomerCommands(root: Command): void {
-  const customer = root.command('customer').description("a store's customers and their storefront ids");
+  const customer = root
+    .command('customer')
+    .description("manage a store's customers and their storefront ids");
 
   addCommand(customer, 'show', 'show a customer').action(async (address: EmailAddress, options: Options) => {
     await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
@@ -45,7 +47,7 @@ export function addCustomerCommands(root: Command): void {
   });
 
   addCommand(customer, 'link', "set a customer's id on the storefront")
-    .argument('<storefront-id>', 'the id that the storefront signs in requests', readStorefrontId)
+    .argument('<storefront-id>', "the customer's id in signed requests of the storefront", readStorefrontId)
     .action(async (address: EmailAddress, storefrontId: number, options: Options) => {
       show(await link(options, address, storefrontId), options);
     });

@@ -16,7 +16,7 @@ import { describeMismatch, verifyDatabase } from './verifying.ts';
 export function addDatabaseCommands(root: Command): void {
   root
     .command('migrate')
-    .description('make the database, or bring it up to date')
+    .description('create the database or migrate it to this version')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const config = readDatabaseConfig();
@@ -29,7 +29,7 @@ export function addDatabaseCommands(root: Command): void {
   root
     .command('verify')
     .description(
-      'compute every balance, every hash chain and the totals anew, and check all rows and the file; exit code 1 if anything is wrong',
+      'recompute every balance, hash chain and total, and check all rows and the file; exit with 1 if anything is wrong',
     )
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
@@ -50,7 +50,7 @@ export function addDatabaseCommands(root: Command): void {
       const isSound = mismatches.length === 0;
       if (json) printJson({ ok: isSound, stores: totals, mismatches });
       else {
-        // There are no totals of a file that cannot be read.
+        // A file that cannot be read has no totals.
         if (isSound || totals.length > 0)
           printTable(
             totals.map(({ store, cards, transfers, outstanding, currency }) => ({
@@ -71,7 +71,7 @@ export function addDatabaseCommands(root: Command): void {
   root
     .command('backup')
     .description(
-      'copy the database into a new file while the service runs, and verify the copy; keep the key file apart from it',
+      'copy the database into a new file while the service runs, and verify the copy; store the key file separately',
     )
     .argument('<file>', 'the new file')
     .option('--json', 'print JSON')
@@ -104,11 +104,11 @@ export function addDatabaseCommands(root: Command): void {
     });
 }
 
-/** Gives a file its name once it is durable. @throws CommandError if another file has that name by now. */
+/** Renames a file once it is durable. @throws CommandError if the new name is taken. */
 async function publish(file: string, name: string): Promise<void> {
   await syncOf(file);
   try {
-    // Only this fails if the name is taken, on every file system.
+    // This fails if the name is taken, on every file system; `rename` does not.
     await (await open(name, 'wx')).close();
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST')

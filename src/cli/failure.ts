@@ -1,4 +1,4 @@
-/** How a command fails: one clear message on standard error, and an exit code. */
+/** Errors of commands: one message on standard error, and an exit code. */
 
 import { CommanderError } from 'commander';
 import { ClockError } from '../clock-and-chance.ts';
@@ -11,7 +11,7 @@ import { MigrationError } from '../storage/migrate.ts';
 import { TimelineFileError } from '../timeline-file.ts';
 import { NotWritable } from '../storage/sqlite-connection.ts';
 
-/** A command was refused; its message is for the person who typed it. */
+/** The command is rejected. The message is for its user. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
@@ -27,9 +27,9 @@ const expected = [
   TimelineFileError,
 ];
 
-/** Tells what went wrong, and gives the exit code. */
+/** Prints an error and returns the exit code. */
 export function reportFailure(error: unknown): number {
-  // Commander has told it already.
+  // Commander has already printed the message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof ConfigError) {
     console.error(error.message);
@@ -50,12 +50,12 @@ function tellFault({ code, detail, errors, cause }: Fault): string {
   }
   if (code === 'unavailable' && cause instanceof Error)
     return `the database cannot be used: ${cause.message}`;
-  // The cause names the file and what to do.
+  // The cause names the file and the remedy.
   if (code === 'not-writable' && cause instanceof Error) return cause.message;
   return detail ?? code.replaceAll('-', ' ');
 }
 
-/** Errors of the system and of a database (no such file, port in use, wrong password) say enough without a stack. */
+/** Errors of the system or a database (no such file, port in use, wrong password) need no stack trace. */
 function isPlain(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return 'syscall' in error || 'errcode' in error || 'severity' in error || error.constructor === Error;

@@ -1,4 +1,4 @@
-/** The options of `largesse store create|update` that say how a store's mails look and which it sends. */
+/** The options of `largesse store create|update` for a store's emails. */
 
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseColour } from '../delivery/email/colour.ts';
@@ -25,7 +25,7 @@ export type MailOptions = {
   readonly mailTellFailures?: boolean;
 };
 
-/** Reads a value, or `none` as an empty text: a null, commander would take for an option without a value. */
+/** Parses a value, or `none` as an empty text, because commander treats null as an option without a value. */
 function orNone(parse: (text: string) => string): (text: string) => string {
   return (text) => (text === 'none' ? '' : parse(text));
 }
@@ -49,9 +49,9 @@ export function addMailSettings(command: Command): Command {
   const option = (flags: string, description: string, parse: (text: string) => unknown): void =>
     void command.addOption(new Option(flags, description).argParser(parse));
   command
-    .option('--mail', 'send mails: a new card to its recipient, and what goes with it (so unless told)')
-    .option('--no-mail', 'send no mails');
-  option('--mail-name <name>', "the sender's name; none: the store's", orNone(readName));
+    .option('--mail', 'send emails about gift cards (default)')
+    .option('--no-mail', 'do not send emails');
+  option('--mail-name <name>', "the sender's name; none: the store's name", orNone(readName));
   option(
     '--mail-address <address>',
     "the sender's address; none: MAIL_FROM",
@@ -59,33 +59,37 @@ export function addMailSettings(command: Command): Command {
   );
   option(
     '--mail-reply-to <address>',
-    'where replies go; none: to the sender',
+    "the address for replies; none: the sender's address",
     orNone(reading(parseSenderAddress)),
   );
-  option('--mail-logo <url>', 'an image, https only, or none', orNone(reading(parseLogoUrl)));
-  option('--mail-colour <colour>', 'such as #1f4d3f; none: the usual one', orNone(reading(parseColour)));
-  option('--mail-language <tag>', 'such as de or pt-BR; default en', readLocale);
+  option('--mail-logo <url>', 'the https URL of a logo, or none', orNone(reading(parseLogoUrl)));
+  option(
+    '--mail-colour <colour>',
+    'a colour such as #1f4d3f; none: the default colour',
+    orNone(reading(parseColour)),
+  );
+  option('--mail-language <tag>', 'a language such as de or pt-BR; default en', readLocale);
   option(
     '--mail-page <url>',
-    "the store's page for gift cards, which mails link to, or none",
+    "the URL of the store's page for gift cards, which emails link to, or none",
     orNone(reading(parsePageUrl)),
   );
   option(
     '--mail-expiry-reminders <days>',
-    'days before the expiry, such as 30,7, or none (so unless told)',
+    'when to send expiry reminders, in days before the expiry, such as 30,7, or none (default)',
     reading(parseReminderDays),
   );
   option(
     '--mail-balance-reminders <days>',
-    'days after the issue, such as 180,365, or none (so unless told)',
+    'when to send balance reminders, in days after the issue, such as 180,365, or none (default)',
     reading(parseReminderDays),
   );
   return command
-    .option('--mail-tell-failures', 'tell the buyer of a mail that the recipient did not get')
-    .option('--no-mail-tell-failures', 'tell nobody but the store (so unless told)');
+    .option('--mail-tell-failures', 'email the buyer if an email to the recipient cannot be delivered')
+    .option('--no-mail-tell-failures', 'do not email the buyer about failed emails (default)');
 }
 
-/** What is named of the settings. */
+/** The settings that the options set. */
 export function mailChangesOf(options: MailOptions): Partial<MailSettings> {
   const named = {
     enabled: options.mail,

@@ -19,10 +19,10 @@ import { print, printJson, printTable } from './output.ts';
 type Options = { readonly store?: string; readonly json?: boolean };
 
 const listedMax = 50;
-/** Where no address is configured: a preview is sent to nobody. */
+/** The default sender of previews, which are never sent. */
 const previewFrom = 'gift-cards@largesse.example';
 
-const owner = 'the store whose emails they are';
+const owner = 'the store of the emails';
 
 function readAddress(text: string): string {
   const address = parseEmail(text);
@@ -31,14 +31,14 @@ function readAddress(text: string): string {
 }
 
 export function addMailCommands(root: Command): void {
-  const mail = root.command('mail').description('what is mailed about gift cards');
+  const mail = root.command('mail').description('preview, test and list emails');
 
   mail
     .command('preview')
-    .description("write a mail with sample data, as the store's settings make it: HTML, text and .eml")
-    .addArgument(new Argument('<kind>', 'the kind of mail').choices(mailKinds))
+    .description("write an email with sample data and the store's settings as HTML, text and .eml files")
+    .addArgument(new Argument('<kind>', 'the kind of email').choices(mailKinds))
     .addOption(storeOption(owner))
-    .option('--out <folder>', 'where to write it', '.')
+    .option('--out <folder>', 'the folder for the files', '.')
     .option('--json', 'print JSON')
     .action(async (kind: MailKind, { store: domain, out, json }: Options & { readonly out: string }) => {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
@@ -60,9 +60,9 @@ export function addMailCommands(root: Command): void {
 
   mail
     .command('test')
-    .description('send a gift card mail with sample data, now, and tell what the mail server says')
+    .description('send a gift card email with sample data and show the response of the mail server')
     .addOption(storeOption(owner))
-    .addOption(new Option('--to <address>', 'who gets it').argParser(readAddress).makeOptionMandatory())
+    .addOption(new Option('--to <address>', 'the recipient').argParser(readAddress).makeOptionMandatory())
     .option('--json', 'print JSON')
     .action(async ({ store: domain, to, json }: Options & { readonly to: string }) => {
       const config = readMailConfig();
@@ -86,7 +86,7 @@ export function addMailCommands(root: Command): void {
 
   mail
     .command('list')
-    .description("count a store's mails by their statuses, and list those of its newest cards")
+    .description("count a store's emails by status, and list the emails of its newest cards")
     .addOption(storeOption(owner))
     .option('--json', 'print JSON')
     .action(async ({ store: domain, json }: Options) => {

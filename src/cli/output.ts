@@ -1,4 +1,4 @@
-/** What commands print: a table for people, or JSON with `--json`. */
+/** The output of commands: a table for people, or JSON with `--json`. */
 
 type Cell = string | number | boolean | null;
 export type Row = Readonly<Record<string, Cell>>;
@@ -11,7 +11,7 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2));
 }
 
-/** Prints rows as a table whose columns are as wide as they need to be. */
+/** Prints rows as a table with aligned columns. */
 export function printTable(rows: readonly Row[], { none }: { readonly none: string }): void {
   const [first] = rows;
   if (!first) {
@@ -33,7 +33,7 @@ export function printTable(rows: readonly Row[], { none }: { readonly none: stri
     );
 }
 
-/** Prints the fields of one thing, a line each. */
+/** Prints the fields of a record, one per line. */
 export function printFields(row: Row): void {
   const width = Math.max(...Object.keys(row).map((name) => name.length));
   for (const [name, value] of Object.entries(row))

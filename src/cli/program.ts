@@ -1,4 +1,4 @@
-/** Every command, with its help. */
+/** All commands with their help. */
 
 import { Command } from 'commander';
 import { addAppProxyCommand } from './app-proxy.ts';
@@ -18,7 +18,7 @@ import { version } from '../version.ts';
 const notes = `
 Settings are environment variables: see "largesse serve --help".
 
-Exit codes: 0 done; 1 refused, failed, or the ledger does not agree; 2 wrong usage or configuration.`;
+Exit codes: 0 success; 1 error or failed verification; 2 invalid arguments or configuration.`;
 
 export function program(): Command {
   const root = new Command('largesse')

@@ -1,11 +1,11 @@
-/** How far a long command has come: a bar at a terminal, now and then a line elsewhere. On standard error. */
+/** The progress of a long command on standard error: a bar in a terminal, otherwise a line every few seconds. */
 
 export type Progress = {
-  /** Begins a stretch of so many rows, of which some may be done. */
+  /** Starts a stage with a number of rows, of which some can already be done. */
   begin(what: string, rows: { readonly total: number; readonly done: number }): void;
-  /** Tells how many rows are done by now. */
+  /** Sets the number of rows that are done. */
   reach(rows: number): void;
-  /** Ends the stretch. */
+  /** Ends the stage. */
   end(): void;
 };
 
@@ -13,7 +13,7 @@ const barWidth = 24;
 const barPeriodMs = 100;
 const linePeriodMs = 5_000;
 
-/** @param isSilent leaves out the lines, not the bar: for those who want nothing but JSON. */
+/** @param isSilent omits the lines but not the bar, for commands that print only JSON. */
 export function showProgress(
   stream: NodeJS.WriteStream,
   { isSilent }: { readonly isSilent: boolean },
@@ -28,7 +28,7 @@ export function showProgress(
     const rate = Math.round((done - doneBefore) / seconds).toLocaleString('en');
     const text = `${what}: ${done.toLocaleString('en')} of ${total.toLocaleString('en')} rows, ${rate} rows/s`;
     const bar = '#'.repeat(Math.round(part * barWidth)).padEnd(barWidth, '.');
-    // To the first column, and away with what the last text was longer by.
+    // Returns to the first column, and erases the rest of a longer previous text.
     if (isTerminal) stream.write(`\r[${bar}] ${text}\u001B[K`);
     else if (!isSilent) stream.write(`${text}\n`);
     shownAt = performance.now();

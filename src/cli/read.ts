@@ -1,4 +1,4 @@
-/** What several commands read from their arguments. */
+/** Parsers of arguments that several commands have in common. */
 
 import { InvalidArgumentError } from 'commander';
 import { parseDomain } from '../domain/store.ts';

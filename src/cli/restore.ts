@@ -22,9 +22,9 @@ import { describeMismatch, verifyDatabase, type VerifiedDatabase } from './verif
 export function addRestoreCommand(root: Command): void {
   root
     .command('restore')
-    .description('put a verified copy of a backup in the place of the database, while no process uses it')
-    .argument('<file>', 'the backup; it is not changed')
-    .option('--replace', 'replace a database that exists, which is kept under another name')
+    .description('verify a backup and replace the database by it; stop the service first')
+    .argument('<file>', 'the backup, which is not changed')
+    .option('--replace', 'replace an existing database, and keep it under another name')
     .option('--json', 'print JSON')
     .action(
       async (backup: string, { replace = false, json = false }: { replace?: boolean; json?: boolean }) => {
@@ -46,9 +46,9 @@ type Restored = {
   readonly database: string;
   readonly keys_file: string;
   readonly stores: readonly Pick<VerifiedDatabase['stores'][number], 'store' | 'cards' | 'transfers'>[];
-  /** Where the files of the previous database are now. */
+  /** The new paths of the previous database's files. */
   readonly kept: readonly string[];
-  /** Whether SQLite could not read it, so that its log is kept as a file of its own. */
+  /** Whether SQLite could not read the previous database. Its log is then kept as a separate file. */
   readonly kept_is_damaged: boolean;
 };
 
@@ -82,7 +82,7 @@ async function restore(config: DatabaseConfig, backup: string, mayReplace: boole
   }
 }
 
-/** Makes a verified and durable copy. @throws CommandError with what is wrong with the backup. */
+/** Makes a verified and durable copy. @throws CommandError with the reason why the backup cannot be restored. */
 async function copied(
   backup: string,
   given: { readonly config: DatabaseConfig; readonly temporary: string; readonly like: string },
@@ -110,7 +110,7 @@ function randomName(): string {
   return Buffer.from(systemChance(systemClock).bytes(4)).toString('hex');
 }
 
-/** @throws CommandError if this is no backup, or is the database itself. */
+/** @throws CommandError if the file is not a backup, or is the database itself. */
 function assertBackup(backup: string, file: string): void {
   const status = statSync(backup, { throwIfNoEntry: false });
   if (!status?.isFile()) throw new CommandError(`there is no file ${backup}`);
@@ -131,7 +131,7 @@ function lock(file: string): ReturnType<typeof lockFile> {
   }
 }
 
-/** Verifies a copy with the keys that are configured. An older one is brought up to date, as the service would do. */
+/** Verifies a copy with the configured keys. A copy of an earlier version is migrated, as the service would do. */
 async function verified(config: DatabaseConfig): Promise<VerifiedDatabase> {
   if (!existsSync(config.keysFile))
     throw new Error(
@@ -140,7 +140,7 @@ async function verified(config: DatabaseConfig): Promise<VerifiedDatabase> {
   return await verifyDatabase(config, { prepare: true });
 }
 
-/** For names of files: `20261121T070203Z`. */
+/** The current time for file names: `20261121T070203Z`. */
 function nameOfNow(): string {
   return new Date(systemClock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, '');
 }

@@ -10,7 +10,7 @@ export function addServeCommand(root: Command): void {
     .description('run the service until SIGTERM or SIGINT')
     .addHelpText('after', settingsHelp)
     .action(async () => {
-      // Other commands start without the HTTP server: most of the program is its libraries.
+      // Other commands do not load the HTTP server, whose libraries are most of the program.
       const { start } = await import('../main.ts');
       const service = await start(readConfig());
       const stopped = new Promise<'stop'>((resolve) => {
@@ -19,7 +19,7 @@ export function addServeCommand(root: Command): void {
       });
       const reason = await Promise.race([stopped, service.failed.then(() => 'failed' as const)]);
       await service[Symbol.asyncDispose]();
-      // Said outright: a socket of a client that does not let go must not keep the process.
+      // Exits explicitly, because an open socket of a client would keep the process alive.
       process.exit(reason === 'stop' ? 0 : 1);
     });
 }

@@ -18,7 +18,7 @@ export function addSettingsPageCommand(root: Command): void {
     .action(() => print(settingsPage()));
 }
 
-/** The settings for a terminal. */
+/** Formats the settings for a terminal. */
 export function settingsHelp(): string {
   const sections = groups.map(({ title, rows }) => `${title}:\n${rows.map(helpOf).join('\n')}`);
   return `\nSettings, as environment variables:\n\n${sections.join('\n\n')}`;
@@ -59,7 +59,7 @@ function sentencesOf({ variable, accepts, contains }: Setting<unknown>): string 
   return `Accepts ${accepts}.${file}`;
 }
 
-/** The lines of a text. A word that is longer than a line has one of its own. */
+/** Wraps a text. A word that is longer than a line has its own line. */
 function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

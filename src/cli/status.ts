@@ -39,12 +39,12 @@ export function addStatusCommand(root: Command): void {
     });
 }
 
-/** Where the service listens with these settings. */
+/** The URL of the service with these settings. */
 function addressOf({ host, port, basePath }: Config): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}${basePath}`;
 }
 
-/** Where emails go: the mail server's host and port, never its password, or the folder; null: nowhere. */
+/** Where emails are sent: the mail server's host and port, without its password, or the folder; null: nowhere. */
 function placeOf(config: Config): string | null {
   switch (mailWayOf(config)) {
     case 'smtp': {

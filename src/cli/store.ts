@@ -33,7 +33,7 @@ type Options = MailOptions & {
 };
 
 const secretLengthMin = 4;
-/** In units of the store's currency: a stolen token or a mistyped amount cannot issue a fortune. */
+/** In units of the store's currency. It limits the damage of a stolen token or a mistyped amount. */
 const issueLimitDefault = '2000';
 
 function readCurrency(text: string): Currency {
@@ -73,12 +73,12 @@ function readFailures(text: string): number | 'default' {
   return failures;
 }
 
-/** Null: the default of the service. Undefined: not given. */
+/** Null: the service's default. Undefined: the option is absent. */
 function failuresOf({ lookupFailuresPerHour: given }: Options): number | null | undefined {
   return given === 'default' ? null : given;
 }
 
-/** `none` takes the limit away. */
+/** `none` removes the limit. */
 function readLimit(text: string, currency: Currency): Money | null {
   if (text === 'none') return null;
   const limit = parseAmount(text, { currency, zeroAllowed: false });
@@ -88,49 +88,53 @@ function readLimit(text: string, currency: Currency): Money | null {
 
 function addSettings(command: Command, limitDefault = ''): Command {
   return addMailSettings(command)
-    .addOption(new Option('--name <name>', 'what the store is called').argParser(readName))
-    .addOption(new Option('--time-zone <zone>', 'in which its days are counted').argParser(readTimeZone))
-    .option('--issue-limit <amount>', `the most that a card may be worth, or none${limitDefault}`)
+    .addOption(new Option('--name <name>', "the store's name").argParser(readName))
+    .addOption(
+      new Option('--time-zone <zone>', 'the time zone of its days, such as Europe/Paris').argParser(
+        readTimeZone,
+      ),
+    )
+    .option('--issue-limit <amount>', `the maximum value of a card, or none${limitDefault}`)
     .addOption(
       new Option(
         '--proxy-secret <secret>',
-        "the secret that its storefront's app proxy signs with",
+        "the secret with which the storefront's app proxy signs requests",
       ).argParser(readSecret),
     )
-    .option('--require-signature', 'take only requests that came through the app proxy')
-    .option('--no-require-signature', 'take requests without a signature too')
-    .option('--customer-search', 'let a signed-in customer search for cards of their own without a token')
-    .option('--no-customer-search', 'let nobody search without a token')
+    .option('--require-signature', 'accept only requests through the app proxy')
+    .option('--no-require-signature', 'accept requests without a signature')
+    .option('--customer-search', 'allow signed-in customers to search for their own cards without a token')
+    .option('--no-customer-search', 'require a token for every search')
     .addOption(
-      new Option('--undo-window <minutes>', 'how long a disabling may be withdrawn, 0 to 60').argParser(
+      new Option('--undo-window <minutes>', 'how long a disabled card can be re-enabled, 0 to 60').argParser(
         readMinutes,
       ),
     )
     .addOption(
       new Option(
         '--expiring-soon <days>',
-        "how many days ahead a card's expiry is told as an event, 0 for never",
+        "how many days before a card's expiry an event is published; 0: never",
       ).argParser(readDays),
     )
     .addOption(
       new Option(
         '--lookup-failures-per-hour <number>',
-        'how many searches and lookups of one caller may find nothing per hour, or default',
+        'the maximum of failed searches and lookups per caller and hour, or default',
       ).argParser(readFailures),
     )
     .option('--json', 'print JSON');
 }
 
 export function addStoreCommands(root: Command): void {
-  const store = root.command('store').description('the stores that the service serves');
+  const store = root.command('store').description('manage stores');
 
   addSettings(
     store
       .command('create')
-      .description('make a store')
+      .description('create a store')
       .argument('<domain>', 'such as flowers.example', readDomain)
       .addOption(
-        new Option('--currency <code>', 'ISO 4217 code; never changes')
+        new Option('--currency <code>', 'an ISO 4217 code; cannot be changed')
           .argParser(readCurrency)
           .makeOptionMandatory(),
       ),
@@ -166,9 +170,9 @@ export function addStoreCommands(root: Command): void {
   addSettings(
     store
       .command('update')
-      .description('change what is named of a store')
+      .description('update a store')
       .argument('<domain>', 'such as flowers.example', readDomain)
-      .option('--no-proxy-secret', 'take its secret away'),
+      .option('--no-proxy-secret', 'remove the secret'),
   ).action(async (domain: string, options: Options) => {
     await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
     const { ctx, storage } = database;

@@ -31,18 +31,18 @@ function readId(text: string): number {
   return id;
 }
 
-const owner = 'the store that it belongs to';
+const owner = 'the store of the token';
 
 export function addTokenCommands(root: Command): void {
-  const token = root.command('token').description("a store's access tokens");
+  const token = root.command('token').description("manage a store's access tokens");
 
   token
     .command('create')
-    .description('make an access token and show it, once')
+    .description('create an access token and show it only once')
     .addOption(storeOption(owner))
-    .addOption(new Option('--name <name>', 'what it is for').argParser(readName).default('token'))
+    .addOption(new Option('--name <name>', "the token's name").argParser(readName).default('token'))
     .addOption(
-      new Option('--scopes <scopes>', 'what it may do')
+      new Option('--scopes <scopes>', "the token's scopes")
         .argParser(readScopes)
         .default(scopes, scopes.join(',')),
     )
@@ -56,9 +56,9 @@ export function addTokenCommands(root: Command): void {
 
   token
     .command('rotate')
-    .description('replace a token: the old one works no more, the new one is shown, once')
+    .description('revoke a token and create its replacement, which is shown only once')
     .addOption(storeOption(owner))
-    .argument('<id>', 'as token list shows it', readId)
+    .argument('<id>', 'the id from token list', readId)
     .option('--json', 'print JSON')
     .action(async (id: number, { store: domain, json }: Options) => {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
@@ -69,9 +69,9 @@ export function addTokenCommands(root: Command): void {
 
   token
     .command('revoke')
-    .description('end a token at once')
+    .description('revoke a token immediately')
     .addOption(storeOption(owner))
-    .argument('<id>', 'as token list shows it', readId)
+    .argument('<id>', 'the id from token list', readId)
     .option('--json', 'print JSON')
     .action(async (id: number, { store: domain, json }: Options) => {
       await using database = await openDatabase(readDatabaseConfig(), { prepare: false });

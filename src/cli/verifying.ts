@@ -1,4 +1,4 @@
-/** The verification of a whole database: its file, where it has one, and then its rows. */
+/** Verifies a whole database: its file, if it has one, and then its rows. */
 
 import type { DatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
@@ -8,7 +8,7 @@ import { inspectFile } from '../storage/sqlite-inspection.ts';
 
 const mismatchesMax = 1_000;
 
-/** A mismatch as an operator is shown it. */
+/** A mismatch with the public id of its card. */
 type ShownMismatch = Mismatch & { readonly gift_card_id: number | null };
 
 export type VerifiedDatabase = {
@@ -17,11 +17,10 @@ export type VerifiedDatabase = {
 };
 
 /**
- * Verifies the database that is configured, also while services use it. If its file is damaged so that it cannot be
- * opened or read to the end, the damage is all that is reported.
- * @param prepare whether a database of an earlier version is migrated first.
- * @param options.prepare whether an older database is brought up to date first, and a missing one made.
- * @throws whatever keeps a file that is not damaged from being opened or read.
+ * Verifies the configured database, which services can use at the same time. If its file is too damaged to be opened or
+ * read to the end, only the damage is reported.
+ * @param options.prepare whether a database of an earlier version is migrated first, and a missing one is created.
+ * @throws the error of a file that is not damaged and cannot be opened or read.
  */
 export async function verifyDatabase(
   config: DatabaseConfig,
@@ -51,7 +50,7 @@ function damageOf({ database }: DatabaseConfig): readonly ShownMismatch[] {
   return problems.map((problem) => ({ store: null, cardId: null, gift_card_id: null, problem }));
 }
 
-/** The damage that may have kept the file from being opened. @throws the error if the file cannot be inspected either. */
+/** The damage that may be the cause of an error. @throws the error if the file cannot be inspected. */
 function damageBehind(config: DatabaseConfig, error: unknown): readonly ShownMismatch[] {
   try {
     return damageOf(config);

@@ -64,7 +64,7 @@ function readLimit(text: string): number {
   return limit;
 }
 
-/** The address, if it may be posted to. */
+/** The normalized webhook URL. @throws CommandError if it is invalid. */
 async function readUrl({ ctx, storage }: Database, text: string): Promise<string> {
   const parseUrl = await webhookUrlsOf(ctx, loopbackRule(isDevelopment(), storage)).urlParser();
   const url = parseUrl(text);
@@ -72,16 +72,16 @@ async function readUrl({ ctx, storage }: Database, text: string): Promise<string
   return url.value;
 }
 
-/** A command about a store's webhooks. */
+/** A command of `largesse webhook`, with the common options. */
 function command(group: Command, name: string, description: string): Command {
   return group
     .command(name)
     .description(description)
-    .addOption(storeOption('the store that it belongs to'))
+    .addOption(storeOption('the store of the webhook'))
     .option('--json', 'print JSON');
 }
 
-/** Runs an action on the database with the store that the options name. */
+/** Runs an action with the database and the store that the options name. */
 async function withStore<T>(
   { store: domain }: Options,
   action: (database: Database, storeId: number, domain: string) => Promise<T>,
@@ -92,12 +92,15 @@ async function withStore<T>(
 }
 
 export function addWebhookCommands(root: Command): void {
-  const webhook = root.command('webhook').description("addresses that are told of a store's events");
+  const webhook = root.command('webhook').description("manage the webhooks that receive a store's events");
 
-  command(webhook, 'create', 'make a webhook and show its signing secret, once')
-    .requiredOption('--url <url>', 'where events are posted to: https, on the public internet')
+  command(webhook, 'create', 'create a webhook and show its signing secret only once')
+    .requiredOption('--url <url>', 'the URL that receives events: https, on the public internet')
     .addOption(
-      new Option('--events <patterns>', 'such as gift_card.* or gift_card.redeemed,customer.created')
+      new Option(
+        '--events <patterns>',
+        'event types such as gift_card.* or gift_card.redeemed,customer.created',
+      )
         .argParser(readEvents)
         .makeOptionMandatory(),
     )
@@ -119,12 +122,12 @@ export function addWebhookCommands(root: Command): void {
     }),
   );
 
-  command(webhook, 'update', 'change what is named of a webhook')
-    .argument('<id>', 'as webhook list shows it', readId)
-    .option('--url <url>', 'where events are posted to')
-    .addOption(new Option('--events <patterns>', 'which events are sent').argParser(readEvents))
-    .addOption(new Option('--pause', 'send nothing until it is resumed').conflicts('resume'))
-    .option('--resume', 'send again, what has waited first')
+  command(webhook, 'update', 'update a webhook')
+    .argument('<id>', 'the id from webhook list', readId)
+    .option('--url <url>', 'the URL that receives events')
+    .addOption(new Option('--events <patterns>', 'event types such as gift_card.*').argParser(readEvents))
+    .addOption(new Option('--pause', 'pause deliveries until the webhook is resumed').conflicts('resume'))
+    .option('--resume', 'resume deliveries, the waiting ones first')
     .action((id: number, options: Options) =>
       withStore(options, async (database, storeId) => {
         const { ctx, storage } = database;
@@ -142,7 +145,7 @@ export function addWebhookCommands(root: Command): void {
     );
 
   command(webhook, 'delete', 'delete a webhook and the log of its deliveries')
-    .argument('<id>', 'as webhook list shows it', readId)
+    .argument('<id>', 'the id from webhook list', readId)
     .action((id: number, options: Options) =>
       withStore(options, async ({ storage }, storeId) => {
         await storage.write(() => removeWebhook({ storeId, id, versions: null }));
@@ -154,9 +157,9 @@ export function addWebhookCommands(root: Command): void {
   command(
     webhook,
     'rotate-secret',
-    'give a webhook a new secret and show it, once; the old one signs along for 24 h',
+    'create a new secret and show it only once; requests are also signed with the old one for 24 hours',
   )
-    .argument('<id>', 'as webhook list shows it', readId)
+    .argument('<id>', 'the id from webhook list', readId)
     .action((id: number, options: Options) =>
       withStore(options, async ({ ctx, storage }, storeId) => {
         const secret = drawSigningSecret(ctx.chance);
@@ -167,8 +170,8 @@ export function addWebhookCommands(root: Command): void {
       }),
     );
 
-  command(webhook, 'test', 'have the running service send a test, and tell what became of it')
-    .argument('<id>', 'as webhook list shows it', readId)
+  command(webhook, 'test', 'send a test event through the running service, and show its delivery')
+    .argument('<id>', 'the id from webhook list', readId)
     .action((id: number, options: Options) =>
       withStore(options, async ({ ctx, storage }, storeId) => {
         const { eventId } = await storage.write(() => testWebhook(ctx, { storeId, id }));
@@ -187,9 +190,11 @@ export function addWebhookCommands(root: Command): void {
       }),
     );
 
-  command(webhook, 'deliveries', 'list what became of the newest events for a webhook')
-    .argument('<id>', 'as webhook list shows it', readId)
-    .addOption(new Option('--limit <count>', 'how many').argParser(readLimit).default(50))
+  command(webhook, 'deliveries', "list a webhook's newest deliveries")
+    .argument('<id>', 'the id from webhook list', readId)
+    .addOption(
+      new Option('--limit <count>', 'the maximum number of deliveries').argParser(readLimit).default(50),
+    )
     .action((id: number, options: Options) =>
       withStore(options, async ({ storage }, storeId) => {
         const request = { limit: options.limit ?? 50, before: null, after: null };

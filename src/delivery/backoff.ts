@@ -15,7 +15,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** A receiver that is down for three days still receives everything. */
+/** A receiver that is down for three days still receives every delivery. */
 const windowMs = 72 * hour;
 
 /** For webhooks: 20 to 31 attempts. */

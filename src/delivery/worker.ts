@@ -3,12 +3,12 @@
  *
  * A *job* is one thing to send; its *destination* is the receiver. A process *claims* jobs for a time, *sends* them
  * outside of any transaction, and *settles* the results; one transaction claims or settles many jobs. The claims of a
- * process that dies expire.
+ * crashed process expire.
  *
  * The *prefetch* of a destination is the number of its jobs that are claimed at the same time. It grows with every
- * success, so that a busy destination is claimed in large batches, and is one after a failure: single jobs find out
- * when the receiver works again. A failing destination is *throttled*: one job at a time, and all of them share a part
- * of the slots, so that any number of dead receivers does not delay the others.
+ * success, so that a busy destination is claimed in large batches. After a failure it is one, and single jobs test
+ * whether the receiver works again. A failing destination is *throttled*: one job at a time. All of them share a part
+ * of the slots, so that any number of failing receivers does not delay the others.
  *
  * Everything in memory is bounded by `WorkerLimits`: jobs in progress, waiting jobs, and so results and destinations.
  */
@@ -18,7 +18,7 @@ import type { FastifyBaseLogger } from 'fastify';
 export type Claimed<Job> = {
   readonly job: Job;
   readonly destination: string;
-  /** Whether the last attempt at this destination has failed, as far as the database knows. */
+  /** Whether the last recorded attempt at this destination failed. */
   readonly startsThrottled: boolean;
 };
 
@@ -57,7 +57,7 @@ export type WorkerLimits = {
   readonly inProgressThrottledMax: number;
   /** Claimed jobs of a destination. */
   readonly prefetchMax: number;
-  /** Destinations in memory. Idle ones above it are forgotten; they start again as the database says. */
+  /** Destinations in memory. Above it, idle ones are removed; their state is later read from the database. */
   readonly destinationsMax: number;
   /** Claimed jobs that wait in this process for a slot. */
   readonly waitingMax: number;
@@ -67,7 +67,7 @@ export type WorkerLimits = {
   readonly pollMs: number;
   /** The minimum time between two polls. */
   readonly restMs: number;
-  /** How long jobs in progress may take when the worker stops; then they are aborted. */
+  /** How long jobs in progress can take when the worker stops; then they are aborted. */
   readonly stopMs: number;
 };
 
@@ -120,14 +120,14 @@ export function startWorker<Job, Result>(
   let wakeRequested = false;
   let timer: NodeJS.Timeout | undefined;
   let claimedAt = Number.NEGATIVE_INFINITY;
-  /** Called when a stopping worker has nothing left to do. */
+  /** Called when a stopping worker has finished. */
   let onIdle: (() => void) | undefined;
 
   const notifyIfIdle = (): void => {
     if (inProgress === 0 && !isClaiming && !isSettling && results.length === 0) onIdle?.();
   };
 
-  /** Forgets the oldest destination without jobs: a receiver that was removed while it failed. */
+  /** Removes the oldest destination without jobs: a receiver that was removed while it failed. */
   const forgetIdle = (): void => {
     for (const [name, { waiting: jobs, inProgress: count }] of destinations) {
       if (jobs.length > 0 || count > 0) continue;
@@ -209,7 +209,7 @@ export function startWorker<Job, Result>(
         const job = destination.waiting.shift();
         if (job === undefined) continue;
         waiting -= 1;
-        // Too late: the claim could expire before the end, and another process would send the job too.
+        // Too late: the claim could expire before the end, and another process would also send the job.
         if (performance.now() >= queue.startsUntil(job)) continue;
         hasStarted = true;
         start(name, destination, job);

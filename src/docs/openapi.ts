@@ -19,7 +19,7 @@ type Paths = NonNullable<OpenApiDocument['paths']>;
 type Responses = NonNullable<NonNullable<Paths[string]['get']>['responses']>;
 type Response = Responses[string];
 
-/** The errors of every operation: before its script runs, or because the service fails. */
+/** The errors of every operation: from checks before its script, or because the service fails. */
 const everywhere: readonly FaultCode[] = [
   'invalid-request', 'invalid-query', 'unauthenticated', 'invalid-signature', 'insufficient-scope', 'cross-site-request',
   'request-timeout', 'expectation-failed', 'too-many-requests', 'headers-too-large', 'internal-error', 'overloaded',
@@ -43,7 +43,7 @@ const ofWrites: readonly FaultCode[] = [
   'idempotency-key-reused',
 ];
 
-/** The description of a service that is reached at `basePath`. */
+/** The description of a service at `basePath`. */
 export function openApiDocument(basePath: string): OpenApiDocument {
   return {
     openapi: '3.1.1',
@@ -232,8 +232,8 @@ type ErrorResponses = {
 };
 
 /**
- * One response per status, with every code that it can have. Of the responses with one status the most frequent has
- * the status as its name; the others add the first operation or page that has it.
+ * One response per status, with every code that it can have. The most frequent response of a status is named after the
+ * status; the names of the others include the first operation or page that has it.
  */
 function errorResponses(codesOf: Readonly<Record<string, readonly FaultCode[]>>): ErrorResponses {
   const uses = Object.entries(codesOf).flatMap(([id, codes]) =>

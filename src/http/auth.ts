@@ -1,8 +1,8 @@
 /**
- * Who calls: access tokens, app-proxy signatures, and development mode's open door.
+ * Authenticates requests: access tokens, app-proxy signatures, and development mode.
  *
- * A signature proves the way a request came, not who sent it, so it never lets anybody in by
- * itself: it narrows what a token may do, and at most stands for a signed-in customer's search.
+ * A signature proves that a request came through the app proxy, not who sent it. With a token, it must be the signature
+ * of the token's store. Without one, it allows only the search of a signed-in customer.
  */
 
 import { createHmac } from 'node:crypto';
@@ -29,29 +29,29 @@ import { looksForwarded } from './forwarded.ts';
 export type Caller = {
   readonly store: Store;
   readonly scopes: readonly Scope[];
-  /** Null where no API client stands behind the request. */
+  /** Null for requests without an API client. */
   readonly apiClientId: number | null;
   readonly tokenId: number | null;
-  /** What the ledger notes as who did it. */
+  /** The actor that the ledger records. */
   readonly actor: string;
-  /** The storefront's id of the signed-in customer, who may see only their own cards; null: every card. */
+  /** The storefront's id of the signed-in customer, who can see only their own cards; null: every card. */
   readonly onlyStorefrontCustomerId: number | null;
 };
 
 export type Authentication = {
   readonly ctx: Context;
   readonly storage: Storage;
-  /** Tokens that were found to work, by their hashes. */
+  /** Valid tokens by their hashes. */
   readonly tokens: Memory<FoundToken>;
-  /** Stores whose storefronts signed requests, by their domains. */
+  /** The stores of signed requests, by their domains. */
   readonly shops: Memory<Shop>;
-  /** Whether development mode may let requests in without a credential. */
+  /** Whether development mode can accept requests without a credential. */
   readonly developmentMode: boolean;
 };
 
 /**
- * The caller of a request.
- * @param customerMaySearch whether a signed-in customer of a store that allows it may make this request.
+ * Authenticates a request.
+ * @param customerMaySearch whether a signed-in customer can make this request if the store allows it.
  * @throws Fault `unauthenticated`, `invalid-signature` or `cross-site-request`.
  */
 export async function authenticate(
@@ -77,12 +77,18 @@ export async function authenticate(
   return token ? tokenCaller(found, shop) : customerCaller(shop, proxied, customerMaySearch);
 }
 
-/** The token if it works. One that does not is looked up each time, known or not: the time tells nothing of it. */
+/**
+ * Returns the token if it is valid. Invalid tokens are looked up every time, so the response time does not reveal
+ * whether a token exists.
+ */
 function recall(tokens: Memory<FoundToken>, token: PresentedToken): Promise<FoundToken | undefined> {
   return tokens.read(tokenDigest(token), () => findPresented(token));
 }
 
-/** The one token that the request presents in any of the three header forms; null if it presents none. */
+/**
+ * The token in any of the three header forms; null if there is none.
+ * @throws Fault `unauthenticated` if it is malformed or the headers have different tokens.
+ */
 function presentedToken({ headers }: FastifyRequest): PresentedToken | null {
   const [text, ...others] = [
     headers.authorization === undefined ? undefined : bearerOf(headers.authorization),
@@ -105,7 +111,7 @@ function trimmed(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value.trim() : undefined;
 }
 
-/** @param signedBy the store whose storefront signed the request; undefined: nobody did. */
+/** @param signedBy the store whose signature the request has; undefined: none. */
 function tokenCaller(found: FoundToken | undefined, signedBy: Shop | undefined): Caller {
   if (!found) throw new Fault('unauthenticated');
   const { token, record } = found;
@@ -135,7 +141,7 @@ function customerCaller(shop: Shop | undefined, { customerId }: Proxied, custome
   };
 }
 
-/** What a signed request says of itself, before its signature is verified. */
+/** The parameters of a signed request before its signature is verified. */
 type Proxied = {
   readonly shop: string;
   readonly timestamp: number;
@@ -143,7 +149,7 @@ type Proxied = {
   readonly customerId: number | null;
 };
 
-/** Null if the request carries no signature. @throws Fault `invalid-signature` if a parameter is missing or misshapen. */
+/** Null if the request has no signature. @throws Fault `invalid-signature` if a parameter is missing or malformed. */
 function proxiedBy(query: readonly QueryParameter[]): Proxied | null {
   const given = new Map(query);
   const signature = given.get('signature');
@@ -163,7 +169,7 @@ function proxiedBy(query: readonly QueryParameter[]): Proxied | null {
   };
 }
 
-/** What stands in for a parameter that the proxy left out: shop, timestamp and signature may not be. */
+/** The values of absent parameters. Shop, timestamp and signature are required, so their empty values are invalid. */
 const wellFormedAbsence: Readonly<Record<(typeof proxyParameters)[number], string>> = {
   shop: '',
   logged_in_customer_id: '',
@@ -188,8 +194,8 @@ function verifySignature(
 }
 
 /**
- * Refuses a request that did not come straight from a program on this machine: one of another site's page (a browser
- * would send it here), one to a name that was rebound to this address, and one that a proxy forwards.
+ * Accepts only requests that a program on this machine sent directly. It rejects requests from pages of other sites,
+ * requests to a host name that was rebound to this address, and requests that a proxy forwarded.
  * @throws Fault `cross-site-request`.
  */
 export function requireLocalRequest({ raw, headers }: Pick<FastifyRequest, 'raw' | 'headers'>): void {
@@ -202,7 +208,7 @@ export function requireLocalRequest({ raw, headers }: Pick<FastifyRequest, 'raw'
 }
 
 /**
- * Development mode lets a local request in without a credential until the database holds a real store.
+ * In development mode, accepts a local request without a credential until the database has a real store.
  * @throws Fault `cross-site-request`, `unauthenticated`.
  */
 async function enterDevelopment(storage: Storage, request: FastifyRequest): Promise<Caller> {

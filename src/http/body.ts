@@ -1,8 +1,8 @@
 /**
- * Bodies: JSON or a form, bare or wrapped in a name, read into named parameters.
+ * Request bodies: JSON or a form, bare or wrapped in a name, parsed into named parameters.
  *
- * What cannot be read at all is a 400 or 415; what was read but may not stand there is a refusal
- * of its name, told together with all others.
+ * A body that cannot be parsed is a 400 or 415. An invalid wrapper is an error of that field, which is reported
+ * together with the errors of other fields.
  */
 
 import { Fault, type Refusals } from '../domain/fault.ts';
@@ -11,7 +11,7 @@ import { findRepeated, MalformedError, parseUrlEncoded } from './query.ts';
 
 export type Body = {
   readonly parameters: ReadonlyMap<string, unknown>;
-  /** In a form everything is text, so that booleans are read from text too. */
+  /** Form values are text, so booleans are parsed from text. */
   readonly isForm: boolean;
 };
 
@@ -25,11 +25,11 @@ export type RawBody = {
   readonly bytes: Uint8Array;
 };
 
-/** A body that was not sent. */
+/** The body of a request without one. */
 export const noBody: RawBody = { contentType: undefined, encoding: undefined, bytes: new Uint8Array() };
 
 /**
- * Reads a body. One of zero bytes has no parameters, whatever its type.
+ * Parses a body. An empty body has no parameters, whatever its type.
  * @throws Fault `unsupported-media-type` or `invalid-body`.
  */
 export function parseBody(
@@ -50,7 +50,7 @@ export function parseBody(
   }
 }
 
-/** The media type without its parameters; undefined if the text is in another character set than UTF-8. */
+/** The media type without its parameters; undefined if the charset is not UTF-8. */
 function mediaType(contentType: string): string | undefined {
   const [type = '', ...parameters] = contentType.split(';');
   const charset = parameters
@@ -92,18 +92,18 @@ const capitalE = 0x45;
 const backslash = 0x5c;
 const smallE = 0x65;
 
-/** What is to be known of a JSON text besides its value. */
+/** Properties of a JSON text that its value does not show. */
 type Outline = {
-  /** The names that its objects have together, as often as they stand there. */
+  /** The number of names in all objects, including repeated ones. */
   readonly names: number;
-  /** Whether some number may not be the double that `JSON.parse` makes of it. */
+  /** Whether a number may differ from the double that `JSON.parse` returns. */
   readonly mayHoldInexactNumber: boolean;
 };
 
-/** A number of so many digits and without an exponent is exact; only others are worth the slower way. */
+/** A number with at most this many digits and without an exponent is exact. Other numbers need the slower reviver. */
 const exactDigitsMax = 15;
 
-/** Looks at each character once, in a tenth of the time that regular expressions take. The text may not be JSON at all. */
+/** Scans a text once, about ten times faster than regular expressions. The text can be invalid JSON. */
 function outlineOf(text: string): Outline {
   let names = 0;
   let mayHoldInexactNumber = false;
@@ -123,7 +123,7 @@ function outlineOf(text: string): Outline {
   return { names, mayHoldInexactNumber };
 }
 
-/** Where the string ends that begins at a quotation mark. */
+/** The index of the quotation mark that ends the string. */
 function endOfString(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;
@@ -138,11 +138,11 @@ function isExponent(symbol: number): boolean {
   return symbol === smallE || symbol === capitalE;
 }
 
-/** The keys of all objects in a value: as many as its text has names, unless one is repeated. */
+/** The number of keys in all objects of a value. It equals the number of names in the text unless one is repeated. */
 function countKeys(root: object): number {
   let keys = 0;
   const found = [root];
-  // No recursion: a body may be nested deeper than the stack.
+  // A loop instead of recursion, because a body can be nested deeper than the stack.
   for (const value of found) {
     const members: unknown[] = Object.values(value);
     if (!Array.isArray(value)) keys += members.length;
@@ -160,9 +160,8 @@ function refuseRepeated(names: ReadonlySet<string>): void {
 }
 
 /**
- * The names that stand more than once in one object of a JSON text, which is known to be well-formed.
- * `JSON.parse` takes the last of them in silence, others the first: two readers of one body would
- * disagree about an amount.
+ * The names that occur more than once in one object of a valid JSON text. `JSON.parse` keeps the last one and other
+ * parsers keep the first, so two programs could read different amounts from one body.
  */
 function findRepeatedNames(text: string): ReadonlySet<string> {
   const repeated = new Set<string>();
@@ -202,7 +201,7 @@ function keepInexactNumbers(_key: string, value: unknown, context?: { readonly s
   return isSameDecimal(context.source, String(value)) ? value : new InexactNumber(context.source);
 }
 
-/** Whether two decimal notations, exponents allowed, are the same number. */
+/** Whether two decimal numbers, with or without exponents, are equal. */
 function isSameDecimal(left: string, right: string): boolean {
   if (left === right) return true;
   const [one, other] = [normalised(left), normalised(right)];
@@ -211,7 +210,7 @@ function isSameDecimal(left: string, right: string): boolean {
 
 const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** The sign, the digits without zeros around them, and the exponent of ten of a decimal notation. */
+/** The sign, the digits without leading and trailing zeros, and the exponent of ten of a decimal number. */
 function normalised(text: string): string | undefined {
   const [, sign, whole = '', fraction = '', exponent = '0'] = decimal.exec(text) ?? [];
   if (sign === undefined) return undefined;
@@ -230,7 +229,7 @@ function isObject(value: unknown): value is object {
   );
 }
 
-/** A form's fields; `wrapper[name]` becomes part of one wrapped object. */
+/** The fields of a form. The fields `wrapper[name]` become one object. */
 function parseForm(text: string, wrapper: string): Entries {
   let fields;
   try {

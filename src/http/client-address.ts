@@ -1,9 +1,9 @@
-/** The address of a client, and the key under which limits count it. */
+/** The address of a client, and its key in limits. */
 
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
-/** An IP address, with the 8 groups of one of IPv6. */
+/** An IP address; IPv6 has 8 groups. */
 type Address = {
   readonly family: 'ipv4' | 'ipv6';
   readonly text: string;
@@ -15,7 +15,7 @@ const groupsMax = 8;
 /** The groups of a /64, the smallest network that one client is assigned. */
 const groupsOfNetwork = 4;
 
-/** An IP address in text. The IPv4 address in `::ffff:192.0.2.1` is IPv4; a zone (`%eth0`) does not count. */
+/** Parses an IP address. The IPv4 address in `::ffff:192.0.2.1` is IPv4; a zone (`%eth0`) is ignored. */
 function parseAddress(text: string): Address | undefined {
   const address = text.split('%', 1)[0] ?? '';
   const version = isIP(address);
@@ -47,8 +47,8 @@ function parseGroups(text: string): readonly number[] {
 }
 
 /**
- * The key under which limits count an address: an IPv4 address itself, an IPv6 address by its /64, because one
- * client has all of that. A text that is no address has one key, however it reads.
+ * The key of an address in limits: an IPv4 address itself, an IPv6 address by its /64, because one client has the whole
+ * network. All invalid addresses have the same key.
  */
 export function addressKey(text: string): string {
   const address = parseAddress(text);
@@ -58,21 +58,21 @@ export function addressKey(text: string): string {
   return `${network.join(':')}::/64`;
 }
 
-/** The key under which limits count the client of a request. */
+/** The key of a request's client in limits. */
 export function clientKey({ clientAddress }: { readonly clientAddress: string }): string {
   return addressKey(clientAddress);
 }
 
 export type ClientAddresses = {
-  /** Whether the peer of a connection is one of the trusted proxies. */
+  /** Whether the peer of a connection is a trusted proxy. */
   readonly isTrusted: (peer: string | undefined) => boolean;
-  /** The client of a request; empty if its connection is closed already. */
+  /** The address of a request's client; empty if its connection is already closed. */
   readonly of: (request: IncomingMessage) => string;
 };
 
 /**
- * Clients, as connections and trusted proxies name them.
- * @param trustedProxies addresses and networks, as in `10.0.0.0/8`, whose X-Forwarded-For is believed.
+ * Finds the addresses of clients from connections and trusted proxies.
+ * @param trustedProxies addresses and networks, such as `10.0.0.0/8`, whose X-Forwarded-For is trusted.
  */
 export function clientAddresses(trustedProxies: readonly string[]): ClientAddresses {
   const trusted = new BlockList();
@@ -86,8 +86,8 @@ export function clientAddresses(trustedProxies: readonly string[]): ClientAddres
     of({ socket, headers }) {
       let client = parseAddress(socket.remoteAddress ?? '');
       if (!client || trustedProxies.length === 0 || !trusts(client)) return client?.text ?? '';
-      // Each proxy appends its peer, so the last entry is the nearest. The first entry that is no address ends the
-      // walk: whatever precedes it may be the client's own invention.
+      // Each proxy appends its peer, so the last entry is the nearest. The first invalid entry ends the search, because
+      // the client may have invented the entries before it.
       for (const entry of forwardedFor(headers['x-forwarded-for']).toReversed()) {
         const next = parseAddress(withoutPort(entry));
         if (!next) break;

@@ -1,4 +1,4 @@
-/** Requests that cannot be read as HTTP: answered on the bare socket, and the connection closed. */
+/** Responds on the bare socket to requests that cannot be parsed as HTTP, and closes the connection. */
 
 import type { Socket } from 'node:net';
 import type { Limits } from '../config.ts';
@@ -6,7 +6,7 @@ import { Fault, type FaultCode } from '../domain/fault.ts';
 import { linger } from './linger.ts';
 import { commonHeaders, problemBody, problemHeaders, problems } from './problem.ts';
 
-/** Node's and llhttp's codes; anything else is a malformed request. */
+/** Codes of Node.js and llhttp; any other code is a malformed request. */
 const faultCodes: Readonly<Record<string, FaultCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
   HPE_HEADER_OVERFLOW: 'headers-too-large',
@@ -20,11 +20,11 @@ export function answerClientError(
     readonly basePath: string;
     readonly requestId: string;
     readonly limits: Limits;
-    /** Whether no other response is under way on the socket. */
+    /** Whether a response can be written: none is in progress or due on the socket. */
     readonly mayAnswer: boolean;
   },
 ): FaultCode | undefined {
-  // The client has gone, or would take the response for that to an earlier request.
+  // The client has closed the connection, or would read the response as that of an earlier request.
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable || !options.mayAnswer) {
     socket.destroy();
     return undefined;

@@ -1,4 +1,4 @@
-/** The connections of a server: how many there may be, which are closed to make room, and how they are closed. */
+/** The connections of a server: their limits, and which ones are closed. */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -6,20 +6,20 @@ import type { Limits } from '../config.ts';
 import { addressKey } from './client-address.ts';
 import { isReceived, linger } from './linger.ts';
 
-/** Why a connection is closed although its client did nothing wrong on it. */
+/** Why a connection without an error is closed. */
 export type ClosedFor = 'peer limit' | 'room';
 
 export type Connections = {
-  /** Follows a request that does not pass through the server's `request` event. */
+  /** Tracks a request that does not emit the server's `request` event. */
   follow(request: IncomingMessage, response: ServerResponse): void;
-  /** Whether a response may be written to the bare socket: none is under way, and none is due to an earlier request. */
+  /** Whether a response can be written to the bare socket: none is in progress or due. */
   mayAnswer(socket: Socket): boolean;
-  /** Destroys the connections without a request that has arrived whole. */
+  /** Destroys the connections without a completely received request. */
   destroyUnfinished(): void;
 };
 
 type Connection = {
-  /** Responses that are due or under way. */
+  /** Responses that are due or in progress. */
   readonly responses: Set<ServerResponse>;
   /** The latest request; only this one can be incomplete. */
   request: IncomingMessage | undefined;
@@ -28,10 +28,11 @@ type Connection = {
 /**
  * Limits the connections of a server.
  *
- * A peer that is not a trusted proxy may have `connectionsPerPeerMax`; any more are closed at once. Near
- * `connectionsMax`, a new connection closes the one that has been idle for longest. A connection is idle without a
- * request of which the headers have arrived, so that half a header block does not hold a place. If none is idle, the
- * oldest one goes whose responses are ready and not yet taken by the client.
+ * A peer that is not a trusted proxy can have `connectionsPerPeerMax` connections; more are closed at once. Near
+ * `connectionsMax`, a new connection closes the one that has been idle for longest.
+ *
+ * A connection is idle until the headers of a request have arrived, so a partial header block does not keep it open. If
+ * no connection is idle, the oldest one is closed whose responses are complete but not yet read by the client.
  */
 export function guardConnections(
   server: Server,
@@ -46,7 +47,7 @@ export function guardConnections(
   },
 ): Connections {
   const connections = new Map<Socket, Connection>();
-  /** Connections of each peer that has any. */
+  /** Open connections by peer. */
   const perPeer = new Map<string, number>();
   /** In the order in which they became idle. */
   const idle = new Set<Socket>();
@@ -98,7 +99,7 @@ export function guardConnections(
       forget(socket);
       if (peer !== undefined) count(peer, -1);
     });
-    // Node.js calls this after a response that says `Connection: close`.
+    // Node.js calls this after a response with `Connection: close`.
     const destroySoon = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
       const { request } = connection;

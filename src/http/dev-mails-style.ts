@@ -1,4 +1,4 @@
-/** The style of the development page. */
+/** The style sheet of the development page. */
 export const style = `
 :root { color-scheme: light dark; --ink: #1f2328; --dim: #5b6470; --line: #d8dde3; --paper: #fff; --ground: #f6f7f9; --link: #14603f; }
 @media (prefers-color-scheme: dark) {

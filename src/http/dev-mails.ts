@@ -1,8 +1,8 @@
 /**
- * The development page: the emails of every store, which a service in development keeps instead of sending them.
+ * The development page: the emails of every store, which are kept instead of sent in development.
  *
- * They hold gift card codes, so only local requests see them, as strictly checked as those of development mode. An
- * email's HTML is shown in a frame that may run nothing and load nothing.
+ * The emails contain gift card codes, so only local requests can read them. The HTML of an email is shown in a
+ * sandboxed frame that runs no scripts and loads nothing.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
@@ -19,23 +19,23 @@ type KeptMail = {
   readonly to: string;
   readonly from: string;
   readonly subject: string;
-  /** Instant in ms. */
+  /** Ms since 1970 UTC. */
   readonly date: number;
   readonly messageId: string;
 };
 
-/** Where a service in development keeps emails. */
+/** The kept emails of a service in development. */
 export type KeptMails = {
-  /** The newest first. */
+  /** Newest first. */
   list(): Promise<readonly KeptMail[]>;
-  /** Undefined if there is none of that name, whatever the name is. */
+  /** Undefined if the name is unknown or invalid. */
   read(name: string): Promise<(KeptMail & { readonly html: string; readonly text: string }) | undefined>;
   readEml(name: string): Promise<Uint8Array | undefined>;
 };
 
 const pagePolicy =
   "default-src 'none'; style-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/** A mail has its images in it and its style on its elements. */
+/** The HTML of an email has inline styles and `data:` images. */
 const mailPolicy =
   "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox";
 
@@ -100,7 +100,7 @@ function answer(reply: FastifyReply, policy: string): FastifyReply {
 type Page = {
   readonly title: string;
   readonly body: Markup;
-  /** Leads from the page to the folder of the list. */
+  /** The relative URL from the page to the folder of the list. */
   readonly base: string;
 };
 

@@ -1,10 +1,11 @@
 /**
- * Events as they happen: server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+ * Event streams: server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
  *
- * A stream reads from the database behind the last event that it told, no more than its client takes, so that it
- * holds nothing in memory and a client that comes back goes on where it was. A client that takes nothing for a while
- * is cut off. The token is checked in the read that returns the events, so that no event that was written after its
- * revocation reaches the client.
+ * A stream reads events after the last one that it sent, and only as many as its client reads. It keeps no events in
+ * memory, and a reconnecting client continues after its last event. A client that reads nothing for `patienceMs` is
+ * disconnected.
+ *
+ * The token is checked in the same snapshot as the events, so an event written after its revocation is never sent.
  */
 
 import { Readable } from 'node:stream';
@@ -18,13 +19,13 @@ import type { Caller } from './auth.ts';
 
 export type EventStreams = {
   /**
-   * A stream of the caller's events behind the one with the id `after`; null: from the store's first one on.
-   * Where there are as many as there may be, of the token, the store or all, the one whose client has taken nothing
-   * for longest is cut off.
-   * @throws Fault `overloaded` if there are as many as there may be and each client takes what there is.
+   * Opens a stream of the caller's events after the event `after`; null: from the store's first event.
+   * If the token, the store or the service has its maximum of streams, the stream is closed whose client has stalled
+   * for longest.
+   * @throws Fault `overloaded` if every client of those streams is reading.
    */
   open(caller: Caller, after: number | null): Readable;
-  /** Ends all of them, when the service is stopped. */
+  /** Ends all streams when the service stops. */
   close(): void;
 };
 
@@ -32,30 +33,30 @@ type StreamsOptions = {
   readonly storage: Storage;
   readonly onCommit: (listener: () => void) => () => void;
   readonly streamsMax: number;
-  /** How long a client may take nothing. */
+  /** How long a client can stall before its stream is closed. */
   readonly patienceMs?: number;
-  /** How often it is seen whether it has, what other processes have committed, and whether its token still works. */
+  /** The interval of checks for stalled clients, events of other processes and revoked tokens. */
   readonly pollMs?: number;
 };
 
 const eventsAtOnce = 100;
-/** Of all stores' streams together, one store's. */
+/** The maximum part of all streams for one store. */
 const shareOfStore = 0.25;
-/** Of one store's streams, those of one token. */
+/** The maximum part of a store's streams for one token. */
 const shareOfToken = 0.5;
-/** How long a client has taken nothing whose stream makes room for another one. */
+/** A stream is closed for another one only if its client has stalled for this time. */
 const stalledMs = 1_000;
-/** How long a stream waits at least before it looks again for what this process has committed. */
+/** The minimum time between two reads for new events. */
 const restMs = 50;
 const heartbeatMs = 15_000;
-/** What the client is told to wait before it comes back. */
+/** The reconnection time that clients receive. */
 const retryMs = 2_000;
 
 export function eventStreams(options: StreamsOptions): EventStreams {
   const open = new Set<OpenStream>();
   const ofStoreMax = options.streamsMax * shareOfStore;
 
-  /** The streams of which one has to go before the caller may have another; undefined: none. */
+  /** The streams of which one must be closed before the caller can open another; undefined if none must be closed. */
   const crowdOf = ({ store, tokenId }: Caller): readonly OpenStream[] | undefined => {
     const ofStore = [...open].filter(({ caller }) => caller.store.id === store.id);
     const ofToken = ofStore.filter(({ caller }) => caller.tokenId === tokenId);
@@ -90,9 +91,9 @@ export function eventStreams(options: StreamsOptions): EventStreams {
 type OpenStream = {
   readonly stream: Readable;
   readonly caller: Caller;
-  /** How long its client has taken nothing although there was something, in ms. */
+  /** How long the client has not read pending data, in ms. */
   readonly stalledForMs: () => number;
-  /** Ends it behind the events that were sent already. */
+  /** Ends the stream after the events that were already sent. */
   readonly end: () => void;
 };
 
@@ -103,11 +104,11 @@ function openStream(
 ): OpenStream {
   const { store, tokenId } = caller;
   let last = after;
-  /** Whether the client takes more, and since when it does not. */
+  /** Whether the client is reading. If not, `refusedAt` is when it stopped. */
   let isWanted = false;
   let refusedAt = performance.now();
   let isLooking = false;
-  /** Whether something has happened since the look that is under way began. */
+  /** Whether another read is due after the one in progress. */
   let isDue = false;
   let lookedAt = Number.NEGATIVE_INFINITY;
   let rest: NodeJS.Timeout | undefined;
@@ -134,12 +135,12 @@ function openStream(
     if (isOver()) return;
     hasEnd = true;
     stream.push(null);
-    // A client that does not take what is left is cut off like any other.
+    // A client that does not read the rest is disconnected like any other.
     isWanted = false;
     refusedAt = performance.now();
   };
   const endAtOnce = (): void => {
-    // A client that takes nothing now would not get to the end.
+    // A client that is not reading now would not receive the end.
     if (isWanted) end();
     else stream.destroy();
   };
@@ -159,7 +160,7 @@ function openStream(
     const limit = isWanted ? eventsAtOnce : 0;
     storage
       .read(() =>
-        // One step, which sees one state: no event that is committed after a revocation is read without it.
+        // One snapshot, so an event that was committed after a revocation is never read without it.
         together(
           isStillAllowed({ storeId: store.id, tokenId }),
           limit > 0 ? listEvents(store.id, { after: last, limit }) : constant([]),
@@ -175,7 +176,7 @@ function openStream(
           isDue ||= isWanted && (mayHaveMore || limit === 0);
           lookedAt = mayHaveMore ? Number.NEGATIVE_INFINITY : performance.now();
         },
-        // The database cannot be asked at the moment: the next look asks again.
+        // The database is unavailable. The next read retries.
         () => void (lookedAt = performance.now()),
       )
       .then(() => {
@@ -200,6 +201,6 @@ function openStream(
 }
 
 function messageOf(event: WrittenEvent, store: string): string {
-  // JSON has no line breaks of its own.
+  // The JSON has no line breaks, which would end the data field.
   return `id: ${event.id}\nevent: ${event.type}\ndata: ${eventJson(event, store)}\n\n`;
 }

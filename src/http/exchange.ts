@@ -1,4 +1,4 @@
-/** One request being answered: what a handler is given, and how it writes. */
+/** The context of a request for its handler. */
 
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
@@ -29,12 +29,12 @@ export type Exchange = {
   readonly ctx: Context;
   readonly storage: Storage;
   readonly caller: Caller;
-  /** Of the operation only: what the app proxy added is taken out. */
+  /** Without the parameters of the app proxy. */
   readonly query: readonly QueryParameter[];
   readonly basePath: string;
   /** The limit on the caller's failed lookups. */
   readonly lookup: LookupAttempt;
-  /** Notes the use of a code that the card had before its present one. */
+  /** Records the use of a code that the card had before its current one. */
   readonly noteRetiredCode: (cardId: number) => void;
   /** Whether the service sends email. */
   readonly canSend: boolean;
@@ -42,25 +42,25 @@ export type Exchange = {
   readonly noteUnsent: (store: Store) => void;
   readonly webhookUrls: WebhookUrls;
   readonly streams: EventStreams;
-  /** Whether the answer is wanted without its effect. */
+  /** Whether the request returns its response without its effect. */
   readonly isDryRun: boolean;
   /** @throws Fault `unsupported-media-type` or `invalid-body`. */
   readBody(wrapper: string, refusals: Refusals): Body;
   /**
-   * Runs the script that answers a write: once for an idempotency key, if the request has one. A dry run keeps nothing.
-   * @param subject absent: the script may change anything. The key is no part of it, because it is used by one request
-   * at a time.
+   * Runs the script of a write. With an idempotency key, it runs only once; a dry run is rolled back.
+   * @param subject the records that the script can change; absent: any. It does not include the idempotency key,
+   * because only one request uses a key at a time.
    */
   write(body: Body, script: () => Script<Answer>, subject?: Subject): Promise<Answer>;
 };
 
-/** An answer without an end of its own. */
+/** A response whose body is a stream. */
 export type Streamed = Omit<Answer, 'body'> & { readonly stream: Readable };
 
-/** The keys that are being worked on in this process. */
+/** The keys of requests in progress in this process. */
 export type KeysInFlight = Set<string>;
 
-/** Refusals that are an outcome: something was looked at and decided, so they are kept under the key. */
+/** Whether an error is an outcome of the request, which is stored under its key. */
 function isKept(code: FaultCode): boolean {
   return code !== 'idempotency-key-reused' && [404, 412, 422].includes(problems[code].status);
 }
@@ -108,9 +108,8 @@ export function exchangeOf(
 }
 
 /**
- * Runs the script once for a key. A refusal that decided something undoes the script's transaction
- * and is kept in one of its own; if the process dies between the two, nothing was changed and the
- * next attempt decides anew.
+ * Runs the script once for a key. An error that is an outcome rolls back the script's transaction and is stored in
+ * another one. If the process stops between the two, nothing has changed and the next attempt runs the script again.
  */
 async function writeOnce(
   {
@@ -160,8 +159,8 @@ function pathOf({ url }: FastifyRequest): string {
 }
 
 /**
- * The parameters in an order and notation that do not depend on how they were sent, as JSON or as
- * a form. An object in a parameter is refused anyway.
+ * The parameters in an order and notation that are the same for JSON and forms. Objects are always rejected, so their
+ * content is ignored.
  */
 function sortedParameters({ parameters }: Body): unknown {
   return [...parameters]

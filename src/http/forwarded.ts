@@ -1,11 +1,10 @@
-/** Requests that a proxy forwarded: the peer is then not the caller. */
+/** Detects requests that a proxy forwarded. The peer of such a request is not the caller. */
 
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Names of headers that proxies, load balancers, CDNs and hosting platforms add to a request. Patterns rather than a
- * list, because every product has its own names for the same few things: what it forwarded, whose address it saw, and
- * that it was there. `X-Request-Id` and trace ids are missing, because clients send them too.
+ * Names of headers that proxies, load balancers, CDNs and hosting platforms add to requests. They are patterns, because
+ * every product has its own names. `X-Request-Id` and trace ids are excluded, because clients send them.
  */
 const patterns: readonly RegExp[] = [
   // Forwarded, X-Forwarded-For, X-Original-Forwarded-For, Max-Forwards, X-ProxyUser-Ip, WL-Proxy-Client-IP.
@@ -14,11 +13,11 @@ const patterns: readonly RegExp[] = [
   /(?:^|-)(?:via|loop|hops?|cdn)(?:-|$)/,
   // X-Real-IP, CF-Connecting-IP, True-Client-IP, X-Appengine-User-IP, X-Remote-Addr, CloudFront-Viewer-Address.
   /(?:^|-)ip(?:v[46])?$|(?:^|-)(?:client|remote|viewer|source|real|external|connecting)-(?:ip|addr|address|host|port|country|proto|cert|ssl|tls)/,
-  // What the client sent before the proxy rewrote it.
+  // The client's request before the proxy rewrote it.
   /^x-(?:real|original|originating|origin|rewrite|rewritten|replaced|host|server|port|url)(?:-|$)/,
-  // How the client reached the proxy: X-Scheme, X-Proto, X-SSL, Front-End-Https, SSL-Client-Verify.
+  // The client's connection to the proxy: X-Scheme, X-Proto, X-SSL, Front-End-Https, SSL-Client-Verify.
   /^x-(?:url-)?(?:scheme|proto|protocol|https|ssl|tls)(?:-|$)|^(?:front-end-https|ssl|tls)(?:-|$)/,
-  // When the request reached a router: Heroku, New Relic.
+  // The time at which a router received the request: Heroku, New Relic.
   /^x-(?:request|queue)-start$|^(?:connect-time|total-route-time)$/,
   // Cloudflare, CloudFront, Fastly, Fly.io, Akamai, Imperva, Sucuri, Varnish and other caches.
   /^(?:x-)?(?:cf|cloudflare|cloudfront|fastly|fly|akamai|incap|sucuri|varnish|surrogate|edge|bunny)(?:-|$)|^x-iinfo$/,
@@ -30,8 +29,8 @@ const patterns: readonly RegExp[] = [
 ];
 
 /**
- * Whether a request looks as if a proxy forwarded it: by a header, or by HTTP/1.0, in which nginx (before 1.29.7)
- * forwards without any header, and which clients no longer speak by default.
+ * Whether a request has a header of a proxy, or is HTTP/1.0. nginx before 1.29.7 forwards in HTTP/1.0 without any such
+ * header, and clients no longer use HTTP/1.0 by default.
  */
 export function looksForwarded({ httpVersion, headers }: IncomingMessage): boolean {
   if (httpVersion === '1.0') return true;

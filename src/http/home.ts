@@ -1,4 +1,4 @@
-/** The page at the service's root, for people who open it in a browser. Other clients get the usual 404. */
+/** The page at the root of the service, for browsers. Other clients receive a 404. */
 
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -9,7 +9,7 @@ import { pagePaths } from './page-paths.ts';
 import { markup, type Markup } from './reference/markup.ts';
 import type { Services } from './server.ts';
 
-/** Without characters that `markup` escapes, so that its hash is that of what the browser reads. */
+/** It has no characters that `markup` escapes, so its hash is that of the style in the page. */
 const style = `
 :root { color-scheme: light dark; }
 body { margin: 0 auto; max-width: 36rem; padding: 3rem 1rem; font: 1rem/1.6 system-ui, sans-serif; }
@@ -22,7 +22,7 @@ const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').upd
 
 export function addHome(app: FastifyInstance, services: Services, prefix: string): void {
   for (const path of prefix === '' ? ['/'] : [prefix, `${prefix}/`]) {
-    // A base path such as /docs is one of the pages at the root already.
+    // A base path such as /docs is already a page.
     if (app.hasRoute({ method: 'GET', url: path })) continue;
     app.get(path, async (request, reply) => {
       reply.header('vary', 'accept');
@@ -73,7 +73,7 @@ ${developmentMode && mayRead ? development : undefined}${mail.kept && mayRead ? 
 `;
 }
 
-/** Whether the request may open the page of the kept emails. */
+/** Whether a program on this machine sent the request directly. */
 function isLocal(request: FastifyRequest): boolean {
   try {
     requireLocalRequest(request);
@@ -83,7 +83,7 @@ function isLocal(request: FastifyRequest): boolean {
   }
 }
 
-/** Whether a client asks for HTML by name, and for no form of JSON before it (RFC 9110, 12.5.1). */
+/** Whether a client accepts HTML by name and does not prefer JSON (RFC 9110, 12.5.1). */
 export function prefersHtml(accept: string | undefined): boolean {
   const ranges = (accept ?? '').split(',').map((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());

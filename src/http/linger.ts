@@ -1,9 +1,9 @@
 /**
- * Closing a connection on which the client may still be sending.
+ * Closes connections on which the client may still be sending.
  *
- * Closing it while bytes arrive resets it, and the reset may take the response from a client that has not read it yet
- * (RFC 9112, 9.6). So the server ends its side, reads and discards what arrives for a bounded time and a bounded
- * number of bytes, and then destroys the socket.
+ * If data arrives after a socket is closed, the connection is reset, and the client may lose a response that it has not
+ * read (RFC 9112, 9.6). So the server ends its side, discards incoming data for a bounded time and number of bytes, and
+ * then destroys the socket.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -14,7 +14,7 @@ type LingerLimits = Pick<Limits, 'lingerIdleMs' | 'lingerMaxMs' | 'lingerBytesMa
 
 const lingering = new WeakSet<Socket>();
 
-/** Whether the connection is being closed, so that nothing more is written to it. */
+/** Whether the connection is closing, after which no data is written to it. */
 export function isLingering(socket: Socket): boolean {
   return lingering.has(socket);
 }
@@ -25,9 +25,9 @@ export function isReceived({ complete, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Ends a connection, after what is already written to it, and destroys it once the client has closed it, has been
- * silent for `lingerIdleMs`, or is over one of the other limits.
- * @param request the request that is not read to its end, if the connection has one.
+ * Ends a connection after the data that is already written. It is destroyed when the client has closed it, has been
+ * silent for `lingerIdleMs`, or has reached another limit.
+ * @param request the incomplete request on the connection, if there is one.
  */
 export function linger(socket: Socket, limits: LingerLimits, request?: IncomingMessage): void {
   if (socket.destroyed || lingering.has(socket)) return;
@@ -45,7 +45,7 @@ export function linger(socket: Socket, limits: LingerLimits, request?: IncomingM
     socket.once('end', destroy);
     silence = setTimeout(destroy, limits.lingerIdleMs);
   });
-  // Takes the socket from the HTTP parser, which would go on to read requests.
+  // Detaches the socket from the HTTP parser, which would read further requests.
   const takeOver = (): void => {
     socket.removeAllListeners('data');
     socket.on('data', (chunk: Uint8Array) => {
@@ -54,7 +54,7 @@ export function linger(socket: Socket, limits: LingerLimits, request?: IncomingM
       if (bytes > limits.lingerBytesMax) destroy();
     });
   };
-  // The parser pauses the socket where a body is not consumed, and only the parser can undo that.
+  // The parser pauses the socket while a body is not consumed, and only the parser can resume it.
   request?.resume();
   socket.resume();
   setImmediate(() => {

@@ -1,11 +1,12 @@
 /**
- * Limits failed lookups per caller, in front of every operation that could be used to guess a code or an id.
+ * Limits failed lookups per caller, for every operation that can be used to guess a code or an id.
  *
- * A lookup reserves a failure before it looks, and gives it back if it finds something. In one process the
- * reservations and recorded failures of a caller never exceed its budget: further lookups wait for a reservation to
- * end. Failures are recorded in the database by a guarded statement, so all processes together never return more
- * "not found" responses than the budget has. Each further process can have at most one more budget in flight until
- * it reads what the others have recorded, at the latest with its first failure.
+ * A lookup reserves a failure before it runs, and releases it if it finds something. In one process, the reservations
+ * and recorded failures of a caller never exceed its budget: further lookups wait for a reservation to end.
+ *
+ * A guarded statement records failures in the database, so all processes together never return more "not found"
+ * responses than the budget. Each further process can have at most one more budget in flight until it reads the
+ * failures of the others, at the latest with its own first failure.
  */
 
 import { Fault } from '../domain/fault.ts';
@@ -17,18 +18,17 @@ import type { Storage } from '../storage/storage.ts';
 import type { Caller } from './auth.ts';
 import { problems } from './problem.ts';
 
-/** One request's lookup. */
 export type LookupAttempt = {
   /**
-   * Reserves a failure in the caller's budget until the request ends. It is recorded if `isFailed` returns true for
-   * the status of the response, and given back otherwise. A request has one reservation, however often it reserves.
+   * Reserves a failure in the caller's budget until the request ends. It is recorded if `isFailed` returns true for the
+   * status of the response, and released otherwise. A request has one reservation, however often it reserves.
    * @throws Fault `too-many-misses`.
    */
   reserve(isFailed: (status: number) => boolean): Promise<void>;
 };
 
 export type LookupThrottle = {
-  /** Runs a request, and then records or gives back what it has reserved. @throws Fault `too-many-misses`. */
+  /** Runs a request, and then records or releases its reservation. @throws Fault `too-many-misses`. */
   run<T extends Pick<Answer, 'status' | 'headers'>>(
     caller: Caller,
     request: (attempt: LookupAttempt) => Promise<T>,
@@ -36,23 +36,23 @@ export type LookupThrottle = {
 };
 
 export type LookupLimits = {
-  /** Failed lookups per hour of a token or of development mode, if the store sets no limit of its own. */
+  /** The default of failed lookups per hour for a token or development mode. */
   readonly perHour: number;
-  /** The most that a signed-in storefront customer has. */
+  /** The maximum for a signed-in storefront customer. */
   readonly perHourOfCustomer: number;
   /** Callers whose state is kept in memory. */
   readonly callersMax: number;
 };
 
-/** What a process knows of a caller. */
+/** The state of a caller in this process. */
 type State = {
   /** Undefined: not read yet. */
   refilledAt: number | undefined;
   /** When the row was last read (ms). */
   readAt: number;
-  /** The read that is under way: lookups share it. */
+  /** The read in progress, which lookups share. */
   reading: Promise<void> | undefined;
-  /** Reservations that have not ended. */
+  /** Open reservations. */
   reserved: number;
   /** Requests that are reserving. */
   users: number;
@@ -61,13 +61,13 @@ type State = {
   loggedAt: number;
 };
 
-/** A row is read at most this often. Only failures of other processes can be missing. */
+/** The minimum time between two reads of a row. Only failures of other processes can be missing. */
 const rereadPeriodMs = 1_000;
 
-/** A caller that is throttled is logged at most this often. */
+/** The minimum time between two log lines about a throttled caller. */
 const logPeriodMs = 60_000;
 
-/** The later of two instants at which a budget is available again, of those that count. */
+/** The later of two refill times. A time that is too far in the future is invalid and does not count. */
 function laterRefill({ refilledAt = 0 }: Pick<State, 'refilledAt'>, other: number, now: number): number {
   return Math.max(countedRefill(refilledAt, now), countedRefill(other, now));
 }
@@ -81,7 +81,7 @@ export function lookupThrottle({
   readonly ctx: Pick<Context, 'clock'>;
   readonly storage: Pick<Storage, 'read' | 'write'>;
   readonly limits: LookupLimits;
-  /** Called for every throttled lookup; `isNew` at most once a minute per caller. */
+  /** Called for every throttled lookup; `isNew` is true at most once a minute per caller. */
   readonly onThrottled: (caller: Caller, isNew: boolean) => void;
 }): LookupThrottle {
   const states = new Map<string, State>();
@@ -129,7 +129,7 @@ export function lookupThrottle({
         state.reading ??= refresh(state, keyOf(caller)).finally(() => (state.reading = undefined));
         await state.reading;
       }
-      // From here to the reservation nothing is awaited, so no other lookup can take the same failure.
+      // There is no await from here to the reservation, so another lookup cannot take the same failure.
       const left = failuresLeft(state.refilledAt ?? 0, { now: ctx.clock.now(), perHour });
       if (left < 1) throw refuse(caller, state);
       if (state.reserved < left) {
@@ -150,7 +150,7 @@ export function lookupThrottle({
       await refresh(state, keyOf(caller));
       throw refuse(caller, state);
     }
-    // Before the reservation ends: one of the two always counts.
+    // Before the reservation ends, so that one of the two always counts.
     state.refilledAt = laterRefill(state, refilledAt, budget.now);
   };
 
@@ -169,7 +169,7 @@ export function lookupThrottle({
             state = own;
           } finally {
             own.users -= 1;
-            // One after the other, those that wait take what is left, or find that nothing is.
+            // Waiting lookups retry one by one, until each has reserved or is rejected.
             wakeNext(own);
           }
         },
@@ -179,7 +179,7 @@ export function lookupThrottle({
       };
       try {
         const answer = await request(attempt);
-        // A response that is replayed under an idempotency key was counted when it was decided.
+        // A replayed response was counted when it was first returned.
         if (!('idempotent-replayed' in answer.headers)) await conclude(answer.status);
         return answer;
       } catch (error) {
@@ -204,12 +204,12 @@ function nameOf(caller: Caller): string {
   return `${storeId} ${name}`;
 }
 
-/** Lets the lookup that has waited longest try again. */
+/** Lets the lookup retry that has waited for longest. */
 function wakeNext({ waiting }: State): void {
   waiting.shift()?.();
 }
 
-/** Removes the oldest state that no request uses. */
+/** Removes the oldest state that is not in use. */
 function evict(states: Map<string, State>): void {
   for (const [name, { reserved, users }] of states) {
     if (reserved > 0 || users > 0) continue;

@@ -1,20 +1,21 @@
 /**
- * Methods: every path that has a route gets one for all other methods, too, which answers 405, or 204 to OPTIONS.
+ * Methods without an operation: every path with a route gets a route for all other methods, which returns 405, or 204
+ * to OPTIONS.
  *
- * So the router itself decides which route a path belongs to, for every method alike: a path that is literally a
- * static route, such as `/gift_card/lookup`, is never also the path of a record.
+ * The router selects the route of a path in the same way for every method. The path of a static route, such as
+ * `/gift_card/lookup`, is never the path of a record.
  */
 
 import { METHODS } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** CONNECT names no path, so that it never reaches the router. */
+/** The target of CONNECT is not a path, so it never reaches the router. */
 const routable = METHODS.filter((method) => method !== 'CONNECT');
 
 /** The methods of each route, by its path in the router's notation. */
 export type RouteMethods = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Collects the methods of the routes that are added from now on. */
+/** Collects the methods of routes that are added after this call. */
 export function collectMethods(app: FastifyInstance): RouteMethods {
   const collected = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
@@ -26,8 +27,8 @@ export function collectMethods(app: FastifyInstance): RouteMethods {
 }
 
 /**
- * Adds the routes for all methods that do not work.
- * @param refuse answers a request with such a method, OPTIONS excepted, or one whose path names nothing.
+ * Adds the routes for all other methods.
+ * @param refuse responds to such a request, except OPTIONS, or to one whose path has an empty parameter.
  */
 export function addOtherMethods(
   app: FastifyInstance,
@@ -35,13 +36,13 @@ export function addOtherMethods(
   refuse: (request: FastifyRequest, reply: FastifyReply, code: 'method-not-allowed' | 'not-found') => void,
 ): void {
   for (const method of routable) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
-  // A copy, because the routes that are added here are collected, too.
+  // A copy, because `routes` collects the routes that are added here.
   for (const [url, methods] of [...routes].map(([path, given]) => [path, new Set(given)] as const)) {
     if (methods.has('GET')) methods.add('HEAD');
     const allow = [...methods, 'OPTIONS'].toSorted().join(', ');
     const answer = (request: FastifyRequest, reply: FastifyReply): void => {
       request.isUnrouted = true;
-      // The router lets a parameter be empty, as in `/gift_card/`: that is no path of a record.
+      // The router accepts an empty parameter, as in `/gift_card/`, which is not the path of a record.
       if (Object.values(request.params as object).includes('')) return refuse(request, reply, 'not-found');
       reply.header('allow', allow);
       if (request.method === 'OPTIONS') reply.code(204).header('cache-control', 'no-store').send();
@@ -50,7 +51,7 @@ export function addOtherMethods(
     app.route({
       method: routable.filter((method) => !methods.has(method)),
       url,
-      // Here the body has not been read.
+      // Before the body is read.
       onRequest: (request, reply, _done) => answer(request, reply),
       handler: answer,
     });
@@ -59,7 +60,7 @@ export function addOtherMethods(
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whether the path has a route, but not with this method. */
+    /** Whether the path has a route, but not for this method. */
     isUnrouted: boolean;
   }
 }

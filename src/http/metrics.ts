@@ -1,4 +1,4 @@
-/** Metrics in Prometheus's text format. They name route templates, never ids, and no money. */
+/** Metrics in the Prometheus text format. Labels contain route templates, never ids or amounts. */
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { FreeSpace } from '../disk.ts';
@@ -13,15 +13,15 @@ export type Metrics = {
     readonly seconds: number;
   }) => void;
   readonly committed: (group: { readonly size: number; readonly seconds: number }) => void;
-  /** Cards that the background verification has gone over. */
+  /** Cards that the background verification has checked. */
   readonly audited: (cards: number) => void;
   readonly setMismatches: (count: number) => void;
   readonly setPrimaries: (count: number) => void;
   readonly clientError: () => void;
-  /** A connection that was closed to keep to a limit. */
+  /** A connection was closed because of a limit. */
   readonly connectionClosed: (reason: string) => void;
   readonly lookupThrottled: () => void;
-  /** An attempt to send a mail, by what came of it. */
+  /** An attempt to send an email, with its outcome. */
   readonly mailAttempted: (outcome: string, seconds: number) => void;
   readonly mailReclaimed: () => void;
   readonly deliveryAttempted: (outcome: 'delivered' | 'retrying' | 'dead', seconds: number) => void;
@@ -35,7 +35,7 @@ export function createMetrics({
 }: {
   readonly queueDepth: () => number;
   readonly clockJumpMs: () => number;
-  /** Null: the database is not on a disk of this machine. */
+  /** Null if the database is not on a disk of this machine. */
   readonly freeSpace: FreeSpace | null;
 }): Metrics {
   const registry = new Registry();

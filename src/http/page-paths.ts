@@ -1,4 +1,4 @@
-/** The paths of the service's own pages: no credential, at the root and below the base path. */
+/** The paths of the service's own pages, at the root and below the base path. They need no credential. */
 
 export const pagePaths = {
   health: '/healthz',

@@ -1,4 +1,4 @@
-/** What the service tells of itself: health, readiness, metrics, and its documentation. */
+/** The service's own pages: health, readiness, metrics and documentation. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isLoopback } from '../config.ts';
@@ -14,7 +14,7 @@ import type { Services } from './server.ts';
 const contentSecurityPolicy =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Told to whoever looks at the readiness: the service is ready without, but somebody may have forgotten it. */
+/** Shown by the readiness check: the service is ready without email, but the setting may be missing by mistake. */
 const noMail = 'none: SMTP_URL is not set, so no email is sent';
 
 export function addPages(app: FastifyInstance, services: Services, prefix: string): void {
@@ -62,7 +62,7 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
   });
   addHome(app, services, prefix);
   if (mail.kept) addDevelopmentMails(app, { kept: mail.kept }, prefix);
-  // The address that a problem's type names leads to its explanation.
+  // The `type` of a problem is this URL. It redirects to the explanation of the code.
   app.get(at('problem'), (request, reply) => {
     const { code } = request.params as { readonly code: string };
     if (!/^[a-z-]{1,64}$/.test(code)) throw new Fault('not-found');
@@ -72,7 +72,7 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
 
 type Documentation = { readonly json: string; readonly html: string; readonly css: string };
 
-/** The API's description and its pages: read and made when somebody first asks for one of them. */
+/** The API's description and its pages, generated at the first request for one of them. */
 function documentationOf({ describe }: Services): () => Promise<Documentation> {
   const make = async (): Promise<Documentation> => {
     const [document, { renderReference }] = await Promise.all([
@@ -86,8 +86,8 @@ function documentationOf({ describe }: Services): () => Promise<Documentation> {
 }
 
 /**
- * A scraper that presents the token; without one configured, a scraper on this machine that asks this machine: a page
- * of another site could have its own name lead here (DNS rebinding).
+ * Allows a scraper with the configured token. Without one, it allows a scraper on this machine that uses a local host
+ * name, because another site can resolve its own name to this machine (DNS rebinding).
  */
 function mayReadMetrics({ raw, socket, headers }: FastifyRequest, { config }: Services): boolean {
   if (config.metricsToken) {

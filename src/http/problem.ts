@@ -1,4 +1,4 @@
-/** Problems: what a refusal looks like on the wire. One table gives every fault code its status. */
+/** Problem details: the error responses of the API. One table maps every fault code to its status. */
 
 import type { FastifyReply } from 'fastify';
 import type { Fault, FaultCode, FieldErrors } from '../domain/fault.ts';
@@ -6,7 +6,7 @@ import type { Fault, FaultCode, FieldErrors } from '../domain/fault.ts';
 type Problem = {
   readonly status: number;
   readonly title: string;
-  /** When it is answered, for the documentation and where a fault brings no words of its own. */
+  /** When the error is returned: for the documentation, and for faults without their own detail. */
   readonly detail: string;
 };
 
@@ -204,7 +204,7 @@ export type ProblemBody = {
 
 export const problemContentType = 'application/problem+json; charset=utf-8';
 
-/** The path, from the service's root, that explains a problem; it ends in the problem's code. */
+/** The path that explains a problem, from the root of the service; it ends in the problem's code. */
 export function problemPath(code: FaultCode): string {
   return `/docs/problems/${code}`;
 }
@@ -227,10 +227,10 @@ export function problemBody(
   };
 }
 
-/** The headers of every response, those on a bare socket included. */
+/** The headers of every response, including responses on a bare socket. */
 export const commonHeaders = { 'x-content-type-options': 'nosniff' } as const;
 
-/** The headers that belong to a problem itself, whoever it is told. */
+/** The headers of a problem itself, without those of its response. */
 export function problemHeaders(fault: Fault): Record<string, string> {
   return {
     'content-type': problemContentType,

@@ -1,15 +1,15 @@
-/** Query strings and form bodies: `application/x-www-form-urlencoded`, read strictly. */
+/** A strict parser of `application/x-www-form-urlencoded`, for query strings and form bodies. */
 
 import type { QueryParameter } from '../domain/app-proxy.ts';
 
-/** A text that is not properly encoded. */
+/** The text is not properly encoded. */
 export class MalformedError extends Error {
   override readonly name = 'MalformedError';
 }
 
 /**
- * The parameters of a query or form in their order, decoded.
- * @throws MalformedError for a percent sign that encodes nothing, or bytes that are not UTF-8.
+ * The decoded parameters of a query or form, in their order.
+ * @throws MalformedError for an invalid percent-encoding, or bytes that are not UTF-8.
  */
 export function parseUrlEncoded(text: string): QueryParameter[] {
   const parameters: QueryParameter[] = [];
@@ -32,13 +32,13 @@ function decode(text: string): string {
   }
 }
 
-/** The query of a request's target, without the question mark. */
+/** The query of a request target, without the question mark. */
 export function queryOf(target: string): string {
   const start = target.indexOf('?');
   return start < 0 ? '' : target.slice(start + 1);
 }
 
-/** The names that stand more than once, each once. */
+/** The names that occur more than once. */
 export function findRepeated(parameters: readonly QueryParameter[]): ReadonlySet<string> {
   const seen = new Set<string>();
   const repeated = new Set<string>();

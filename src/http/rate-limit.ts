@@ -1,27 +1,24 @@
-/**
- * Rate limits: a token bucket a caller, told in the headers of
- * draft-ietf-httpapi-ratelimit-headers.
- */
+/** Rate limits: one token bucket per caller, reported in the headers of draft-ietf-httpapi-ratelimit-headers. */
 
 import type { RateLimit } from '../config.ts';
 
 type RateLimited = {
   readonly allowed: boolean;
-  /** Whole seconds after which a refused request may be made again, at least 1. */
+  /** Whole seconds after which a rejected request can be retried, at least 1. */
   readonly retryAfterSeconds: number;
   readonly headers: Readonly<Record<string, string>>;
 };
 
-/** @param now on the monotonic clock (ms): a system clock that was ahead would refill nothing until it gets there. */
+/** @param now ms on the monotonic clock: if the system clock were set back, buckets would not refill. */
 export type RateLimiter = (caller: string, now: number) => RateLimited;
 
-/** What a caller has left, as of an instant on the monotonic clock (ms). */
+/** The tokens of a caller at an instant on the monotonic clock (ms). */
 type Bucket = { readonly left: number; readonly at: number };
 
-/** Sums of fractions may miss a whole by less than this. */
+/** The maximum rounding error of a sum of fractions. */
 const tolerance = 1e-6;
 
-/** @param callersMax how many callers are remembered; beyond, the one longest unseen is forgotten. */
+/** @param callersMax the maximum of remembered callers; above it, the one that was seen least recently is forgotten. */
 export function rateLimiter({ perSecond, burst }: RateLimit, callersMax: number): RateLimiter {
   const policy = `"default";q=${burst};w=${Math.max(1, Math.ceil(burst / perSecond))}`;
   /** In the order of last use. */

@@ -1,14 +1,15 @@
 /**
- * Uses of replaced codes: collected in memory, and published by a timer.
+ * Uses of replaced codes, collected in memory and published by a timer.
  *
- * The event is not written with the response: a caller could tell a replaced code from an unknown one by the time.
+ * The event is not written with the response, because the response time would distinguish a replaced code from an
+ * unknown one.
  */
 
 import type { CardKey } from '../storage/card.ts';
 
 export type RetiredCodeUses = {
   note(use: CardKey): void;
-  /** The uses since the last call. */
+  /** Returns the uses since the last call. */
   take(): readonly CardKey[];
 };
 

@@ -1,4 +1,4 @@
-/** Operations as the server sees them: it knows no operation, and is given all of them by the wiring. */
+/** Operations as the server sees them. The server imports none of them; the wiring passes them in. */
 
 import type { Scope } from '../domain/store.ts';
 import type { Answer } from '../service/idempotency.ts';
@@ -11,7 +11,7 @@ export type Route = {
   readonly path: string;
   /** Any one of them is enough. */
   readonly scopes: readonly Scope[];
-  /** The query parameters that it accepts, besides the app proxy's. */
+  /** The accepted query parameters, besides those of the app proxy. */
   readonly query: readonly string[];
   /** Whether a signed-in customer can call it without a token, if the store allows it. */
   readonly customerMaySearch: boolean;

@@ -1,8 +1,8 @@
 /**
- * The HTTP server: what every request gets, whatever it asks for.
+ * The HTTP server: the steps that are the same for every request.
  *
- * The order is: what cannot be HTTP, what arrives while the service closes, the query, the
- * credential, the rate limit, the scope; only then is a body read.
+ * A request is rejected first if it is not valid HTTP or if the service is closing. Then follow the query, the
+ * credential, the rate limit and the scope. Only then is the body read.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -43,7 +43,7 @@ import type { TokenUses } from './token-uses.ts';
 /** How the service sends email. */
 export type MailServices = {
   readonly way: MailWay;
-  /** Where a service in development keeps emails, for its page; null: no page shows them. */
+  /** Where emails are kept in development, for their page; null: there is no page. */
   readonly kept: KeptMails | null;
   /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
   readonly noteUnsent: (store: Store) => void;
@@ -60,12 +60,12 @@ export type Services = {
   readonly tokenUses: TokenUses;
   readonly retiredCodeUses: RetiredCodeUses;
   readonly log: Pick<Log, 'logger' | 'answered'>;
-  /** Whether development mode may let requests in without a credential. */
+  /** Whether development mode can accept requests without a credential. */
   readonly developmentMode: boolean;
   readonly webhookUrls: WebhookUrls;
-  /** Calls the listener after every commit of this process, until what is returned is called. */
+  /** Calls the listener after every commit of this process, until the returned function is called. */
   readonly onCommit: (listener: () => void) => () => void;
-  /** Whether the service is being stopped. */
+  /** Whether the service is stopping. */
   readonly isClosing: () => boolean;
   readonly isReady: () => Promise<boolean>;
   readonly mail: MailServices;
@@ -79,7 +79,7 @@ export function createServer(services: Services): FastifyInstance {
   const app = Fastify({
     loggerInstance: logger,
     genReqId: ({ headers }) => saneRequestId(headers['x-request-id']) ?? ctx.chance.requestId(),
-    // Requests are logged by the hook below, one line each, and need no logger of their own.
+    // The hook below logs requests, one line each.
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (parent) => parent,
     rewriteUrl: (request) => originForm(request),
@@ -94,11 +94,11 @@ export function createServer(services: Services): FastifyInstance {
       headersTimeout: limits.headersTimeoutMs,
       maxHeaderSize: limits.headerBytesMax,
       connectionsCheckingInterval: limits.connectionsCheckPeriodMs,
-      // A request without Host is refused below, in the form of every other refusal.
+      // A request without Host is rejected below, as a problem like any other error.
       requireHostHeader: false,
     },
     clientErrorHandler(error, socket) {
-      // A request whose response was sent already may time out, or end in the middle.
+      // The response was already sent. The rest of the request can time out or be incomplete.
       if (isLingering(socket)) return;
       metrics.clientError();
       const requestId = ctx.chance.requestId();
@@ -114,9 +114,9 @@ export function createServer(services: Services): FastifyInstance {
       report(services, request, reply);
     },
     routerOptions: {
-      // What is too long for an id is no id, and answered so.
+      // The routes respond to parameters that are too long for an id.
       maxParamLength: limits.headerBytesMax,
-      // Queries are read strictly, below.
+      // `parseQuery` parses queries strictly.
       querystringParser: () => ({}),
     },
   });
@@ -130,9 +130,9 @@ export function createServer(services: Services): FastifyInstance {
     app.server.once('close', () => clearTimeout(late));
     done();
   });
-  // Node drops header fields beyond a maximum in silence; here they are all read and counted.
+  // Node.js silently drops header fields above a maximum. Without one, they are all read and counted.
   app.server.maxHeadersCount = 0;
-  // Node.js would send the 100 at once; here it waits until the body is wanted.
+  // Node.js would send `100 Continue` at once. `askForBody` sends it when the body is needed.
   app.server.on('checkContinue', (request, response) => {
     awaitingContinue.add(request);
     app.server.emit('request', request, response);
@@ -187,13 +187,13 @@ export function createServer(services: Services): FastifyInstance {
         'X-Forwarded-For is ignored because its sender is not in TRUSTED_PROXIES: limits count every client behind it as one',
       );
     }
-    // Fastify would refuse a malformed type before it knows whether there is a body that has it.
+    // Fastify would reject a malformed type even if the request has no body.
     request.contentType = request.raw.headers['content-type'];
     request.raw.headers['content-type'] = undefined;
     const isEnding = services.isClosing() || isLingering(request.raw.socket);
     if (isEnding) return done(new Fault('closing', { retryAfterSeconds: 1 }));
     const fault = refuseHeaders(request, limits.headersMax);
-    // What no route takes is answered before its body is read, whatever the method.
+    // A request without a route gets its response before its body is read, whatever the method.
     if (!fault && request.is404) return answerUnrouted(request, reply);
     done(fault);
   });
@@ -223,8 +223,8 @@ export function createServer(services: Services): FastifyInstance {
 const awaitingContinue = new WeakSet<IncomingMessage>();
 
 /**
- * Sends the `100 Continue` that a client waits for, once it is known who asks.
- * @throws Fault `body-too-large` if the client announces a body that would be refused.
+ * Sends the `100 Continue` that a client waits for, after authentication.
+ * @throws Fault `body-too-large` if the client announces a body that would be rejected.
  */
 function askForBody({ raw }: FastifyRequest, reply: FastifyReply, bodyBytesMax: number): void {
   if (!awaitingContinue.has(raw) || raw.method === 'GET' || raw.method === 'HEAD') return;
@@ -233,8 +233,7 @@ function askForBody({ raw }: FastifyRequest, reply: FastifyReply, bodyBytesMax: 
 }
 
 /**
- * The path and query of a request's target. An absolute target names the host, too, and Host does
- * not count beside it (RFC 9112, 3.2.2).
+ * The path and query of a request target. The host of an absolute target replaces the Host header (RFC 9112, 3.2.2).
  */
 function originForm({ url = '/', headers }: IncomingMessage): string {
   if (url.startsWith('/')) return url;
@@ -244,17 +243,17 @@ function originForm({ url = '/', headers }: IncomingMessage): string {
   return rest?.startsWith('/') ? rest : `/${rest ?? ''}`;
 }
 
-/** A client's own request id is kept if it is short and plain enough to stand in a log. */
+/** Keeps the client's request id if it is short and safe to log. */
 function saneRequestId(sent: string | string[] | undefined): string | undefined {
   return typeof sent === 'string' && /^[A-Za-z0-9._:/+=@-]{1,128}$/.test(sent) ? sent : undefined;
 }
 
-/** Of some of these Node takes the first, of others it joins all: an attacker's choice of reading. */
+/** Node.js uses the first value of some of these and joins the values of others, so an attacker could choose. */
 const singleHeaders: ReadonlySet<string> = new Set([
   'host', 'authorization', 'x-access-token', 'x-gcf-access-token', 'content-type', 'content-encoding', 'idempotency-key',
 ]); // prettier-ignore
 
-/** What Node's parser lets pass although no honest client sends it. */
+/** Rejects requests that Node's parser accepts and that legitimate clients do not send. */
 function refuseHeaders({ raw }: FastifyRequest, headersMax: number): Fault | undefined {
   const { rawHeaders, httpVersionMajor } = raw;
   if (httpVersionMajor < 1) return new Fault('invalid-request', { detail: 'HTTP/0.9 is not spoken here.' });
@@ -362,7 +361,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
 function send(reply: FastifyReply, answer: Answer | Streamed): FastifyReply {
   if ('stream' in answer) return reply.code(answer.status).headers(answer.headers).send(answer.stream);
   const { status, headers, body } = answer;
-  // An empty text would be given a content type.
+  // Fastify would add a content type to an empty text.
   return reply
     .code(status)
     .headers(headers)
@@ -414,7 +413,10 @@ function isDryRun(query: readonly QueryParameter[]): boolean {
 
 type Limiters = { readonly callers: RateLimiter; readonly strangers: RateLimiter };
 
-/** Who cannot say who they are is limited by address, so that guessing tokens ends in a 429. */
+/**
+ * Limits failed authentication by address, so that guessing tokens ends in a 429.
+ * @throws the error, or Fault `too-many-requests`.
+ */
 function refuseStranger(
   error: unknown,
   request: FastifyRequest,
@@ -443,7 +445,7 @@ function rateKeyOf({ store, tokenId, actor }: Caller): string {
   return `${store.id} ${tokenId ?? actor}`;
 }
 
-/** Fastify's own refusals, by their code; another of its 4xx is a malformed request. */
+/** The fault codes of Fastify's errors; its other 4xx errors are malformed requests. */
 const frameworkFaults: Readonly<Record<string, FaultCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',
 };
@@ -455,7 +457,7 @@ function answerError(
   reply: FastifyReply,
 ): FastifyReply {
   const fault = faultOf(error);
-  // A fault of ours is told in full in the log, and not at all in the answer.
+  // The cause is logged in full, and is not part of the response.
   if (fault.cause !== undefined) request.log.error({ request_id: request.id, err: fault.cause }, fault.code);
   return sendProblem(reply, fault, { basePath, requestId: request.id });
 }
@@ -489,15 +491,15 @@ function report({ metrics, log }: Services, request: FastifyRequest, reply: Fast
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The address of the client, as its connection or a trusted proxy names it. */
+    /** The client's address, from its connection or from a trusted proxy. */
     clientAddress: string;
-    /** Who calls; null on what needs no caller. */
+    /** Null for requests that need no caller. */
     caller: Caller | null;
-    /** The query without what the app proxy added. */
+    /** The query without the parameters of the app proxy. */
     operationQuery: readonly QueryParameter[] | undefined;
-    /** Whether the answer is wanted without its effect. */
+    /** Whether the request returns its response without its effect. */
     isDryRun: boolean;
-    /** The type of the body, as it was sent. */
+    /** The type of the body as it was sent. */
     contentType: string | undefined;
   }
 }

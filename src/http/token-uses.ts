@@ -1,10 +1,10 @@
-/** When tokens were last used: gathered in memory and written now and then, not with every request. */
+/** When tokens were last used: collected in memory and written periodically, not with every request. */
 
 import type { TokenUse } from '../service/caller.ts';
 
 export type TokenUses = {
   note(use: TokenUse): void;
-  /** The uses since the last call. */
+  /** Returns the uses since the last call. */
   take(): readonly TokenUse[];
 };
 

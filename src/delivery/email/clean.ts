@@ -1,9 +1,9 @@
 /**
- * Cleans texts of strangers (messages, names) before they are part of an email.
+ * Cleans untrusted texts (messages, names) before they become part of an email.
  *
- * Removed are control characters and the bidirectional embeddings, overrides and isolates, which can make one text
- * read as another and, left open, reorder the rest of an email. The marks U+200E, U+200F and U+061C stay:
- * right-to-left texts need them, and they force no order.
+ * It removes control characters and the bidirectional embeddings, overrides and isolates, which can make one text read
+ * as another and, left open, reorder the rest of an email. The marks U+200E, U+200F and U+061C stay: right-to-left
+ * texts need them, and they force no order.
  */
 
 /** U+202A to U+202E and U+2066 to U+2069 (Unicode Standard Annex 9, 2.1 to 2.5). */

@@ -1,5 +1,5 @@
 /**
- * What an email says, as data.
+ * The content of an email, as data.
  *
  * The row of an email names a card and a kind. The content is read just before each attempt, so that it is true when
  * the email is sent. Days are `YYYY-MM-DD`; links are https.
@@ -78,7 +78,7 @@ export function cancelReasonOf(
   card: Card,
   { timeZone, now }: Pick<Store, 'timeZone'> & { readonly now: number },
 ): string | null {
-  // A purchase and a failed delivery stay true.
+  // These emails are about the past, so they stay true.
   if (kind === 'receipt' || kind === 'delivery_failed') return null;
   if (isDisabled(card)) return 'the card is disabled';
   if (isExpired(card, dayOf(now, timeZone))) return 'the card has expired';
@@ -95,7 +95,7 @@ export type ContentOptions = Pick<Store, 'timeZone'> & {
   readonly cardSentAt: number;
 };
 
-/** What an email says about a card. @throws Error if the card has not what the kind needs. */
+/** The content of an email about a card. @throws Error if the card lacks data that the kind needs. */
 export function contentOf(
   { kind }: Pick<MailDelivery, 'kind'>,
   card: Card,

@@ -53,7 +53,7 @@ const nameForm = /^\d{8}T\d{9}Z-[A-Za-z0-9_-]{1,64}$/;
 export function emailFolder(path: string, { keptMax = keptEmailsMax } = {}): EmailFolder {
   const fileOf = (name: string, extension: 'eml' | 'json'): string => join(path, `${name}.${extension}`);
 
-  /** The names of all emails, oldest first. An email that is being written may lack a file. */
+  /** The names of all emails, oldest first. An email that is being written can lack a file. */
   async function names(): Promise<readonly string[]> {
     const files = await contentOf(() => readdir(path), []);
     const found = new Set(files.map((file) => file.replace(/\.(?:eml|json)(?:\.new)?$/, '')));
@@ -113,7 +113,7 @@ async function write(file: string, content: string | Uint8Array): Promise<void> 
   await rename(temporary, file);
 }
 
-/** Reads a file, or returns `absent` if it does not exist: an email may be removed while a page lists it. */
+/** Reads a file, or returns `absent` if it does not exist: an email can be removed while a page lists it. */
 async function contentOf<T, U>(reading: () => Promise<T>, absent: U): Promise<T | U> {
   try {
     return await reading();

@@ -83,7 +83,7 @@ export function parseKnownLocale(value: unknown): Parsed<string> {
   return refused(`must be a tag of a known language: ${languages.join(', ')}`);
 }
 
-/** The language of a locale with its texts; undefined if it has none. */
+/** The language of a locale with its texts; undefined if there are no texts. */
 function textsOf(locale: string): { readonly tag: string; readonly texts: Texts } | undefined {
   const { language, script } = new Intl.Locale(locale).maximize();
   // Chinese has two scripts; the texts of every other language are in its only one.

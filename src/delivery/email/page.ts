@@ -1,9 +1,9 @@
 /**
  * The HTML page around the blocks of an email.
  *
- * The layout uses tables and inline styles, because Outlook on Windows renders with Word and Gmail removes what it
- * does not know. The page is far below the 102 KB at which Gmail truncates an email. It loads no script, font or
- * stylesheet, and no image except the store's logo.
+ * The layout uses tables and inline styles, because Outlook on Windows renders with Word, and Gmail removes unknown
+ * markup. The page is far below the 102 KB at which Gmail truncates an email. It loads no script, font or stylesheet,
+ * and no image except the store's logo.
  */
 
 import type { Colour } from './colour.ts';
@@ -11,12 +11,12 @@ import { html, type Html } from './markup.ts';
 import { fontsFor, light, rules } from './style.ts';
 import { htmlOf } from './translate.ts';
 
-/** What every email of a store has around its blocks. */
+/** The parts that every email of a store has around its blocks. */
 export type Frame = {
   readonly storeName: string;
   readonly logoUrl: string | null;
   readonly colour: Colour;
-  /** The border of the colour: the colour itself, or a grey where it is nearly white. */
+  /** The border of the colour: the colour itself, or a grey if it is nearly white. */
   readonly edge: Colour;
   /** The colour of text on the colour. */
   readonly foreground: Colour;

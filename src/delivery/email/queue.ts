@@ -55,11 +55,11 @@ export type EmailJob = {
   readonly startsUntil: number;
 };
 
-/** What is recorded of an attempt; null if another process has claimed the email, or it is cancelled. */
+/** The recorded data of an attempt; null if another process has claimed the email, or it is cancelled. */
 export type EmailResult = MailSettlement | null;
 
 const destination = 'mail server';
-/** How long a claimed job may wait in this process for its start. */
+/** How long a claimed job can wait in this process before it starts. */
 const startsWithinMs = 60_000;
 /** Time to record the outcome after the longest attempt. */
 const settlesWithinMs = 30_000;
@@ -177,7 +177,7 @@ function* load(
   const { store } = record;
   const cancelReason = cancelReasonOf(claimed, card, { timeZone: store.timeZone, now });
   if (cancelReason !== null) return ended('cancelled', cancelReason);
-  // No attempt was settled in all this time: the email itself may end the process.
+  // The email was attempted for all this time without a recorded outcome: it may be the cause of the crashes.
   if (claimed.isReclaimed && now - claimed.firstAt >= mailBackoff.windowMs)
     return ended('dead', claimed.answer ?? 'it could not be sent');
   const content = contentOf(claimed, card, {
@@ -221,7 +221,7 @@ function settlementOf(ctx: Context, claimed: ClaimedMail, outcome: Outcome): Mai
     case 'deferred': {
       if (outcome.cause === 'temporary')
         return again(ctx, claimed, { answer, backoff: mailBackoff, firstAt: claimed.firstAt });
-      // The email is not the cause: its own 72 hours start later.
+      // The email is not the cause, so its own 72 hours start later.
       const firstAt = claimed.sendAt;
       return { ...again(ctx, claimed, { answer, backoff: operatorBackoff, firstAt }), startsOver: true };
     }
@@ -246,7 +246,7 @@ function again(
   return { state: nextAt === null ? 'dead' : 'deferred', answer, nextAt, startsOver: false };
 }
 
-/** Whether the mail server works. A rejection of one email says nothing about the next one. */
+/** Whether the mail server works. The rejection of one email does not affect the next one. */
 function isHealthy(outcome: Outcome): boolean {
   switch (outcome.kind) {
     case 'sent':

@@ -49,7 +49,7 @@ export function parsePageUrl(value: unknown): Parsed<string> {
     : refused('must be an https address');
 }
 
-/** Whether an email may contain a link: https, and in development http to this machine. */
+/** Whether an email can contain a link: https, and in development http to this machine. */
 export function isLink(value: string): boolean {
   const url = urlOf(value);
   if (url?.protocol === 'https:') return true;

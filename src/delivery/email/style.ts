@@ -2,7 +2,7 @@
 
 import { html, type Html } from './markup.ts';
 
-/** Fonts of the device: an email loads none. Each language adds fonts for a script that these lack. */
+/** Fonts of the device, because an email loads no fonts. Each language adds fonts for a script that these lack. */
 const latin = `-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,'Helvetica Neue',Arial`;
 
 export function fontsFor(locale: string): string {

@@ -15,7 +15,7 @@ import type {
 } from './content.ts';
 import { formatAmount, formatCode, formatDay, isolate, type Isolated, type Translate } from './translate.ts';
 
-/** Texts may contain isolated values. */
+/** Texts can contain isolated values. */
 export type Block =
   | { readonly block: 'heading'; readonly text: string }
   | { readonly block: 'paragraph'; readonly text: string }
@@ -52,7 +52,7 @@ type Template = {
   readonly blocks: readonly Block[];
 };
 
-/** The template of a content in the language that `translate` speaks and `locale` formats. */
+/** The template of a content, in the language of `translate` and the formats of `locale`. */
 export function templateOf(content: EmailContent, translate: Translate, locale: string): Template {
   switch (content.kind) {
     case 'gift_card':
@@ -205,7 +205,7 @@ function deliveryFailed(
   };
 }
 
-/** The end of the code: all that emails without the code show of it. */
+/** The end of the code, which emails without the whole code show. */
 function endingOf(lastCharacters: string, translate: Translate): Fact {
   return { label: translate('endingLabel'), value: isolate(lastCharacters.toUpperCase(), 'ltr') };
 }

@@ -32,7 +32,7 @@ function linesOf(block: Block, text: (isolated: string) => string): string {
         ...(block.caption ? [text(block.caption)] : []),
       ].join('\n');
     case 'message':
-      // Every line is quoted, so that no line of the buyer can pass for the store's.
+      // Every line is quoted, so a line of the buyer cannot look like the store's.
       return `${text(block.label)}:\n${block.message.replaceAll(/^/gm, '> ')}`;
     case 'code':
       // On its own line the code keeps its order in right-to-left emails without invisible characters, which

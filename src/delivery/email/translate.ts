@@ -27,14 +27,14 @@ export function isolate(value: string, direction: 'auto' | 'ltr' = 'auto'): Isol
   return direction === 'ltr' ? `\u2066${text}\u2069` : `\u2068${text}\u2069`;
 }
 
-/** @param common values that every text may use. */
+/** @param common values that every text can use. */
 export function translator({ texts }: Pick<Language, 'texts'>, common: Values): Translate {
   return (name, values = {}) => {
     const known: Values = { ...common, ...values };
     return texts[name].replaceAll(/\{([a-z]{1,20})\}(\.?)/g, (placeholder, key: string, stop: string) => {
       const value = known[key];
       if (value === undefined) throw new RangeError(`${placeholder} of the text ${name} has no value`);
-      // "Flowers & Co." at the end of a sentence brings its own full stop.
+      // A value with a final full stop, such as "Flowers & Co.", replaces the full stop of the sentence.
       return value.endsWith('.\u2069') ? value : value + stop;
     });
   };
@@ -75,7 +75,7 @@ export function formatDay(day: string, locale: string): Isolated {
   return isolate(formatter.format(instant.epochMilliseconds));
 }
 
-/** A code for reading and typing: upper case, in groups of four. Spaces and case do not count when it is entered. */
+/** A code for reading and typing: upper case, in groups of four. Spaces and case are ignored when it is entered. */
 export function formatCode(code: Secret): string {
   return (code.reveal().match(/.{1,4}/g) ?? []).join(' ').toUpperCase();
 }

@@ -9,9 +9,9 @@ import type { Outcome } from './outcome.ts';
 export type EmailTransport = AsyncDisposable & {
   /** The sender's address of stores that have none. */
   readonly from: string;
-  /** Emails that are sent at the same time at most. */
+  /** The maximum number of emails that are sent at the same time. */
   readonly connectionsMax: number;
-  /** How long an email takes at most. */
+  /** The maximum duration of an attempt, in ms. */
   readonly emailMaxMs: number;
   /** Sends an email. Every failed delivery is an outcome; the promise rejects only for a defect of this program. */
   send(
@@ -49,7 +49,7 @@ export function folderTransport(folder: EmailFolder): EmailTransport {
       return { kind: 'sent', answer: `kept as ${kept.name}.eml` };
     },
     async [Symbol.asyncDispose]() {
-      // A folder needs no closing.
+      // A folder does not have to be closed.
     },
   };
 }

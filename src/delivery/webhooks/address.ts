@@ -67,7 +67,7 @@ const ipv6Rows: readonly Row[] = [
   ['loopback', '::1/128'],
   // Mapped, compatible, translated, and NAT64 for local use: they contain any IPv4 address.
   ['embedded IPv4', '::ffff:0:0/96', '::/96', '::ffff:0:0:0/96', '64:ff9b:1::/48'],
-  // Teredo and 6to4 contain an IPv4 address too.
+  // Teredo and 6to4 also contain an IPv4 address.
   ['tunnel', '2001::/32', '2002::/16'],
   ['benchmarking', '2001:2::/48'],
   ['documentation', '2001:db8::/32', '3fff::/20'],
@@ -115,7 +115,7 @@ const ipv6Allocated = new BlockList();
 ipv6Allocated.addSubnet('2000::', 3, 'ipv6');
 ipv6Allocated.addSubnet(nat64, nat64Prefix, 'ipv6');
 
-/** Classifies a text. A text that is no IP address or has a zone (`fe80::1%eth0`) is forbidden. */
+/** Classifies a text. A text that is not an IP address or has a zone (`fe80::1%eth0`) is forbidden. */
 export function classify(text: string): Classified {
   const version = isIP(text);
   if (version === 0) return { kind: 'forbidden', reason: 'not an address' };

@@ -2,7 +2,7 @@
  * The keep-alive connections of webhooks.
  *
  * A connection belongs to one origin and to the address that was checked when it opened. Its age is limited, so that
- * the host is resolved and checked again. The number of idle connections is limited too.
+ * the host is resolved and checked again. The number of idle connections is also limited.
  */
 
 import { Agent as HttpAgent } from 'node:http';

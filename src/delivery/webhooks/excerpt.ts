@@ -1,4 +1,4 @@
-/** The stored part of a response, for people: short, and harmless in any output. */
+/** The stored part of a response: short, and safe in any output. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 

@@ -10,7 +10,7 @@ import { ForbiddenAddress, Unresolved } from './lookup.ts';
 import type { WebhookUrl } from './url.ts';
 
 export type FailureReason =
-  /** The URL is not a valid webhook URL any more. */
+  /** The URL is no longer a valid webhook URL. */
   | 'forbidden-target'
   /** The host resolves to a non-public address. */
   | 'forbidden-address'
@@ -49,7 +49,7 @@ export type Failed = {
   readonly detail: string;
 };
 
-/** `stale`: the receiver had closed the keep-alive connection; the request may be repeated on a new one. */
+/** `stale`: the receiver had closed the keep-alive connection; the request can be repeated on a new one. */
 export type Outcome = Answered | Failed | { readonly kind: 'stale' };
 
 export type ResponseLimits = {
@@ -196,7 +196,7 @@ function stopOf(isCancelled: boolean, { stage, status }: Progress): Failed {
   }
 }
 
-/** A receiver may close a keep-alive connection at the moment of its next use. */
+/** A receiver can close a keep-alive connection at the moment of its next use. */
 function isStale(request: ClientRequest, error: Error): boolean {
   return request.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
 }

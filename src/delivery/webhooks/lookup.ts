@@ -35,8 +35,9 @@ export type LookupOptions = {
 };
 
 /**
- * A lookup for sockets. One forbidden address makes the host forbidden: a public host has none, and a receiver that is
- * reached only sometimes is worse than an error. The socket is destroyed with ForbiddenAddress or Unresolved.
+ * A lookup for sockets. One forbidden address makes the host forbidden: a public host has no such address, and a
+ * receiver that is reached only sometimes is worse than an error. The socket is destroyed with ForbiddenAddress or
+ * Unresolved.
  */
 export function checkedLookup({ resolve, rerouteForTests = unchanged }: LookupOptions): LookupFunction {
   return (host, options, callback) => {
@@ -85,10 +86,9 @@ const dnsTries = 2;
 /**
  * Queries the name servers of the system for all IPv4 and IPv6 addresses: 2 s each, twice.
  *
- * `dns.lookup` would block one of the process's four threads while a name server does not respond, so that a few dead
+ * `dns.lookup` would block one of the process's four threads while a name server does not respond, so a few failing
  * hosts would delay all others. Each lookup creates a resolver, because a resolver reads the system's name servers only
  * once. The hosts file and search domains are ignored; both lead into private networks.
- *
  * @param servers name servers instead of the system's, `address:port`.
  */
 export function systemResolve(servers?: readonly string[]): Resolve {

@@ -27,7 +27,7 @@ export type PostRequest = {
   /** With lower-case names; without host, length, connection and user agent. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
-  /** Whether the request may go to this machine. Default: false. */
+  /** Whether the request can go to this machine. Default: false. */
   readonly allowLoopback?: boolean;
   /** Aborts the attempt. */
   readonly signal?: AbortSignal;

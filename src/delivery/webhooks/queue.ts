@@ -35,7 +35,7 @@ export type WebhookQueueOptions = {
   readonly ctx: Context;
   readonly storage: Storage;
   readonly outbound: Outbound;
-  /** Whether webhook URLs may lead to this machine now. */
+  /** Whether webhook URLs can now lead to this machine. */
   readonly mayUseLoopback: () => Promise<boolean>;
   readonly observer: DeliveryObserver;
 };
@@ -52,13 +52,13 @@ export type WebhookJob = {
 
 /** Longer than the longest request, with time to record its result. */
 const leaseMs = 30_000;
-/** How long a claimed job may wait in this process for its start. */
+/** How long a claimed job can wait in this process before it starts. */
 const startsWithinMs = 12_000;
 
 const webhooksAtOnceMax = 64;
 const start: WebhookPlace = { storeId: 0, id: 0 };
 
-/** A webhook is paused when a delivery ends as dead and nothing was delivered to it for this time. */
+/** A webhook is paused when a delivery ends as `dead` and nothing was delivered to it for this time. */
 const pauseAfterMs = webhookBackoff.windowMs;
 
 const gone = 410;
@@ -246,7 +246,7 @@ function* settleAll(
   return paused;
 }
 
-/** Aborted because the service stops: not an attempt. The next process makes it. */
+/** Aborted because the service stops. This is not an attempt; the next process makes it. */
 function isCancelled({ result }: SettledAttempt): boolean {
   return result.kind === 'failed' && result.reason === 'cancelled';
 }

@@ -1,7 +1,7 @@
 /**
  * Sends webhooks on a separate thread, so that handshakes, requests and responses do not delay the API.
  *
- * The first request starts the thread. If it dies, its requests reject, and the next request starts another thread.
+ * The first request starts the thread. If it exits, its requests reject, and the next request starts another thread.
  * The worker bounds the requests at the same time.
  */
 
@@ -60,7 +60,7 @@ export function openOutboundThread(main: URL = threadMain): Outbound {
     if (posts.length + aborted.length === 0) return;
     thread ??= start();
     thread.ref();
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is no window
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is not a window
     thread.postMessage({ posts, aborted } satisfies Orders);
     [posts, aborted] = [[], []];
   };

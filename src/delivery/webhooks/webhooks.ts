@@ -40,7 +40,7 @@ export function startWebhooks(options: {
 }
 
 /**
- * Whether webhook URLs may lead to this machine: in development, until the database has a real store. Stores are never
+ * Whether webhook URLs can lead to this machine: in development, until the database has a real store. Stores are never
  * removed, so the query is not repeated after that.
  */
 export function loopbackRule(isDevelopment: boolean, storage: Storage): () => Promise<boolean> {
@@ -51,7 +51,7 @@ export function loopbackRule(isDevelopment: boolean, storage: Storage): () => Pr
   };
 }
 
-/** What the service layer needs to create a webhook: a parser of its URL and a new secret. */
+/** The functions with which the service layer creates a webhook: a parser of its URL and a generator of its secret. */
 export function webhookUrlsOf(
   { chance }: Pick<Context, 'chance'>,
   mayUseLoopback: () => Promise<boolean>,

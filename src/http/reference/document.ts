@@ -1,6 +1,6 @@
 /**
- * The parts of an OpenAPI 3.1 document that the reference page reads, and the following of its `$ref`s. Only
- * structure is demanded, so an object built by hand or out of TypeBox schemas fits as it is.
+ * The parts of an OpenAPI 3.1 document that the reference page reads, and the resolution of its `$ref`s. The types are
+ * structural, so objects made by hand or from TypeBox schemas match them.
  */
 
 export interface Reference {
@@ -12,7 +12,7 @@ export interface Reference {
 export type Referable<T> = T | Reference;
 type Named<T> = Readonly<Record<string, T>>;
 
-/** JSON Schema 2020-12 as far as it is shown. */
+/** The keywords of JSON Schema 2020-12 that the page shows. */
 export interface Schema {
   readonly $ref?: string | undefined;
   readonly title?: string | undefined;
@@ -80,7 +80,7 @@ export interface Response {
   readonly description: string;
   readonly headers?: Named<Referable<Header>> | undefined;
   readonly content?: Named<MediaType> | undefined;
-  /** The codes (`not-found`) that the problem's `type` may end in, where schema and examples do not name them. */
+  /** The codes (`not-found`) of the problem's `type`, if the schema and the examples do not name them. */
   readonly 'x-faults'?: readonly string[] | undefined;
 }
 
@@ -90,7 +90,7 @@ interface CodeSample {
   readonly source: string;
 }
 
-/** Any one of an array of these opens the operation; within one, every scheme is needed, with the scopes listed. */
+/** Any one of an array of these is enough for the operation. One requires all its schemes, with the listed scopes. */
 export type SecurityRequirement = Named<readonly string[]>;
 
 export interface Operation {
@@ -140,7 +140,7 @@ export interface Server {
   }>;
 }
 
-/** One row of the table of machine codes; `status` is the HTTP status that the code comes with. */
+/** A row of the table of error codes, with its HTTP status. */
 export interface FaultEntry {
   readonly code: string;
   readonly status: number;
@@ -157,7 +157,7 @@ export interface OpenApiDocument {
     readonly license?: { readonly name: string; readonly identifier?: string | undefined } | undefined;
     readonly description?: string | undefined;
   };
-  /** Shown beside the title; its address may be relative to the service's root. */
+  /** Shown next to the title. The URL can be relative to the service's root. */
   readonly externalDocs?: { readonly url: string; readonly description?: string | undefined } | undefined;
   readonly servers?: readonly Server[] | undefined;
   readonly tags?: readonly { readonly name: string; readonly description?: string | undefined }[] | undefined;
@@ -179,9 +179,9 @@ export interface OpenApiDocument {
 }
 
 /**
- * Follows `$ref`s until there is none; keywords beside a `$ref` win over those of its target. The target is taken
- * to be of the asked type: the document is the service's own. Throws an Error that names the reference when it
- * points nowhere, outside `#/components/`, or back to itself.
+ * Follows `$ref`s. Keywords next to a `$ref` override those of its target. The document is the service's own, so the
+ * target is assumed to have the requested type.
+ * @throws Error with the reference if it is circular, does not exist, or is outside `#/components/`.
  */
 export function resolve<T extends object>(document: OpenApiDocument, node: T): Exclude<T, Reference> {
   const visited = new Set<string>();

@@ -6,27 +6,27 @@ import type { OpenApiDocument, Schema } from './document.ts';
 import { constraintsOf, describeType, shapeHasFields, shapeOf, typeOf } from './schema.ts';
 import type { Shape } from './schema.ts';
 
-/** Whether the schema is of what a client sends, or of what it is sent: presence reads differently. */
+/** Requests and responses mark the presence of fields differently. */
 export type Direction = 'request' | 'answer';
 
-/** How deep in which table a part is. */
+/** The table and the nesting depth of a part. */
 interface Place {
   readonly direction: Direction;
-  /** The names of the objects around: one within itself is linked, not unfolded again. */
+  /** The names of the enclosing objects. An object within itself is linked, not expanded. */
   readonly trail: readonly string[];
 }
 
 /** One row of a table of parameters, headers or properties. */
 export interface Row {
   readonly name: string;
-  /** What is said of presence; undefined says nothing, as of what is in every answer. */
+  /** Undefined for fields that every response has. */
   readonly presence: 'required' | 'optional' | undefined;
   readonly schema: Schema;
   readonly description?: string | undefined;
   readonly deprecated?: boolean | undefined;
 }
 
-/** A table with a row for each of `rows`; what an object's fields are stands below its description. */
+/** A table with one row per item of `rows`. The fields of an object are below its description. */
 export function renderRows(document: OpenApiDocument, rows: readonly Row[], direction: Direction): Markup {
   return renderTable(document, rows, { direction, trail: [] });
 }
@@ -39,7 +39,7 @@ function renderTable(document: OpenApiDocument, rows: readonly Row[], place: Pla
 </table>`;
 }
 
-/** The table of a schema's properties, or one such table for each form it may take; nothing for a plain value. */
+/** The table of a schema's properties, or one table per alternative; nothing for a plain value. */
 export function renderFields(
   document: OpenApiDocument,
   schema: Schema,
@@ -77,7 +77,7 @@ function renderShape(document: OpenApiDocument, shape: Shape, place: Place): Mar
 
 function presenceOf(isRequired: boolean, direction: Direction): Row['presence'] {
   if (!isRequired) return 'optional';
-  // What every answer has needs no mark on every line.
+  // Fields that every response has need no mark.
   return direction === 'request' ? 'required' : undefined;
 }
 
@@ -91,7 +91,7 @@ ${renderShape(document, form, place)}</li>`;
 
 function renderRow(document: OpenApiDocument, row: Row, place: Place): Markup {
   const shape = shapeOf(document, row.schema);
-  // What a named object is stands in its own section; here only what was said of it in this place.
+  // A named object is described in its own section. Only the description of this use is shown.
   const isLinked = shape.name !== undefined && shapeHasFields(document, shape);
   const description = row.description ?? (isLinked ? row.schema : shape.schema).description;
   const constraints = constraintsOf(document, shape);
@@ -106,7 +106,7 @@ ${constraints.length === 0 ? undefined : markup`<p class="constraints">${joinMar
 ${renderNested(document, shape, place)}`;
 }
 
-/** The fields of a property that is itself an object or a list of them, folded where it has a section of its own. */
+/** The fields of a property that is an object or a list of objects, collapsed if the object has its own section. */
 function renderNested(document: OpenApiDocument, shape: Shape, place: Place): Markup | undefined {
   const { items } = shape.schema;
   const object = items === undefined ? shape : shapeOf(document, items);
@@ -118,7 +118,7 @@ function renderNested(document: OpenApiDocument, shape: Shape, place: Place): Ma
 ${fields}</details></td></tr>`;
 }
 
-/** A few named facts, a line each. */
+/** A list of named facts, one per line. */
 export function renderFacts(pairs: readonly (readonly [string, Fragment])[]): Markup {
   const items = pairs.map(([term, value]) => markup`<div><dt>${term}</dt><dd>${value}</dd></div>`);
   return markup`<dl class="facts">${items}</dl>`;

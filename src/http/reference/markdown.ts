@@ -1,6 +1,6 @@
 /**
- * The small part of Markdown that the API descriptions use: paragraphs, `##` headings, `-` and `1.` lists of one
- * level, fenced code, and inside a line `code`, **bold** and [links](#anchor). HTML in the text is shown, not run.
+ * The subset of Markdown in the API descriptions: paragraphs, `##` headings, `-` and `1.` lists of one level, fenced
+ * code, and inline `code`, **bold** and [links](#anchor). HTML in the text is escaped.
  */
 import { anchorOf, joinMarkup, linkAddress, markup } from './markup.ts';
 import type { Markup } from './markup.ts';
@@ -11,7 +11,7 @@ type Block =
   | { readonly kind: 'list'; readonly ordered: boolean; readonly items: readonly string[] }
   | { readonly kind: 'code'; readonly text: string };
 
-/** Where the headings of a text go: the level that `#` and `##` become (`###` one deeper), the start of their ids. */
+/** The level that `#` and `##` become (`###` is one deeper), and the prefix of the headings' ids. */
 export interface HeadingPlace {
   readonly level: 3 | 4;
   readonly anchor: string;
@@ -22,7 +22,7 @@ const HEADING = /^(#{1,4})\s+(.*?)\s*#*$/;
 const ITEM = /^\s{0,3}(?:[-*+]|(\d{1,3})[.)])\s+(.*)$/;
 const INLINE = /`([^`]+)`|\*\*([^*]+(?:\*[^*]+)*)\*\*|\[([^\]]+)\]\(([^()\s]+)\)/g;
 
-/** The inside of one line or paragraph, without the `<p>`. */
+/** The content of one line or paragraph, without the `<p>`. */
 export function renderInline(text: string): Markup {
   const parts: (Markup | string)[] = [];
   let end = 0;
@@ -42,7 +42,7 @@ function link(label: string, address: string): Markup {
   return href === undefined ? renderInline(label) : markup`<a href="${href}">${renderInline(label)}</a>`;
 }
 
-/** The whole text as block elements. Without a place for them, headings are small and have no id. */
+/** The whole text as block elements. Without `headings`, headings are small and have no id. */
 export function renderMarkdown(text: string, headings?: HeadingPlace): Markup {
   return joinMarkup(
     parse(text).map((block) => renderBlock(block, headings)),
@@ -50,7 +50,7 @@ export function renderMarkdown(text: string, headings?: HeadingPlace): Markup {
   );
 }
 
-/** The `#` and `##` headings of a text with the ids that `renderMarkdown` gives them, for a table of contents. */
+/** The `#` and `##` headings of a text with the ids from `renderMarkdown`, for a table of contents. */
 export function headingsOf(text: string, anchor: string): readonly { text: string; anchor: string }[] {
   return parse(text).flatMap((block) =>
     block.kind === 'heading' && block.depth <= 2
@@ -59,7 +59,7 @@ export function headingsOf(text: string, anchor: string): readonly { text: strin
   );
 }
 
-/** Splits a text into its first paragraph and the rest, either of which may be empty. */
+/** Splits a text into its first paragraph and the rest; both can be empty. */
 export function splitLead(text: string): { readonly lead: string; readonly rest: string } {
   const [lead = '', ...rest] = text.trim().split(/\n\s*\n/);
   if (FENCE.test(lead) || HEADING.test(lead) || ITEM.test(lead)) return { lead: '', rest: text };
@@ -88,7 +88,7 @@ function renderBlock(block: Block, headings: HeadingPlace | undefined): Markup {
 function heading(block: Block & { kind: 'heading' }, place: HeadingPlace | undefined): Markup {
   const text = renderInline(block.text);
   if (place === undefined) return markup`<h5>${text}</h5>`;
-  // `#` is taken as `##`: the page has its one title already.
+  // `#` is rendered as `##`, because the page already has a title.
   const level = place.level + Math.max(0, block.depth - 2);
   return markup`<h${level} id="${headingAnchor(place.anchor, block.text)}">${text}</h${level}>`;
 }
@@ -105,7 +105,7 @@ function parse(text: string): readonly Block[] {
   return blocks;
 }
 
-/** The block that starts at line `at`, and the line after it; a blank line is no block. `next` is always past `at`. */
+/** The block at line `at`, and the next line, which is always after `at`. A blank line has no block. */
 function blockAt(lines: readonly string[], at: number): { block: Block | undefined; next: number } {
   const line = lines[at] ?? '';
   if (line.trim() === '') return { block: undefined, next: at + 1 };

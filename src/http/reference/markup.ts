@@ -1,9 +1,9 @@
 /**
- * HTML that cannot be forgotten to be escaped: whatever is put into a `markup` template is escaped, unless it is
- * itself `Markup`. There is deliberately no way to declare a string as safe.
+ * HTML with automatic escaping: every value in a `markup` template is escaped unless it is `Markup`. A string cannot be
+ * declared safe.
  */
 
-/** Finished HTML. Only `markup` and `joinMarkup` make it. */
+/** Finished HTML. Only `markup` and `joinMarkup` create it. */
 class Markup {
   readonly #html: string;
 
@@ -18,7 +18,7 @@ class Markup {
 
 export type { Markup };
 
-/** What a `markup` template takes; `undefined` leaves nothing behind, an array is written without separators. */
+/** A value in a `markup` template. `undefined` is omitted; an array is joined without separators. */
 export type Fragment = Markup | string | number | undefined | readonly Fragment[];
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Makes text safe between tags and inside a quoted attribute, single or double. */
+/** Escapes text for use between tags and in quoted attributes. */
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
@@ -47,23 +47,23 @@ export function markup(strings: TemplateStringsArray, ...fragments: readonly Fra
   return new Markup(String.raw({ raw: strings }, ...fragments.map(written)));
 }
 
-/** Writes `parts` one after another with `separator` between them; with no parts, nothing. */
+/** Joins `parts` with `separator`. */
 export function joinMarkup(parts: readonly Fragment[], separator: Fragment): Markup {
   return new Markup(parts.map(written).join(written(separator)));
 }
 
 /**
- * The address as a link's `href`, or undefined where following it could run code (`javascript:`, `data:`): only
- * http, https, mailto and addresses without a scheme pass.
+ * The URL for a link's `href`; undefined if its scheme could run code (`javascript:`, `data:`). Accepted are http,
+ * https, mailto and URLs without a scheme.
  */
 export function linkAddress(address: string): string | undefined {
-  // Browsers drop white space and control characters from an address before they look for its scheme.
+  // Browsers remove white space and control characters from a URL before they read its scheme.
   if (!/^[\x21-\x7e]+$/.test(address)) return undefined;
   const scheme = /^([^/?#:]*):/.exec(address)?.[1]?.toLowerCase();
   return scheme === undefined || ['http', 'https', 'mailto'].includes(scheme) ? address : undefined;
 }
 
-/** An element id made from `parts`: letters, digits, `_` and `-`, so that it needs no escaping in a URL. */
+/** An element id of letters, digits, `_` and `-`, which need no escaping in a URL. */
 export function anchorOf(...parts: readonly string[]): string {
   return parts.map((part) => part.replace(/[^A-Za-z0-9_]+/g, '-').replace(/^-|-$/g, '')).join('-');
 }

@@ -1,4 +1,4 @@
-/** One operation of the reference page: what it is, what it takes, what it answers. */
+/** One operation of the reference page: its description, request and responses. */
 import { STATUS_CODES } from 'node:http';
 import { renderInline, renderMarkdown, splitLead } from './markdown.ts';
 import { anchorOf, joinMarkup, markup } from './markup.ts';
@@ -22,18 +22,18 @@ import type { Direction, Row } from './fields.ts';
 import { describeType, hasFields } from './schema.ts';
 import { renderSecurity } from './security.ts';
 
-/** An operation with the place where the document has it. */
+/** An operation and its place in the document. */
 export interface PlacedOperation {
   readonly anchor: string;
   readonly method: Method;
-  /** The path below the server's address, or a webhook's name. */
+  /** The path below the server's URL, or a webhook's name. */
   readonly path: string;
   readonly title: string;
   readonly operation: Operation;
   readonly item: PathItem;
 }
 
-/** RFC 9110 gave these two other names than Node.js still has. */
+/** Node.js has the old names of these two, which RFC 9110 renamed. */
 const REASONS: Readonly<Record<string, string | undefined>> = {
   ...STATUS_CODES,
   413: 'Content Too Large',
@@ -42,17 +42,17 @@ const REASONS: Readonly<Record<string, string | undefined>> = {
 
 const PLACES = ['path', 'query', 'header', 'cookie'] as const;
 
-/** The id of a problem code's row; `insufficient_balance` and `…/insufficient-balance` are the same code. */
+/** The id of an error code's row; `insufficient_balance` and `…/insufficient-balance` are the same code. */
 export function problemAnchor(code: string): string {
   return anchorOf('problem', problemCode(code));
 }
 
-/** The machine code that a problem's `type` ends in, in the form it has there. */
+/** The error code at the end of a problem's `type`, unchanged. */
 export function problemCode(type: string): string {
   return type.slice(type.lastIndexOf('/') + 1).replaceAll('_', '-');
 }
 
-/** The operation as an article with the id `placed.anchor`. Throws an Error on an unresolvable `$ref`. */
+/** The operation as an article with the id `placed.anchor`. @throws Error if a `$ref` cannot be resolved. */
 export function renderOperation(document: OpenApiDocument, placed: PlacedOperation): Markup {
   const { anchor, operation } = placed;
   const samples = renderSamples(document, operation);
@@ -77,7 +77,7 @@ ${renderResponses(document, placed)}
 </article>`;
 }
 
-/** The HTTP method as a coloured label, the same in contents and heading. */
+/** The HTTP method as a coloured label. */
 export function methodBadge(method: Method): Markup {
   return markup`<span class="method ${method}">${method.toUpperCase()}</span>`;
 }
@@ -85,7 +85,7 @@ export function methodBadge(method: Method): Markup {
 function renderParameters(document: OpenApiDocument, placed: PlacedOperation): Markup {
   const own = (placed.operation.parameters ?? []).map((parameter) => resolve(document, parameter));
   const shared = (placed.item.parameters ?? []).map((parameter) => resolve(document, parameter));
-  // An operation's parameter takes the place of the path's parameter of the same name.
+  // A parameter of the operation overrides the path's parameter of the same name.
   const inherited = shared.filter(
     (one) => !own.some((other) => other.name === one.name && other.in === one.in),
   );
@@ -154,7 +154,7 @@ function renderResponse(
   const parts = [
     more === '' ? undefined : renderMarkdown(more),
     codes.size === 0 ? undefined : renderProblemCodes(document, [...codes]),
-    // The examples of a success stand beside the request that leads to it.
+    // The examples of successful responses are next to the sample request.
     renderContent(document, content, {
       direction: 'answer',
       isUnfolded: isSuccess,
@@ -180,7 +180,7 @@ function renderProblemCodes(document: OpenApiDocument, types: readonly string[])
   return renderFacts([['Problem type', joinMarkup(codes, ', ')]]);
 }
 
-/** Every `type` that a body's schema allows or its examples show. */
+/** Every `type` in a body's schema or examples. */
 function problemTypes(document: OpenApiDocument, media: MediaType): readonly string[] {
   const { schema = {}, example, examples = {} } = media;
   const values = [example, ...Object.values(examples).map((one) => resolve(document, one).value)];
@@ -202,8 +202,8 @@ function allowedTypes(document: OpenApiDocument, schema: Schema): readonly unkno
 }
 
 /**
- * Bodies by content type, types with the same schema together. Unfolded, a schema's table stands here; else a named
- * object is only linked: every refusal of every operation has the same problem body.
+ * Bodies by content type; types with the same schema are shown together. If a body is collapsed, a named object is only
+ * a link, because the errors of all operations have the same problem body.
  */
 function renderContent(
   document: OpenApiDocument,
@@ -223,7 +223,7 @@ ${hasExamples ? group.map(([type, media]) => renderMediaExamples(document, type,
   return joinMarkup(bodies, '\n');
 }
 
-/** The type of a body; nothing where its table alone says as much. */
+/** The type of a body; nothing if its table shows it. */
 function renderBodyType(document: OpenApiDocument, schema: Schema): Markup | undefined {
   const isTable = hasFields(document, schema) && schema.$ref === undefined && schema.items === undefined;
   return isTable ? undefined : markup`<span class="type">${describeType(document, schema)}</span>`;

@@ -1,7 +1,9 @@
 /**
- * The API reference as one page of HTML, made from the OpenAPI document. It needs no script and nothing from
- * elsewhere: the page is served at `{base}/docs`, its style sheet at `{base}/docs/reference.css`, under the policy
- * `default-src 'none'; style-src 'self'`, and every address in it is relative, so any base path will do.
+ * The API reference as one HTML page, generated from the OpenAPI document.
+ *
+ * The page has no scripts and loads nothing from other hosts. It is served at `{base}/docs`, its style sheet at
+ * `{base}/docs/reference.css`, under the policy `default-src 'none'; style-src 'self'`. All its URLs are relative, so
+ * it works under any base path.
  */
 import { headingsOf, renderInline, renderMarkdown } from './markdown.ts';
 import { anchorOf, joinMarkup, linkAddress, markup } from './markup.ts';
@@ -18,19 +20,19 @@ import { referenceStyle } from './style.ts';
 
 export type { OpenApiDocument } from './document.ts';
 
-/** A part of the page with its line in the contents. */
+/** A section of the page, and its line in the contents. */
 interface Section {
   readonly anchor: string;
   readonly title: string;
-  /** Instead of the title as a heading of the second level. */
+  /** Replaces the title in the heading of the second level. */
   readonly heading?: Markup;
   readonly body: Markup;
   readonly entries: readonly Markup[];
 }
 
 /**
- * Renders the page (a whole HTML document) and its style sheet. A pure function of the document, fit to be called
- * once at start. Throws an Error that names the reference on a `$ref` that leads nowhere.
+ * Renders the page as an HTML document, and its style sheet. Pure: equal documents give equal pages.
+ * @throws Error with the reference if a `$ref` cannot be resolved.
  */
 export function renderReference(document: OpenApiDocument): { html: string; css: string } {
   const sections = [
@@ -127,7 +129,7 @@ function authentication(document: OpenApiDocument): Section | undefined {
   };
 }
 
-/** One section for each tag: the document's own in its order, then those that only operations name. */
+/** One section per tag: the document's tags in their order, then tags that only operations name. */
 function operationGroups(document: OpenApiDocument): readonly Section[] {
   const groups = Map.groupBy(
     placed(document.paths ?? {}),
@@ -239,7 +241,7 @@ function referenceTo(name: string): string {
   return `#/components/schemas/${encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))}`;
 }
 
-/** The `$ref`s through which the operations' request bodies are made, those of references within included. */
+/** The `$ref`s in the request bodies of all operations, including nested ones. */
 function requestReferences(document: OpenApiDocument): ReadonlySet<string> {
   const found = new Set<string>();
   const search = (node: unknown): void => {

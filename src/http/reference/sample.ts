@@ -1,4 +1,4 @@
-/** Requests and bodies as they look on the wire, for the reference page. */
+/** Sample requests and bodies for the reference page. */
 import { joinMarkup, markup } from './markup.ts';
 import type { Fragment, Markup } from './markup.ts';
 import { resolve } from './document.ts';
@@ -11,7 +11,7 @@ interface Figure {
 
 const JSON_TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|-?\b\d[\d.eE+-]*\b|\b(?:true|false|null)\b/g;
 
-/** The code samples of an operation and the examples of its successes; undefined where it has neither. */
+/** The code samples of an operation and the examples of its successful responses; undefined if it has neither. */
 export function renderSamples(document: OpenApiDocument, operation: Operation): Markup | undefined {
   const requests = (operation['x-codeSamples'] ?? []).map((sample): Figure => ({
     caption: sample.label ?? sample.lang,
@@ -34,7 +34,7 @@ ${renderGroup(answers)}
 </aside>`;
 }
 
-/** The examples of one body, each as a figure; nothing where the document has none. */
+/** The examples of a body, one figure each; nothing if the document has none. */
 export function renderMediaExamples(document: OpenApiDocument, type: string, media: MediaType): Markup {
   const figures = examplesOf(document, media).map(({ label, value }) =>
     renderFigure({ caption: joinWords(['Example', label]), body: exampleBody(type, value) }),
@@ -42,7 +42,7 @@ export function renderMediaExamples(document: OpenApiDocument, type: string, med
   return joinMarkup(figures, '\n');
 }
 
-/** The first figure stands open, the others are folded below it. */
+/** The first figure is open; the others are collapsed below it. */
 function renderGroup(figures: readonly Figure[]): Markup {
   const [first, ...others] = figures;
   if (first === undefined) return markup``;
@@ -57,7 +57,7 @@ function renderFigure({ caption, body }: Figure): Markup {
   return markup`<figure><figcaption>${caption}</figcaption>${renderPre(caption, body)}</figure>`;
 }
 
-/** A wide sample scrolls sideways, so it must be reachable from the keyboard. */
+/** A wide sample scrolls horizontally, so it must be focusable. */
 function renderPre(caption: string, body: Markup): Markup {
   return markup`<pre tabindex="0" aria-label="${caption}"><code>${body}</code></pre>`;
 }
@@ -85,7 +85,7 @@ function exampleBody(type: string, value: unknown): Markup {
   return typeof value === 'string' && !isJson ? markup`${value}` : highlight(JSON.stringify(value, null, 2));
 }
 
-/** JSON text with its names, strings and other values marked for colour. */
+/** JSON text with markup to colour names, strings and other values. */
 function highlight(json: string): Markup {
   const parts: Fragment[] = [];
   let end = 0;

@@ -1,37 +1,39 @@
-/** JSON Schemas in words, for the reference page: their types and what they demand of a value. */
+/** JSON Schemas in words for the reference page: types and constraints. */
 import { anchorOf, joinMarkup, markup } from './markup.ts';
 import type { Fragment, Markup } from './markup.ts';
 import { resolve } from './document.ts';
 import type { OpenApiDocument, Schema } from './document.ts';
 
-/** A schema made plain: references followed, `allOf` merged, the null branch taken out. */
+/** A normalized schema: references resolved, `allOf` merged, null removed. */
 export interface Shape {
-  /** The schema's name under `components.schemas`, when it was reached by reference. */
+  /** The schema's name in `components.schemas`, if it was a reference. */
   readonly name: string | undefined;
   readonly nullable: boolean;
   readonly schema: Schema;
-  /** The branches of `anyOf` or `oneOf` when more than one form is possible, else empty. */
+  /** The branches of `anyOf` or `oneOf` if there are several; otherwise empty. */
   readonly alternatives: readonly Shape[];
 }
 
 const NAMED = '#/components/schemas/';
 
-/** The id of a named object's own section. */
+/** The id of a named object's section. */
 export function objectAnchor(name: string): string {
   return anchorOf('object', name);
 }
 
-/** Whether a schema has fields to tabulate, itself or in one of its forms; a plain value has not. */
+/** Whether a schema or one of its alternatives has fields. */
 export function hasFields(document: OpenApiDocument, schema: Schema): boolean {
   return shapeHasFields(document, shapeOf(document, schema));
 }
 
-/** The type in words, such as "string (date) or null", with named objects linked. Throws on a broken `$ref`. */
+/**
+ * The type in words, such as "string (date) or null", with links to named objects. @throws Error for a broken `$ref`.
+ */
 export function describeType(document: OpenApiDocument, schema: Schema): Markup {
   return typeOf(document, shapeOf(document, schema));
 }
 
-/** `visited` ends the search in a schema that contains itself. */
+/** @param visited ends the search in a schema that contains itself. */
 export function shapeHasFields(
   document: OpenApiDocument,
   shape: Shape,
@@ -72,7 +74,7 @@ export function shapeOf(document: OpenApiDocument, schema: Schema): Shape {
   const [only] = forms;
   const orNull = nullable || shapes.some((shape) => shape.nullable);
   if (only !== undefined && forms.length === 1) {
-    // "Something or null": what was said beside the union, its description above all, is said of that something.
+    // The keywords next to "something or null", such as its description, apply to the something.
     return { ...only, name: only.name ?? name, nullable: orNull, schema: { ...only.schema, ...rest } };
   }
   return { name, nullable: orNull, schema: rest, alternatives: forms };
@@ -82,7 +84,7 @@ function isNull(shape: Shape): boolean {
   return shape.schema.type === 'null' || shape.schema.const === null;
 }
 
-/** Follows a schema's reference and folds its `allOf` into it: fields are joined, other keywords overwritten. */
+/** Resolves a schema's reference and merges its `allOf`: fields are joined, other keywords overwritten. */
 function merged(document: OpenApiDocument, schema: Schema): Schema {
   const { $ref: _, allOf, ...own } = resolve(document, schema);
   if (allOf === undefined) return own;
@@ -101,7 +103,7 @@ function typesOf(schema: Schema): readonly string[] {
   return typeof schema.type === 'string' ? [schema.type] : (schema.type ?? []);
 }
 
-/** `visited` holds the names of the unlinked schemas around: one within itself is named, not spelt out again. */
+/** @param visited the names of the enclosing schemas without a link: a schema within itself is named, not expanded. */
 export function typeOf(document: OpenApiDocument, shape: Shape, visited: readonly string[] = []): Markup {
   const phrase = typeWithoutNull(document, shape, visited);
   return shape.nullable && !isNull(shape) ? markup`${phrase} or null` : phrase;
@@ -128,7 +130,7 @@ function typeWithoutNull(document: OpenApiDocument, shape: Shape, visited: reado
   return schema.format === undefined ? markup`${words}` : markup`${words} (${schema.format})`;
 }
 
-/** The type of a schema that names none, as its values or keywords tell it. */
+/** The type of a schema without `type`, from its values or keywords. */
 function impliedType(schema: Schema): string {
   const values = schema.const === undefined ? (schema.enum ?? []) : [schema.const];
   const types = new Set(values.flatMap((value) => (value === null ? [] : [typeof value])));
@@ -136,7 +138,7 @@ function impliedType(schema: Schema): string {
   return schema.properties === undefined ? 'any value' : 'object';
 }
 
-/** What a value must be beyond its type, each as a phrase that can stand alone. */
+/** The constraints on a value besides its type, each as a separate phrase. */
 export function constraintsOf(document: OpenApiDocument, shape: Shape): readonly Fragment[] {
   const { schema, alternatives } = shape;
   const items = schema.items === undefined ? [] : plainConstraints(shapeOf(document, schema.items).schema);
@@ -182,7 +184,7 @@ function code(value: unknown): Markup {
   return markup`<code>${JSON.stringify(value)}</code>`;
 }
 
-/** Both ends of a range in words; `unit` in the singular, empty for a bare number. */
+/** A range in words; `unit` is singular, and empty for a plain number. */
 function between(minimum: number | undefined, maximum: number | undefined, unit: string): string | undefined {
   const counted = (count: number): string => {
     const words = count.toLocaleString('en');

@@ -1,4 +1,4 @@
-/** Credentials on the reference page: the schemes there are, and which of them opens an operation. */
+/** Credentials on the reference page: the security schemes, and which of them an operation accepts. */
 import { renderInline, renderMarkdown } from './markdown.ts';
 import { anchorOf, joinMarkup, markup } from './markup.ts';
 import type { Fragment, Markup } from './markup.ts';
@@ -19,7 +19,7 @@ export function renderScheme(name: string, scheme: SecurityScheme): Markup {
 </div>`;
 }
 
-/** Where the credential goes, in words. */
+/** Where a request contains the credential, in words. */
 function wayOf(scheme: SecurityScheme): Markup {
   const { type, name = '', in: place = '', scheme: http = '' } = scheme;
   switch (type) {
@@ -49,7 +49,7 @@ function renderFlows({ flows = {} }: SecurityScheme): readonly Markup[] {
   });
 }
 
-/** Which credentials open an operation, and the scopes they need. No requirement at all means none is needed. */
+/** The credentials that an operation accepts, and their scopes. Without requirements, none is needed. */
 export function renderSecurity(requirements: readonly SecurityRequirement[]): Markup {
   if (requirements.length === 0) return renderFacts([['Credential', 'none needed']]);
   const scopes = new Set(requirements.map((requirement) => Object.values(requirement).flat().join(' ')));

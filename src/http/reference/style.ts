@@ -1,6 +1,6 @@
 /**
- * The style sheet of the API reference. A constant, so that the page needs no file at run time; system fonts and the
- * reader's own light or dark, so that it needs no other request. The tag only tells the formatter what this is.
+ * The style sheet of the API reference. A constant with system fonts and the reader's light or dark mode, so the page
+ * reads no file and sends no further request. The tag only names the language for the formatter.
  */
 const css = String.raw;
 
