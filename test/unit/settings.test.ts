@@ -1,4 +1,4 @@
-/** What people read about the settings is generated from their table. */
+/** The texts about the settings are generated from their table. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ test('the page and the help of serve describe every setting with its default', (
   for (const line of help.split('\n')) assert.ok(line.length <= 100, line);
 });
 
-test('serve has the settings in its help, and the page has no place in the list of commands', () => {
+test('the help of serve contains the settings, and the help does not list settings-page', () => {
   const root = program();
   const serve = root.commands.find((command) => command.name() === 'serve');
   let help = '';
