@@ -145,7 +145,7 @@ test('a body that cannot be parsed, or whose root is not an object, is malformed
     'a string': '"initial_value"',
     true: 'true',
     'only space': '   ',
-    'no UTF-8': Uint8Array.from([...Buffer.from('{"initial_value": 5, "note": "'), 0xff, 0xfe, 0x22, 0x7d]),
+    'not UTF-8': Uint8Array.from([...Buffer.from('{"initial_value": 5, "note": "'), 0xff, 0xfe, 0x22, 0x7d]),
     'an overlong UTF-8 sequence': Uint8Array.from([...Buffer.from('{"initial_value": 5, "note": "'), 0xc0, 0xaf, 0x22, 0x7d]),
     'nested too deeply': `{"note":${'['.repeat(30_000)}`,
   }; // prettier-ignore

@@ -135,7 +135,7 @@ test('invalid HTTP is malformed, closes the connection and changes nothing', asy
     'HTTP/3.7': `GET /gift_card/${id} HTTP/3.7\r\n${head}\r\n`,
     'no protocol': `GET /gift_card/${id} HTTP\r\n${head}\r\n`,
     'another protocol': `GET /gift_card/${id} ICE/1.0\r\n${head}\r\n`,
-    'no request': 'hello\r\n\r\n',
+    'not a request': 'hello\r\n\r\n',
     'a TLS handshake': '\u0016\u0003\u0001\u0002\u0000\u0001',
     'two Content-Lengths': `POST /gift_card HTTP/1.1\r\n${head}Content-Length: 19\r\nContent-Length: 5\r\n\r\n${body}`,
     'two equal Content-Lengths': `POST /gift_card HTTP/1.1\r\n${head}Content-Length: 19\r\nContent-Length: 19\r\n\r\n${body}`,

@@ -24,7 +24,7 @@ const ownTexts = 'src/http/reference/';
 /** Each exception has its reason. This list can only shrink. */
 const allowed: Readonly<Record<string, string>> = {
   [String.raw`src/http/etag.ts /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/g`]:
-    'a match begins at a quotation mark or just before it, and what is repeated holds none: each run is read once',
+    'a match starts at a quotation mark or just before it, and the repeated part contains none: each run is read once',
 };
 
 test('the expressions of every layer are found, as literals and as strings', () => {

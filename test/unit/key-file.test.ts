@@ -105,7 +105,7 @@ test('a file without keys, or with an invalid one among valid ones, is rejected'
   const good = { id: 'a', secret: secret(1) };
   const contents: Readonly<Record<string, string>> = {
     nothing: '',
-    'no JSON': '{"keys": [',
+    'not JSON': '{"keys": [',
     null: 'null',
     'a number': '5',
     'a list': JSON.stringify([good]),
