@@ -86,7 +86,7 @@ test('If-None-Match with the current version returns a 304 without a body', asyn
   );
 });
 
-test('a 304 has no headers of a body', async () => {
+test('a 304 has no Content-Type and no Content-Length', async () => {
   const { id, tag } = await issueWithTag();
   const { headers } = await shop.ask(get(id), { headers: { 'if-none-match': tag } });
   assert.equal(headers.get('content-type'), null);

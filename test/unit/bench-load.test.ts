@@ -128,7 +128,7 @@ test('an invalid response ends the run', async (t) => {
         response.setHeader('content-length', 2).end('{}');
       },
       /no card/,
-      { ...request, check: (body) => assert.notEqual(body, '{}', 'a card is missing') },
+      { ...request, check: (body) => assert.notEqual(body, '{}', 'no card') },
     ),
   );
   await t.test('a closed connection', () => rejects(({ socket }) => socket.end(), /closed/));

@@ -176,7 +176,7 @@ test('the result of a search does not depend on the order of the cards', () => {
   );
 });
 
-test('applied changes are not changes any more', () => {
+test('applied changes no longer count as changes', () => {
   const someChanges = fc.record(
     {
       disable: fc.boolean(),

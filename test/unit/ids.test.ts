@@ -31,7 +31,7 @@ test('ids are unique when a burst runs ahead of the clock and the clock catches 
   const chance = systemChance({ earliest: () => time });
   let last = 0;
   for (let count = 1; count <= 400_000; count += 1) {
-    // With an average step of 16.5, 245 ids use up the 4,096 ids of a millisecond.
+    // With an average step of 16.5, 245 ids use up almost all 4,096 ids of a millisecond.
     if (count % 245 === 0) time += 1;
     const id = chance.id();
     // A message for each id would take longer than the ids.

@@ -29,7 +29,7 @@ function argumentsOf(script: string, logLevel = 'info'): string[] {
   return ['--input-type=module', '--eval', setUp + script];
 }
 
-/** Returns the output of such a process. */
+/** Returns the output lines and the exit code of such a process. */
 function printed(
   script: string,
   logLevel?: string,

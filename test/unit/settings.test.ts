@@ -12,7 +12,7 @@ const rows = Object.values<Readonly<Record<string, Setting<unknown>>>>(settings)
   Object.values(group),
 );
 
-test('docs/settings.md is what "npm run docs:settings" writes', async () => {
+test('docs/settings.md is the output of "npm run docs:settings"', async () => {
   const path = 'docs/settings.md';
   const options = await resolveConfig(path);
   assert.equal(readFileSync(path, 'utf8'), await format(settingsPage(), { ...options, filepath: path }));

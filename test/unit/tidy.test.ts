@@ -86,7 +86,7 @@ test('each of these constructs is used in one place only', async (t) => {
   for (const { what, pattern, place } of rules) {
     await t.test(`only ${place} uses ${what}`, () => {
       const found = code.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
-      assert.notEqual(found.length, 0, 'found nowhere: the pattern does not match the code any more');
+      assert.notEqual(found.length, 0, 'found nowhere: the pattern no longer matches the code');
       assert.deepEqual(
         found.filter((path) => !path.startsWith(place)),
         [],

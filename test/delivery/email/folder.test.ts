@@ -72,7 +72,7 @@ test('the folder stores a repeated delivery once', async () => {
   );
 });
 
-test('the folder reads nothing but emails, whatever the name is', async () => {
+test('the folder reads emails only, for any name', async () => {
   using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-mail-'));
   const folder = emailFolder(join(place.path, 'mail'));
   await folder.keep(emailWith(), { id: 17, now: noon });

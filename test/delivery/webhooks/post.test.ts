@@ -134,7 +134,7 @@ test('4 KiB of harmless text of a response are stored', async (t) => {
     'bytes that are not text': [Buffer.from([0x61, 0xff, 0xfe, 0x62]), 'a\ufffd\ufffdb'],
     'too much': ['x'.repeat(5_000), 'x'.repeat(4_096)],
     'a character that the cut splits': ['x'.repeat(4_095) + 'ü', 'x'.repeat(4_095)],
-    'what grows when it is replaced': ['\u0000'.repeat(4_096), '\ufffd'.repeat(1_365)],
+    'bytes that grow when they are replaced': ['\u0000'.repeat(4_096), '\ufffd'.repeat(1_365)],
   };
   for (const [name, [body, kept]] of Object.entries(cases)) {
     await t.test(name, async () => {
