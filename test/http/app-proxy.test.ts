@@ -1,4 +1,4 @@
-/** Requests that carry the storefront's signature: what it proves, and what no forgery or replay gains. */
+/** Requests with the storefront's signature: valid ones, forgeries and replays. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -35,20 +35,20 @@ const open = await shopOf(service, 'open.example');
 const other = await shopOf(service, 'other.example');
 const bare = await shopOf(service, 'bare.example');
 
-/** Ids of customers on the storefront: the service has ids of its own for them. */
+/** Customer ids of the storefront. The service has its own ids. */
 const adaId = 1001;
 const graceId = 1002;
 
 const card = await plain.issue({ email: 'ada@example.com', storefront_customer_id: adaId });
 
-/** Puts the clock at the beginning of a second, so that seconds that a test counts are whole. */
+/** Moves the clock to the start of a second, because the tests count whole seconds. */
 function alignClock(): number {
   const now = service.clock.now();
   service.clock.advance(1_000 - (now % 1_000) + 10);
   return service.clock.now();
 }
 
-/** What the proxy adds for a store, now. */
+/** The parameters that the proxy adds for a store. */
 function pairsOf(shop: Domain, { customer = '', now = service.clock.now() } = {}): Pair[] {
   return proxyPairs({ shop, now, customer });
 }
@@ -67,7 +67,7 @@ async function refused(path: string, request: TestRequest, code: 'invalid-signat
   await unchanged(service, async () => problemOf(await service.request(path, request), { code }));
 } // prettier-ignore
 
-test('a signature that verifies, with a token of its store, is let through on every operation', async () => {
+test('every operation accepts a valid signature with a token of its store', async () => {
   const token = plain.token;
   giftCardOf(await service.request(`${get}?${signed('plain.example')}`, { token }));
   const search: Pair[] = [['last_characters', card.last_characters], ['email', 'ada@example.com']];
@@ -106,7 +106,7 @@ test('the order of the parameters, their encoding and the case of the shop do no
   }
 });
 
-test('a timestamp is at most 90 seconds away, either way', async (t) => {
+test('a timestamp can differ by at most 90 seconds in either direction', async (t) => {
   const token = plain.token;
   for (const [seconds, isGood] of [
     [0, true], [-89, true], [-90, true], [-91, false], [-3_600, false], [89, true], [90, true], [91, false], [3_600, false],
@@ -118,7 +118,7 @@ test('a timestamp is at most 90 seconds away, either way', async (t) => {
       else await refused(path, { token });
     });
   }
-  await t.test('a request goes stale as time passes', async () => {
+  await t.test('a signed request expires after 90 seconds', async () => {
     const path = `${get}?${signed('plain.example', [], { now: alignClock() })}`;
     giftCardOf(await service.request(path, { token }));
     service.clock.advance(90_000);
@@ -128,7 +128,7 @@ test('a timestamp is at most 90 seconds away, either way', async (t) => {
   });
 }); // prettier-ignore
 
-test('a signature that does not verify is refused, with a token and without', async (t) => {
+test('an invalid signature is rejected, with and without a token', async (t) => {
   const good = pairsOf('plain.example', { customer: '7' });
   const secret = secrets['plain.example'];
   const signature = signatureOf(secret, good);
@@ -150,7 +150,7 @@ test('a signature that does not verify is refused, with a token and without', as
     'with another store’s secret': withSignature(signatureOf(secrets['other.example'], good)),
     'with an empty secret': withSignature(signatureOf('', good)),
     'for another shop, with this one’s secret': sign(secret, replaced('shop', 'other.example')),
-    'for a shop that is not there': sign(secret, replaced('shop', 'nobody.example')),
+    'for a shop that does not exist': sign(secret, replaced('shop', 'nobody.example')),
     'for a shop without a secret': sign('', replaced('shop', 'bare.example')),
     'for the shop with a dot': sign(secret, replaced('shop', 'plain.example.')),
     'for an empty shop': sign(secret, replaced('shop', '')),
@@ -166,14 +166,14 @@ test('a signature that does not verify is refused, with a token and without', as
     'with a customer of text': sign(secret, replaced('logged_in_customer_id', 'ada')),
     'with a customer of zero': sign(secret, replaced('logged_in_customer_id', '07')),
     'with a negative customer': sign(secret, replaced('logged_in_customer_id', '-7')),
-    'with a prefix that is no path': sign(secret, replaced('path_prefix', 'apps')),
-    'with a prefix that holds another parameter': sign(secret, replaced('path_prefix', '/apps&shop=plain.example')),
+    'with a prefix that is not a path': sign(secret, replaced('path_prefix', 'apps')),
+    'with a prefix that contains another parameter': sign(secret, replaced('path_prefix', '/apps&shop=plain.example')),
     'the shop changed afterwards': queryOf([...replaced('shop', 'other.example'), ['signature', signature]]),
     'the time changed afterwards': queryOf([...replaced('timestamp', String(Number(good[3]?.[1]) + 1)), ['signature', signature]]),
     'the customer changed afterwards': queryOf([...replaced('logged_in_customer_id', '8'), ['signature', signature]]),
     'the customer added afterwards': queryOf([['logged_in_customer_id', '7'], ...without('logged_in_customer_id'), ['signature', signatureOf(secret, without('logged_in_customer_id'))]].map(([name = '', value = '']): Pair => [name, value])).replace('logged_in_customer_id=7', 'logged_in_customer_id=77'),
-    'the customer taken away': withSignature(signature, without('logged_in_customer_id')),
-    'the prefix taken away': withSignature(signature, without('path_prefix')),
+    'the customer removed': withSignature(signature, without('logged_in_customer_id')),
+    'the prefix removed': withSignature(signature, without('path_prefix')),
   };
   for (const [name, query] of Object.entries(queries)) {
     await t.test(name, async () => {
@@ -184,7 +184,7 @@ test('a signature that does not verify is refused, with a token and without', as
   }
 }); // prettier-ignore
 
-test('unknown and repeated parameters are a 400, signed or not', async (t) => {
+test('unknown and repeated parameters return a 400, signed or not', async (t) => {
   const secret = secrets['plain.example'];
   const pairs = pairsOf('plain.example');
   const queries: readonly (readonly [name: string, query: string, errors: Record<string, string[]>])[] = [
@@ -192,7 +192,7 @@ test('unknown and repeated parameters are a 400, signed or not', async (t) => {
     ['an unsigned unknown one', `${sign(secret, pairs)}&extra=1`, { extra: ['is not a known parameter'] }],
     ['a signed list', sign(secret, [...pairs, ['logged_in_customer_id', '9']]), { logged_in_customer_id: ['is given twice'] }],
     ['two shops', `shop=other.example&${sign(secret, pairs)}`, { shop: ['is given twice'] }],
-    ['two shops, the second one afterwards', `${sign(secret, pairs)}&shop=other.example`, { shop: ['is given twice'] }],
+    ['two shops, the second one unsigned', `${sign(secret, pairs)}&shop=other.example`, { shop: ['is given twice'] }],
     ['two timestamps', `${sign(secret, pairs)}&timestamp=1`, { timestamp: ['is given twice'] }],
     ['two signatures', `${sign(secret, pairs)}&signature=${'0'.repeat(64)}`, { signature: ['is given twice'] }],
     ['the old hmac', `${sign(secret, pairs)}&hmac=1`, { hmac: ['is not a known parameter'] }],
@@ -204,7 +204,7 @@ test('unknown and repeated parameters are a 400, signed or not', async (t) => {
   }
 }); // prettier-ignore
 
-test('a signature of one store and a token of another are refused', async () => {
+test('a signature of one store with a token of another is rejected', async () => {
   const query = signed('plain.example');
   await refused(`${get}?${query}`, { token: other.token });
   await refused(`/gift_card?${query}`, { token: other.token, method: 'POST', json: { initial_value: 5 } });
@@ -213,7 +213,7 @@ test('a signature of one store and a token of another are refused', async () => 
   await refused(`/gift_card/${mine.id}?${query}`, { token: other.token });
 });
 
-test('a signature does not make up for a token that does not work', async () => {
+test('a valid signature does not replace a valid token', async () => {
   const query = signed('plain.example');
   await refused(`${get}?${query}`, {}, 'unauthenticated');
   await refused(`${get}?${query}`, { token: 'nonsense' }, 'unauthenticated');
@@ -226,7 +226,7 @@ test('a signature does not make up for a token that does not work', async () => 
   );
 });
 
-test('a store may demand the signature on every request', async () => {
+test('a store can require the signature on every request', async () => {
   const token = strict.token;
   const wanted = `/gift_card?${signed('strict.example')}`;
   const issued = issuedGiftCardOf(
@@ -245,7 +245,7 @@ test('a store may demand the signature on every request', async () => {
   await refused(path, {}, 'unauthenticated');
 });
 
-test('a store’s new secret holds at once, and its old one no more', async () => {
+test('a new secret takes effect at once and replaces the old one', async () => {
   const token = other.token;
   const mine = await other.issue();
   const path = `/gift_card/${mine.id}`;
@@ -257,7 +257,7 @@ test('a store’s new secret holds at once, and its old one no more', async () =
   await changeStoreElsewhere(service, 'other.example', { proxySecret: secrets['other.example'] });
 });
 
-test('a store without a secret takes no signature', async () => {
+test('a store without a secret rejects every signature', async () => {
   const { id } = await bare.issue({ email: 'ada@example.com' });
   for (const secret of ['', 'null', 'undefined', 'plain-0123456789abcdef0123456789']) {
     const pairs = proxyPairs({ shop: 'bare.example', now: service.clock.now(), customer: '7' });
@@ -282,7 +282,7 @@ function asCustomer(customer: number | null, search: readonly Pair[]): Promise<T
   return service.request(`/gift_card?${signed('open.example', search, options)}`);
 }
 
-test('where a store allows it, a signed-in customer finds cards of their own, as customer or recipient', async () => {
+test('if the store allows it, a signed-in customer finds their own cards, as customer or recipient', async () => {
   for (const [customer, email] of [
     [adaId, 'ada@example.com'],
     [adaId, ' ADA@example.com'],
@@ -299,7 +299,7 @@ test('where a store allows it, a signed-in customer finds cards of their own, as
   assert.equal(head.status, 200);
 });
 
-test('a customer does not find the cards of others: the same bytes as for none', async () => {
+test('a customer gets the same bytes for the card of another customer as for an unknown card', async () => {
   const ask = async (customer: number | null, search: readonly Pair[]): Promise<TestAnswer> => {
     const query = signed('open.example', search, { customer: String(customer) });
     return service.request(`/gift_card?${query}`, { headers: { 'x-request-id': 'the-same' } });
@@ -311,7 +311,7 @@ test('a customer does not find the cards of others: the same bytes as for none',
       [adaId, 'grace@example.com'],
       [graceId, 'ada@example.com'],
       [7, 'ada@example.com'],
-      // The service's own id of the customer is not the storefront's.
+      // The customer's id in the service differs from the one on the storefront.
       [ada.customer_id, 'ada@example.com'],
     ] as const) {
       const answer = await ask(customer, searchOf(email));
@@ -320,7 +320,7 @@ test('a customer does not find the cards of others: the same bytes as for none',
   });
 });
 
-test('without a customer signed in the search needs a token', async () => {
+test('without a signed-in customer, a search needs a token', async () => {
   const search = searchOf('ada@example.com');
   await unchanged(service, async () =>
     problemOf(await asCustomer(null, search), { code: 'unauthenticated' }),
@@ -329,7 +329,7 @@ test('without a customer signed in the search needs a token', async () => {
   await refused(`/gift_card?${sign(secrets['open.example'], pairs)}`, {}, 'unauthenticated');
 });
 
-test('where a store does not allow it, no customer may search', async () => {
+test('if the store does not allow it, customers cannot search', async () => {
   const search: Pair[] = [['last_characters', card.last_characters], ['email', 'ada@example.com']];
   const query = signed('plain.example', search, { customer: String(adaId) });
   await refused(`/gift_card?${query}`, {}, 'unauthenticated');
@@ -339,7 +339,7 @@ test('where a store does not allow it, no customer may search', async () => {
   await refused(`/gift_card?${query}`, {}, 'unauthenticated');
 }); // prettier-ignore
 
-test('a customer may do nothing but search', async () => {
+test('a customer can only search', async () => {
   const query = signed('open.example', [], { customer: String(adaId) });
   await refused(`/gift_card/${ada.id}?${query}`, {}, 'unauthenticated');
   await refused(`/gift_card/${ada.id}?${query}`, { method: 'PUT', json: { balance: 0 } }, 'unauthenticated');
@@ -348,7 +348,7 @@ test('a customer may do nothing but search', async () => {
   assert.equal(head.status, 401);
 });
 
-test('a signed search that was overheard gains nothing but itself', async () => {
+test('an intercepted signature is valid only for the same search', async () => {
   const query = signed('open.example', searchOf('ada@example.com'), { customer: String(adaId) });
   assert.equal(giftCardOf(await service.request(`/gift_card?${query}`)).id, ada.id);
   const unknown = ['is not a known parameter'];
@@ -379,14 +379,14 @@ test('a signed search that was overheard gains nothing but itself', async () => 
   await refused(`/gift_card?${changed.toString()}`, {});
 });
 
-test('a parameter’s end cannot be moved, although the signed text does not mark it', async (t) => {
+test('a parameter cannot be split or merged, although the signed text has no separators', async (t) => {
   const now = service.clock.now();
   const secret = secrets['open.example'];
   const [, , prefix, time] = pairsOf('open.example', { now });
   assert.ok(prefix && time);
   const victim = String(adaId);
   const last = ada.last_characters;
-  /** What a storefront would sign for an attacker, and how the attacker would read it out again. */
+  /** Requests that a storefront signs for an attacker, and the forged requests with the same signature. */
   const attacks: Readonly<Record<string, { readonly signed: readonly Pair[]; readonly sent: readonly Pair[]; readonly isMisread?: true }>> = {
     'the customer cut out of the characters': {
       signed: [['email', 'ada@example.com'], ['last_characters', `${last}logged_in_customer_id=${victim}`], ['logged_in_customer_id', ''], prefix, ['shop', 'open.example'], time],
@@ -426,11 +426,11 @@ test('a parameter’s end cannot be moved, although the signed text does not mar
     pairs.toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([name, value]) => `${name}=${value}`).join('');
   for (const [name, attack] of Object.entries(attacks)) {
     await t.test(name, async () => {
-      if (!name.startsWith('the digits')) assert.equal(textOf(attack.sent), textOf(attack.signed), 'the attack is none');
+      if (!name.startsWith('the digits')) assert.equal(textOf(attack.sent), textOf(attack.signed), 'the signed texts differ');
       const query = queryOf([...attack.sent, ['signature', signatureOf(secret, attack.signed)]]);
       for (const request of [{}, { token: open.token }]) {
         const answer = await unchanged(service, () => service.request(`/gift_card?${query}`, request));
-        // What the operation's own parameters took in leaves the proxy's as they were: there the address is none.
+        // Here the email parameter absorbs another one, and fails its own validation instead.
         if (!attack.isMisread) problemOf(answer, { code: 'invalid-signature' });
         else assert.equal(answer.status, 422);
       }
@@ -438,13 +438,13 @@ test('a parameter’s end cannot be moved, although the signed text does not mar
   }
 }); // prettier-ignore
 
-test('of several values of one name the service takes none, joined or not', async () => {
+test('a repeated or comma-separated parameter of the proxy is rejected', async () => {
   const secret = secrets['open.example'];
   const pairs = [...searchOf('ada@example.com'), ...pairsOf('open.example', { customer: '1,2' })];
   await refused(`/gift_card?${sign(secret, pairs)}`, {});
 });
 
-test('a customer has ten failed searches an hour, which cost nobody else anything', async () => {
+test('a customer has ten failed searches an hour, which do not affect other callers', async () => {
   const victim = await open.issue({ email: 'victim@example.com', storefront_customer_id: 2001 });
   const search = searchOf('victim@example.com', victim.last_characters);
   const [attacker, another] = [2002, 2003];
@@ -454,18 +454,18 @@ test('a customer has ten failed searches an hour, which cost nobody else anythin
   problemOf(throttled, { code: 'too-many-misses' });
   const wait = Number(throttled.headers.get('retry-after'));
   assert.ok(wait > 350 && wait <= 360, `${wait}`);
-  assert.equal(giftCardOf(await asCustomer(2001, search)).id, victim.id, 'the victim still searches');
+  assert.equal(giftCardOf(await asCustomer(2001, search)).id, victim.id, 'the victim can still search');
   problemOf(await asCustomer(another, search), { code: 'not-found' });
   await open.accepts(`GET /gift_card?${queryOf(search)}`);
 });
 
-test('a signature without a token is refused in development mode, too', async () => {
+test('a signature without a token is rejected in development mode too', async () => {
   await using demonstration = await startService();
   const query = sign('any-secret', proxyPairs({ shop: 'demo.localhost', now: demonstration.clock.now() }));
   problemOf(await demonstration.request(`/gift_card/1?${query}`), { code: 'invalid-signature' });
 });
 
-test('the whole way through the app proxy that the command line plays', async () => {
+test('requests through the app proxy of the command line are accepted', async () => {
   const proxy = createAppProxy({
     shop: 'strict.example',
     secret: new Secret(secrets['strict.example']),

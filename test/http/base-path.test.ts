@@ -1,4 +1,4 @@
-/** `BASE_PATH`: a store that moves from an existing proxy keeps its clients' paths. */
+/** `BASE_PATH`: a store that replaces an existing proxy keeps the paths of its clients. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -15,7 +15,7 @@ after(() => service[Symbol.asyncDispose]());
 const shop = await shopOf(service, 'flowers.example', { basePath });
 const { origin } = new URL(service.url);
 
-/** Asks at the root, beside the base path. */
+/** Sends a request outside the base path. */
 async function atRoot(path: string, { method = 'GET', token, json }: TestRequest = {}): Promise<TestAnswer> {
   const response = await fetch(`${origin}${path}`, {
     method,
@@ -36,11 +36,11 @@ async function atRoot(path: string, { method = 'GET', token, json }: TestRequest
   };
 }
 
-test('the base path is part of the address that the service tells', () => {
+test('the URL of the service includes the base path', () => {
   assert.ok(service.url.endsWith(basePath));
 });
 
-test('the four operations are served below it', async () => {
+test('the four operations are available below the base path', async () => {
   const { card, answer } = await shop.creates(
     { json: { initial_value: 5, email: 'ada@example.com' }, headers: { 'idempotency-key': 'moved' } },
     { events: ['customer.created', 'gift_card.created'] },
@@ -57,7 +57,7 @@ test('the four operations are served below it', async () => {
   assert.equal(giftCardOf(location).id, card.id);
 });
 
-test('and nowhere else', async (t) => {
+test('the four operations are not available elsewhere', async (t) => {
   const { id } = await shop.issue();
   for (const prefix of [
     '',
@@ -92,7 +92,7 @@ test('and nowhere else', async (t) => {
   });
 });
 
-test('other methods, OPTIONS and problems know the base path', async () => {
+test('other methods, OPTIONS and problems include the base path', async () => {
   const { id } = await shop.issue();
   const deletion = await shop.ask(`DELETE /gift_card/${id}`);
   problemOf(deletion, { code: 'method-not-allowed', basePath });
@@ -108,7 +108,7 @@ test('other methods, OPTIONS and problems know the base path', async () => {
   assert.equal((await atRoot(target.pathname)).status, 200);
 });
 
-test('the service’s pages stand at the root and below the base path', async (t) => {
+test('the service’s pages are available at the root and below the base path', async (t) => {
   for (const page of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/reference.css', '/docs/problems/not-found']) {
     for (const prefix of ['', basePath]) {
       await t.test(`${prefix}${page}`, async () => {
@@ -124,14 +124,14 @@ test('the service’s pages stand at the root and below the base path', async (t
   }
 }); // prettier-ignore
 
-test('the description names the base path as its server', async () => {
+test('the OpenAPI document has the base path in its server URL', async () => {
   const { json } = await atRoot('/openapi.json');
   const { servers, paths } = json as { servers: { url: string }[]; paths: object };
   assert.equal(servers[0]?.url, basePath);
   assert.ok('/gift_card' in paths);
 });
 
-test('an idempotency key stands for the path without the query', async () => {
+test('an idempotency key covers the path without the query', async () => {
   const request = { json: { initial_value: 5 }, headers: { 'idempotency-key': 'based' } };
   const first = await shop.ask('POST /gift_card', request);
   issuedGiftCardOf(first, { basePath });
@@ -139,7 +139,7 @@ test('an idempotency key stands for the path without the query', async () => {
   assert.equal(again.text, first.text);
 });
 
-test('development mode, too, is served below the base path only', async () => {
+test('development mode too is available below the base path only', async () => {
   await using demonstration = await startService({ environment: { BASE_PATH: `${basePath}/` } });
   const created = await demonstration.request('/gift_card', { method: 'POST', json: { initial_value: 5 } });
   const { id } = issuedGiftCardOf(created, { basePath });

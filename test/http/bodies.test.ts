@@ -1,4 +1,4 @@
-/** Bodies: JSON and forms, bare and wrapped, and what cannot be read. */
+/** Request bodies: JSON and forms, bare and wrapped, valid and invalid. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -36,7 +36,7 @@ test('a creation is the same bare and wrapped, as JSON and as a form', async (t)
     'JSON with a quoted character set': sent(JSON.stringify(fields), 'application/json;charset="UTF-8"'),
     'JSON in capitals': sent(JSON.stringify(fields), 'Application/JSON'),
     'JSON with a byte order mark': sent(`\ufeff${JSON.stringify(fields)}`),
-    'JSON with space around': sent(` \n${JSON.stringify(fields)}\n`),
+    'JSON with surrounding space': sent(` \n${JSON.stringify(fields)}\n`),
     'form with a character set': sent(new URLSearchParams(fields).toString(), 'application/x-www-form-urlencoded; charset=UTF-8'),
     'form with literal brackets': sent(
       Object.entries(fields)
@@ -55,7 +55,7 @@ test('a creation is the same bare and wrapped, as JSON and as a form', async (t)
   }
 }); // prettier-ignore
 
-test('in a form an empty value means null, and a plus sign is a space', async () => {
+test('in a form, an empty value means null and a plus sign is a space', async () => {
   const { card } = await shop.creates(
     sent(
       'initial_value=5&note=&message=a+b%2Bc&expires_on=&email=&recipient_email&code=',
@@ -68,7 +68,7 @@ test('in a form an empty value means null, and a plus sign is a space', async ()
   );
 });
 
-test('another content type is refused', async (t) => {
+test('another content type is rejected', async (t) => {
   const types = [
     'text/plain', 'text/json', 'application/xml', 'multipart/form-data; boundary=x', 'application/json-patch+json',
     'application/vnd.api+json', 'application/jsonp', 'application/x-www-form-urlencoded-x', 'application/octet-stream',
@@ -80,7 +80,7 @@ test('another content type is refused', async (t) => {
         shop.refuses(line, sent('{"initial_value": 5}', type), { code: 'unsupported-media-type' }),
       );
     }
-    await t.test(`none ${line.slice(0, 4)}`, () =>
+    await t.test(`no content type ${line.slice(0, 4)}`, () =>
       shop.refuses(line, { body: Buffer.from('{"initial_value": 5}') }, { code: 'unsupported-media-type' }),
     );
     for (const encoding of ['gzip', 'br', 'deflate', 'gzip, identity']) {
@@ -95,7 +95,7 @@ test('another content type is refused', async (t) => {
   }
 });
 
-test('a body of zero bytes has no parameters, whatever its content type', async (t) => {
+test('an empty body has no parameters, whatever its content type', async (t) => {
   const types = [
     'application/json', 'application/json; charset=iso-8859-1', 'application/x-www-form-urlencoded', 'text/plain', 'json', '', ';', '*/*', '/',
     'multipart/form-data; boundary=x', 'application/json, text/plain', 'application/json; ="', undefined,
@@ -105,7 +105,7 @@ test('a body of zero bytes has no parameters, whatever its content type', async 
     'a length of 0': [['Content-Length', '0']],
     'no chunk': [['Transfer-Encoding', 'chunked']],
     'no length, compressed': [['Content-Encoding', 'gzip']],
-    'no chunk, compressed': [
+    'no chunks, compressed': [
       ['Transfer-Encoding', 'chunked'],
       ['Content-Encoding', 'gzip'],
     ],
@@ -127,10 +127,10 @@ test('a body of zero bytes has no parameters, whatever its content type', async 
   }
 });
 
-test('a body that cannot be parsed, or whose root is no object, is malformed', async (t) => {
+test('a body that cannot be parsed, or whose root is not an object, is malformed', async (t) => {
   const bodies: Readonly<Record<string, string | Uint8Array>> = {
     'half an object': '{"initial_value": 5',
-    'a comma too many': '{"initial_value": 5,}',
+    'a trailing comma': '{"initial_value": 5,}',
     'single quotes': "{'initial_value': 5}",
     'a bare word': '{initial_value: 5}',
     NaN: '{"initial_value": NaN}',
@@ -145,9 +145,9 @@ test('a body that cannot be parsed, or whose root is no object, is malformed', a
     'a string': '"initial_value"',
     true: 'true',
     'only space': '   ',
-    'no UTF-8': Uint8Array.from([...Buffer.from('{"initial_value": 5, "note": "'), 0xff, 0xfe, 0x22, 0x7d]),
+    'not UTF-8': Uint8Array.from([...Buffer.from('{"initial_value": 5, "note": "'), 0xff, 0xfe, 0x22, 0x7d]),
     'an overlong UTF-8 sequence': Uint8Array.from([...Buffer.from('{"initial_value": 5, "note": "'), 0xc0, 0xaf, 0x22, 0x7d]),
-    'nested too deep': `{"note":${'['.repeat(30_000)}`,
+    'nested too deeply': `{"note":${'['.repeat(30_000)}`,
   }; // prettier-ignore
   for (const line of writes) {
     for (const [name, body] of Object.entries(bodies)) {
@@ -169,7 +169,7 @@ test('a body that cannot be parsed, or whose root is no object, is malformed', a
   }
 });
 
-test('deep nesting is refused like any other value that is none', async () => {
+test('deep nesting is rejected like any other invalid value', async () => {
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
   await shop.refuses(post, sent(`{"initial_value":5,"note":${deep}}`), {
     code: 'invalid-parameter',
@@ -177,7 +177,7 @@ test('deep nesting is refused like any other value that is none', async () => {
   });
 });
 
-test('a parameter that is given twice in a body is malformed', async (t) => {
+test('a repeated parameter in a body is malformed', async (t) => {
   const repeated: readonly (readonly [
     body: string,
     contentType: 'json' | 'x-www-form-urlencoded',
@@ -203,13 +203,13 @@ test('a parameter that is given twice in a body is malformed', async (t) => {
   }
 });
 
-test('values that only look like a repetition are none', async () => {
+test('a value that contains JSON does not count as a repeated parameter', async () => {
   const note = '{"initial_value": 5, "initial_value": 6} \\" : "';
   const { card } = await shop.creates({ json: { initial_value: 5, note, message: 'initial_value' } });
   assert.equal(card.note, note);
 });
 
-test('all parameters that are given twice in a body are named together', async (t) => {
+test('all repeated parameters of a body are listed together', async (t) => {
   const errors = { initial_value: ['is given twice'], note: ['is given twice'] };
   await t.test('form', () =>
     shop.refuses(
@@ -226,7 +226,7 @@ test('all parameters that are given twice in a body are named together', async (
   );
 });
 
-test('a body that is both wrapped and bare is refused, and a wrapper holds an object', async (t) => {
+test('a body that is both wrapped and bare is rejected, and a wrapper must be an object', async (t) => {
   const both = { gift_card: ['cannot be combined with parameters outside it'] };
   const noObject = { gift_card: ['must be an object'] };
   const bodies: readonly (readonly [object | string, Readonly<Record<string, readonly string[]>>])[] = [
@@ -267,7 +267,7 @@ test('a body that is both wrapped and bare is refused, and a wrapper holds an ob
       errors: { initial_value: ['is required'], 'card[initial_value]': ['is not a known parameter'] },
     }),
   );
-  await t.test('names in brackets are unknown, as is a list', () =>
+  await t.test('names in brackets are unknown, and so is an array', () =>
     shop.refuses(post, form({ 'initial_value[]': '5' }), {
       code: 'invalid-parameter',
       errors: { initial_value: ['is required'], 'initial_value[]': ['is not a known parameter'] },

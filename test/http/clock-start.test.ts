@@ -1,4 +1,4 @@
-/** A service that starts with a wrong clock: what it rejects, and what it delays when it cannot know. */
+/** A service that starts with a wrong clock: the errors it returns and the work it postpones. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -23,23 +23,22 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 const hasServer = process.env['TEST_ENGINE'] === 'postgres';
-/** Long enough for every background task, several times. */
+/** Several periods of every background task. */
 const roundsMs = 300;
 
 type Shop = AsyncDisposable & {
   readonly database: EngineDatabase;
   readonly clock: TestClock;
-  /** Starts a service; the one before must have stopped. */
+  /** Starts a service. The previous one must have stopped. */
   start(environment?: Readonly<Record<string, string>>): Promise<Service>;
   ask(service: Service, line: string, json?: object): Promise<Response>;
-  /** Does the same debit with the same key. */
+  /** Repeats the debit with the same idempotency key. */
   debit(service: Service): Promise<Response>;
-  /** Shows the hold. */
   holdStatus(service: Service): Promise<string>;
   readonly log: () => string;
 };
 
-/** A store with a card, a debit that had a key and a hold of 22 hours, made by a service that has stopped. */
+/** A store with a card, a debit with a key and a hold of 22 hours, created by a service that has stopped. */
 async function open({ runsMs = 0 }: { readonly runsMs?: number } = {}): Promise<Shop> {
   const database = await engine.createDatabase();
   const configOf = (environment: Readonly<Record<string, string>> = {}): Config => {
@@ -118,7 +117,7 @@ async function refusalOf(starting: Promise<Service>): Promise<string> {
   return assert.fail('the service has started');
 }
 
-/** Whether an earlier debit was done again. */
+/** Returns whether the repeated debit was executed again. */
 async function isDoneAgain(shop: Shop, service: Service): Promise<boolean> {
   const response = await shop.debit(service);
   assert.equal(response.status, 201);
@@ -131,7 +130,7 @@ for (const [year, instant] of [
   ['2059', Date.UTC(2059, 0, 1)],
   ['2095', Date.UTC(2095, 5, 1)],
 ] as const) {
-  test(`the service does not start in ${year}, and makes no database then`, async () => {
+  test(`the service does not start in ${year}, and does not create a database`, async () => {
     await using database = await engine.createDatabase({ empty: true });
     const clock = testClock();
     clock.jump(instant - clock.now());
@@ -149,7 +148,7 @@ for (const [year, instant] of [
   });
 }
 
-test('a clock that is more than an hour behind the newest event is refused, and IMPLAUSIBLE_CLOCK overrides it', async () => {
+test('the service does not start if its clock is over an hour before the newest event, unless IMPLAUSIBLE_CLOCK allows it', async () => {
   await using shop = await open();
   shop.clock.jump(-50 * minute);
   await (await shop.start())[Symbol.asyncDispose]();
@@ -165,14 +164,14 @@ test('a clock that is more than an hour behind the newest event is refused, and 
   assert.equal(await isDoneAgain(shop, service), false);
 });
 
-test('a clock that is more than an hour behind the last run of the service is refused', async () => {
+test('the service does not start if its clock is over an hour before its last run', async () => {
   await using shop = await open({ runsMs: 3 * hour });
   shop.clock.advance(-130 * minute);
   const message = await refusalOf(shop.start());
   assert.match(message, /the service last ran on this database at /);
 });
 
-test('a service that starts with its clock a day ahead does no debit again and lets nothing be erased for an hour', async () => {
+test('a service that starts with its clock a day ahead repeats no debit and erases nothing for an hour', async () => {
   await using shop = await open();
   shop.clock.jump(day + hour);
   if (hasServer) assert.match(await refusalOf(shop.start()), /the clock of the database server/);
@@ -184,7 +183,7 @@ test('a service that starts with its clock a day ahead does no debit again and l
     await wait(roundsMs);
     assert.equal(await isDoneAgain(shop, service), false);
   }
-  // Another start begins another hour, because the one before did not trust its clock.
+  // The next start waits for another hour, because the previous one did not trust its clock.
   await using service = await shop.start({ IMPLAUSIBLE_CLOCK: 'allow' });
   shop.clock.advance(59 * minute);
   await wait(roundsMs);
@@ -194,7 +193,7 @@ test('a service that starts with its clock a day ahead does no debit again and l
   assert.equal(await isDoneAgain(shop, service), true);
 });
 
-test('a restart within an hour of the last run goes on erasing what is old', async () => {
+test('a restart within an hour of the last run continues to erase old records', async () => {
   await using shop = await open({ runsMs: 23 * hour + 30 * minute });
   shop.clock.advance(40 * minute);
   await using service = await shop.start({ IMPLAUSIBLE_CLOCK: 'allow' });
@@ -203,7 +202,7 @@ test('a restart within an hour of the last run goes on erasing what is old', asy
   assert.equal(await isDoneAgain(shop, service), true);
 });
 
-test('after a longer pause holds expire at once for requests, and the background closes them an hour later', async () => {
+test('after a longer pause requests see holds as expired at once, and the background task closes them an hour later', async () => {
   await using shop = await open();
   shop.clock.advance(day + hour);
   await using service = await shop.start({ IMPLAUSIBLE_CLOCK: 'allow' });
@@ -222,7 +221,7 @@ test('after a longer pause holds expire at once for requests, and the background
   }
 });
 
-test('ids do not repeat, and new events come last, when the clock is set back by less than an hour between two runs', async () => {
+test('ids stay unique and new events come last when the clock is set back by less than an hour between two runs', async () => {
   await using shop = await open();
   const eventsOf = async (service: Service): Promise<readonly number[]> => {
     const { events } = (await (await shop.ask(service, 'GET /events')).json()) as {

@@ -1,4 +1,4 @@
-/** A running service whose clock jumps: what it must not do then, and what it does afterwards. */
+/** A running service whose clock jumps. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -10,14 +10,14 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const domain = 'flowers.example';
 
-/** Everything in the background comes round often. */
+/** Short periods for every background task. */
 const eager = {
   upkeepPeriodMs: 20,
   holdExpiryPeriodMs: 20,
   expiryPeriodMs: 20,
   reminderPeriodMs: 20,
 } as const;
-/** Long enough for every background task, several times. */
+/** Several periods of every background task. */
 const roundsMs = 300;
 
 type Ask = (line: string, json?: object, key?: string) => Promise<TestAnswer>;
@@ -69,7 +69,7 @@ async function untilStatus(ask: Ask, hold: number, status: string): Promise<void
   }
 }
 
-test('a clock that is a day ahead for a minute does not make the same debit happen twice', async () => {
+test('a clock that is a day ahead for a minute does not repeat a debit', async () => {
   await using opened = await open();
   const { service, ask } = opened;
   const id = await issue(ask);
@@ -88,7 +88,7 @@ test('a clock that is a day ahead for a minute does not make the same debit happ
   assert.equal(await balanceOf(ask, id), '90.00');
 });
 
-test('a hold of 22 hours outlives a clock that is a day ahead for a minute', async () => {
+test('a hold of 22 hours remains open while the clock is a day ahead for a minute', async () => {
   await using opened = await open();
   const { service, ask } = opened;
   const id = await issue(ask);
@@ -97,7 +97,7 @@ test('a hold of 22 hours outlives a clock that is a day ahead for a minute', asy
   service.clock.jump(day);
   await wait(roundsMs);
   assert.equal(bodyOf(await ask(`GET /holds/${hold.id}`), 200).hold.status, 'open');
-  // A movement that needs the amount would close the hold.
+  // A movement that needs the amount would close an expired hold.
   assert.equal((await ask(`POST /gift_card/${id}/debit`, { amount: 50 })).status, 422);
   service.clock.advance(minute);
   service.clock.jump(-day);
@@ -105,7 +105,7 @@ test('a hold of 22 hours outlives a clock that is a day ahead for a minute', asy
   assert.deepEqual([captured.hold.status, captured.gift_card.balance], ['captured', '20.00']);
 });
 
-test('a hold that is placed while the clock is a day behind lasts as long as it should', async () => {
+test('a hold that is placed while the clock is a day behind lasts its full time', async () => {
   await using opened = await open();
   const { service, ask } = opened;
   const id = await issue(ask);
@@ -137,7 +137,7 @@ for (const { name, byMs } of [
   });
 }
 
-test('a jump is an error in the log and a metric, and once the clock was stable for an hour it is believed', async () => {
+test('a clock jump is logged as an error and counted, and the clock is trusted after an hour without jumps', async () => {
   await using opened = await open();
   const { service, ask } = opened;
   const id = await issue(ask);
@@ -168,7 +168,7 @@ test('a jump is an error in the log and a metric, and once the clock was stable 
   await untilStatus(ask, hold.id, 'expired');
   assert.equal(await metricOf(service), 0);
   assert.match(service.log(), /"jump_seconds":86400,.*it is trusted again/);
-  // What was written before the jump is an hour old, whatever its time says.
+  // The record from before the jump is an hour old, whatever its timestamp is.
   await wait(roundsMs);
   assert.equal((await debit()).headers.get('idempotent-replayed'), 'true');
   service.clock.advance(24 * hour);
@@ -176,7 +176,7 @@ test('a jump is an error in the log and a metric, and once the clock was stable 
   assert.equal((await debit()).headers.get('idempotent-replayed'), null);
 });
 
-test('a clock that is ahead lets no card expire, publishes no expiry and sends no email early', async () => {
+test('a clock that is ahead does not expire cards, publish expiries or send emails early', async () => {
   await using opened = await open();
   const { service, ask } = opened;
   const dayAt = (ms: number): string => new Date(Date.now() + ms).toISOString().slice(0, 10);
@@ -203,7 +203,7 @@ test('a clock that is ahead lets no card expire, publishes no expiry and sends n
   assert.ok(events.some(({ type }) => type === 'gift_card.redeemed'));
 });
 
-test('an event that is written while the clock is ahead is delivered at once', async () => {
+test('an event that is recorded while the clock is ahead is delivered at once', async () => {
   await using opened = await open();
   const { service, ask } = opened;
   const made = await ask('POST /webhooks', { url: 'https://hooks.example/', events: ['gift_card.*'] });
@@ -219,7 +219,7 @@ test('an event that is written while the clock is ahead is delivered at once', a
   );
 });
 
-test('failed lookups while the clock is ahead block no caller once it is back', async () => {
+test('failed lookups while the clock is ahead do not block a caller after its correction', async () => {
   await using opened = await open({ LOOKUP_MISSES: '2' });
   const { service, ask } = opened;
   const look = async (): Promise<number> =>
@@ -230,7 +230,7 @@ test('failed lookups while the clock is ahead block no caller once it is back', 
   assert.deepEqual([await look(), await look(), await look()], [404, 404, 429]);
 });
 
-test('a caller who was limited while the clock was ahead is not limited longer once it is back', async () => {
+test('a caller who was limited while the clock was ahead is not limited longer after its correction', async () => {
   await using opened = await open({ RATE_LIMIT: '1/2' });
   const { service, ask } = opened;
   const exhaust = async (): Promise<void> => {

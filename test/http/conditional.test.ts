@@ -25,7 +25,7 @@ async function issueWithTag(): Promise<{ readonly id: number; readonly tag: stri
 }
 let first = true;
 
-test('the tag is the same on every answer with a card, and changes with every change of it', async () => {
+test('every response with a card has the same tag, which changes with every change of the card', async () => {
   const { id, tag, last } = await issueWithTag();
   const seen = new Set([tag]);
   const search = `GET /gift_card?last_characters=${last}&email=ada@example.com` as const;
@@ -33,7 +33,7 @@ test('the tag is the same on every answer with a card, and changes with every ch
   for (const json of changes) {
     const { headers } = await shop.ask(put(id), { json });
     const changed = headers.get('etag') ?? '';
-    assert.ok(!seen.has(changed), `${JSON.stringify(json)} leaves ${changed}`);
+    assert.ok(!seen.has(changed), `${JSON.stringify(json)} does not change ${changed}`);
     seen.add(changed);
     for (const line of [get(id), search]) assert.equal((await shop.ask(line)).headers.get('etag'), changed);
     assert.equal((await shop.ask(put(id), { json: {} })).headers.get('etag'), changed);
@@ -47,7 +47,7 @@ test('no two cards share a tag', async () => {
   assert.equal(tags.size, 5);
 });
 
-test('If-None-Match that names the card as it is gets a 304 without a body', async (t) => {
+test('If-None-Match with the current version returns a 304 without a body', async (t) => {
   const { id, tag, last } = await issueWithTag();
   const search = `GET /gift_card?last_characters=${last}&email=ada@example.com` as const;
   for (const line of [get(id), search, `HEAD /gift_card/${id}` as const]) {
@@ -77,23 +77,23 @@ test('If-None-Match that names the card as it is gets a 304 without a body', asy
       giftCardOf(await shop.ask(get(id), { headers: { 'if-none-match': given } }));
     });
   }
-  await t.test('not once the card has changed', async () => {
+  await t.test('not after a change of the card', async () => {
     await shop.ask(put(id), { json: { note: 'changed' } });
     giftCardOf(await shop.ask(get(id), { headers: { 'if-none-match': tag } }));
   });
-  await t.test('a card that is not there is still a 404', () =>
+  await t.test('an unknown card is still a 404', () =>
     shop.refuses(get(1), { headers: { 'if-none-match': '*' } }, { code: 'not-found' }),
   );
 });
 
-test('a 304 says nothing of a content that it does not have', async () => {
+test('a 304 has no Content-Type and no Content-Length', async () => {
   const { id, tag } = await issueWithTag();
   const { headers } = await shop.ask(get(id), { headers: { 'if-none-match': tag } });
   assert.equal(headers.get('content-type'), null);
   assert.equal(headers.get('content-length'), null);
 });
 
-test('If-Match that names the card as it is lets an update through', async (t) => {
+test('If-Match with the current version accepts an update', async (t) => {
   const { id, tag } = await issueWithTag();
   let present = tag;
   for (const form of ['same', '*', 'listed', 'spaced']) {
@@ -110,7 +110,7 @@ test('If-Match that names the card as it is lets an update through', async (t) =
   }
 });
 
-test('If-Match that names another version is a 412, whatever the update would have been', async (t) => {
+test('If-Match with another version returns a 412, even for an invalid update', async (t) => {
   const { id, tag } = await issueWithTag();
   const { id: other, tag: others } = await issueWithTag();
   await shop.ask(put(other), { json: { note: 'as often changed' } });
@@ -139,7 +139,7 @@ test('If-Match that names another version is a 412, whatever the update would ha
       }
     });
   }
-  await t.test('the present one still goes through', async () => {
+  await t.test('the current version is still accepted', async () => {
     await shop.accepts(
       put(id),
       { json: { balance: 1 }, headers: { 'if-match': present } },
@@ -148,7 +148,7 @@ test('If-Match that names another version is a 412, whatever the update would ha
   });
 });
 
-test('of two updates with the same tag one goes through', async () => {
+test('one of two updates with the same tag succeeds', async () => {
   const { id, tag } = await issueWithTag();
   const answers = await Promise.all(
     Array.from({ length: 8 }, (_, index) =>
@@ -159,5 +159,5 @@ test('of two updates with the same tag one goes through', async () => {
   assert.equal(answers.filter(({ status }) => status === 412).length, 7);
 });
 
-test('If-Match on a card that is not there is a 404', () =>
+test('If-Match on an unknown card returns a 404', () =>
   shop.refuses(put(1), { json: {}, headers: { 'if-match': '*' } }, { code: 'not-found' }));

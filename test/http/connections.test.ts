@@ -1,4 +1,4 @@
-/** Connections: how many a client may hold, and how long the service keeps one that it has finished with. */
+/** Connections: the limits per client, and when the service closes a connection. */
 
 import assert from 'node:assert/strict';
 import { once as happens } from 'node:events';
@@ -34,7 +34,7 @@ const { id } = await shop.issue();
 const bearer = ['Authorization', `Bearer ${shop.token}`] as const;
 const json = ['Content-Type', 'application/json'] as const;
 
-/** Opens connections from an address; they stay open on the client's side. */
+/** Opens connections from an address. The client does not close them. */
 async function openMany(to: TestService, count: number, from: string): Promise<readonly Wire[]> {
   const wires = Array.from({ length: count }, () => openWire(to, { from, keepsOpen: true }));
   await Promise.all(wires.map(({ socket }) => happens(socket, 'connect').catch(() => undefined)));
@@ -50,7 +50,7 @@ async function serves(to: TestService, options: WireOptions): Promise<boolean> {
   return answer?.status === 200;
 }
 
-/** Whether the service has destroyed a connection of which the client keeps its side: then writing to it fails. */
+/** Returns whether the service has destroyed a connection that the client keeps open: writing to it fails. */
 async function isDestroyed({ socket, closed }: Wire): Promise<boolean> {
   socket.write('x');
   await Promise.race([closed, wait(50)]);
@@ -63,7 +63,7 @@ function keepAlive(line: string, headers: readonly (readonly [string, string])[]
   return requestText(line, headers, body).replace('Connection: close', 'Connection: keep-alive');
 }
 
-test('a connection whose request times out is destroyed although the client keeps it', async (t) => {
+test('a connection whose request times out is destroyed even if the client keeps it open', async (t) => {
   for (const [name, start] of [
     ['half a header block', 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: '],
     ['nothing', ''],
@@ -80,13 +80,13 @@ test('a connection whose request times out is destroyed although the client keep
   }
 });
 
-test('half-sent header blocks of one client do not keep others out', async () => {
+test('half-sent header blocks of one client do not block other clients', async () => {
   const wires = await openMany(service, 60, '127.0.0.2');
   try {
     for (const wire of wires) wire.send('GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: ');
     await wait(50);
     assert.ok(await serves(service, { from: '127.0.0.3' }));
-    // They time out, and the client keeps its side of each.
+    // The requests time out, and the client keeps its connections open.
     await wait(limits.headersTimeoutMs + limits.lingerIdleMs + 300);
     assert.ok(await serves(service, { from: '127.0.0.2' }), 'the connections still count');
   } finally {
@@ -94,7 +94,7 @@ test('half-sent header blocks of one client do not keep others out', async () =>
   }
 });
 
-test('a client may have so many connections, and any more are closed at once', async () => {
+test('connections over the limit of a client are closed at once', async () => {
   const wires = await openMany(service, limits.connectionsPerPeerMax, '127.0.0.2');
   try {
     assert.ok(!(await serves(service, { from: '127.0.0.2' })));
@@ -108,7 +108,7 @@ test('a client may have so many connections, and any more are closed at once', a
   assert.ok(await serves(service, { from: '127.0.0.2' }));
 });
 
-test('a trusted proxy may have more connections than a client', async () => {
+test('a trusted proxy can open more connections than a client', async () => {
   const environment = { TRUSTED_PROXIES: '127.0.0.2' };
   await using proxied = await startService({ stores, limits, environment });
   const wires = await openMany(proxied, limits.connectionsPerPeerMax + 4, '127.0.0.2');
@@ -119,7 +119,7 @@ test('a trusted proxy may have more connections than a client', async () => {
   }
 });
 
-test('near the maximum a new connection closes the one that is idle for longest, and no busy one', async () => {
+test('near the maximum, a new connection closes the longest idle one and never a busy one', async () => {
   await using roomy = await startService({ stores, limits: { ...limits, headersTimeoutMs: 10_000 } });
   const busyShop = await shopOf(roomy, 'flowers.example');
   await using busy = openWire(roomy, { from: '127.0.0.9' });
@@ -149,7 +149,7 @@ test('near the maximum a new connection closes the one that is idle for longest,
   issuedGiftCardOf(answer);
 });
 
-/** Sends many requests for a large page and takes nothing of the responses. */
+/** Sends many requests for a large page and reads no response. */
 async function openStalled(to: TestService, from: string): Promise<Wire> {
   const wire = openWire(to, { from, keepsOpen: true });
   wire.socket.pause();
@@ -158,12 +158,12 @@ async function openStalled(to: TestService, from: string): Promise<Wire> {
   return wire;
 }
 
-test('a connection of which nothing is taken is destroyed', async () => {
+test('a connection whose client does not read is destroyed', async () => {
   await using impatient = await startService({ stores, limits: { ...limits, stallTimeoutMs: 200 } });
   assert.equal((await impatient.request('/docs')).status, 200);
   await using wire = await openStalled(impatient, '127.0.0.2');
   await wait(1_500);
-  // What the system has buffered comes, and then the end, long before the last response.
+  // The client receives the buffered data and then the end, long before the last response.
   const ended = happens(wire.socket, 'end');
   wire.socket.resume();
   await Promise.race([ended, wait(3_000)]);
@@ -171,13 +171,13 @@ test('a connection of which nothing is taken is destroyed', async () => {
   assert.ok(wire.received().split('HTTP/1.1 200').length < 100);
 });
 
-test('connections of which nothing is taken do not keep others out', async () => {
+test('clients that do not read do not block other clients', async () => {
   const stalled: Wire[] = [];
   try {
     for (const from of ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5'])
       for (let count = 0; count < 12; count += 1) {
         stalled.push(await openStalled(service, from));
-        // Until the service has the requests: then the connection is not idle.
+        // Waits until the service has received the requests: the connection is not idle.
         await wait(15);
       }
     assert.ok(await serves(service, { from: '127.0.0.6' }));
@@ -193,12 +193,12 @@ const early: Readonly<Record<string, { readonly head: string; readonly status: n
   '405': { head: keepAlive('DELETE /gift_card', [announced]), status: 405 },
   '413': { head: keepAlive('POST /gift_card', [bearer, json, announced]), status: 413 },
   '417': { head: keepAlive('POST /gift_card', [['Expect', 'tea'], announced]), status: 417 },
-  '400, a path that is badly encoded': { head: keepAlive('POST /%zz', [announced]), status: 400 },
+  '400, a path with invalid encoding': { head: keepAlive('POST /%zz', [announced]), status: 400 },
   '400, an unknown query': { head: keepAlive('POST /gift_card?page=1', [bearer, announced]), status: 400 },
-  '200 of a page': { head: keepAlive('GET /healthz', [announced]), status: 200 },
-  '200 to HEAD': { head: keepAlive('HEAD /healthz', [announced]), status: 200 },
-  '204 to OPTIONS': { head: keepAlive('OPTIONS /gift_card', [announced]), status: 204 },
-  '404 of an operation': { head: keepAlive('GET /gift_card/1', [bearer, announced]), status: 404 },
+  '200 for a page': { head: keepAlive('GET /healthz', [announced]), status: 200 },
+  '200 for HEAD': { head: keepAlive('HEAD /healthz', [announced]), status: 200 },
+  '204 for OPTIONS': { head: keepAlive('OPTIONS /gift_card', [announced]), status: 204 },
+  '404 for an operation': { head: keepAlive('GET /gift_card/1', [bearer, announced]), status: 404 },
   'a 401 in chunks': { head: keepAlive('POST /gift_card', [['Transfer-Encoding', 'chunked']]), status: 401 },
 };
 
@@ -232,7 +232,7 @@ test(
       };
     });
     const cases = requests.flatMap(({ name, head, status, chunk, piece }) => [
-      t.test(`${name}: a client that sends on without end`, async () => {
+      t.test(`${name}: a client that sends endlessly`, async () => {
         await using wire = openWire(patient, { keepsOpen: true });
         wire.send(head);
         const startedAt = performance.now();
@@ -244,11 +244,11 @@ test(
           await new Promise(setImmediate);
         }
         assert.ok(wire.socket.destroyed, 'the service keeps reading');
-        // What the buffers of both sides hold is sent without being read.
+        // The buffers of both sides accept data that the service does not read.
         assert.ok(sent < limits.lingerBytesMax + 8 * 2 ** 20, `${sent} bytes`);
         assertOnlyAnswer(wire, status, head);
       }),
-      t.test(`${name}: a client that trickles`, async () => {
+      t.test(`${name}: a client that sends slowly`, async () => {
         await using wire = openWire(patient, { keepsOpen: true });
         wire.send(head);
         const startedAt = performance.now();
@@ -272,7 +272,7 @@ test(
   },
 );
 
-test('a request with a timeout after its response gets no second response', async () => {
+test('a request that times out after its response does not get a second response', async () => {
   const slow = { ...limits, requestTimeoutMs: 400, lingerIdleMs: 2_000, lingerMaxMs: 2_000 };
   await using limited = await startService({ stores, limits: slow });
   await using wire = openWire(limited, { keepsOpen: true });
@@ -286,7 +286,7 @@ test('a request with a timeout after its response gets no second response', asyn
   assert.doesNotMatch(limited.log(), /not HTTP/);
 });
 
-test('a rejected request that was received whole keeps its connection', async () => {
+test('a rejected request that was received completely keeps its connection', async () => {
   const creation = keepAlive('POST /gift_card', [json, ['Content-Length', '19']], '{"initial_value":5}');
   const lost = keepAlive('PUT /nowhere', [json, ['Content-Length', '19']], '{"initial_value":5}');
   await using wire = openWire(service);
@@ -296,7 +296,7 @@ test('a rejected request that was received whole keeps its connection', async ()
   assert.deepEqual(statuses, [401, 404, 405, 200]);
 });
 
-test('100 Continue is sent only to a caller with a credential, for a body that may be sent', async (t) => {
+test('100 Continue is sent only to a caller with a valid credential, for a body that is accepted', async (t) => {
   const expects = ['Expect', '100-continue'] as const;
   const length = ['Content-Length', '19'] as const;
   const rejected: Readonly<
@@ -325,7 +325,7 @@ test('100 Continue is sent only to a caller with a credential, for a body that m
       problemOf(answer, { code });
     });
   }
-  await t.test('none: a retrieval, which has no use for a body', async () => {
+  await t.test('none: a retrieval, which ignores its body', async () => {
     await using wire = openWire(service);
     wire.send(keepAlive(`GET /gift_card/${id}`, [expects, bearer, length]));
     await wire.closed;
@@ -352,14 +352,14 @@ test('100 Continue is sent only to a caller with a credential, for a body that m
   }
 });
 
-test('what follows a request and is no HTTP does not get its response before that of the request', async () => {
+test('invalid bytes after a request get no response before the response to that request', async () => {
   await using wire = openWire(service);
   wire.send(`${keepAlive(`GET /gift_card/${id}`, [bearer])}hello\r\n\r\n`);
   await wire.closed;
   assert.doesNotMatch(wire.received(), /^HTTP\/1\.1 400/);
 });
 
-test('a request that does not arrive whole does not keep a service from stopping', async () => {
+test('an incomplete request does not delay the stop of the service', async () => {
   const own = await startService({ stores, limits: { stopReceiveTimeoutMs: 300 } });
   const token = await own.token('flowers.example');
   const half = requestText('POST /gift_card', [
@@ -378,7 +378,7 @@ test('a request that does not arrive whole does not keep a service from stopping
   await wait(100);
   const startedAt = performance.now();
   await own[Symbol.asyncDispose]();
-  // The usual limits are 10 s for headers and 25 s for what is in progress.
+  // The default limits are 10 s for headers and 25 s for requests in progress.
   assert.ok(performance.now() - startedAt < 6_000, `${performance.now() - startedAt} ms`);
   await closeAll(wires);
 });

@@ -1,4 +1,4 @@
-/** `POST /gift_card`: every parameter, taken and refused. */
+/** `POST /gift_card`: valid and invalid values of every parameter. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -37,7 +37,7 @@ const days = (count: number): string => day(service.clock.now() + count * 86_400
 let made = 0;
 const newAddress = (): string => `customer-${(made += 1)}@example.com`;
 
-test('initial_value is the only mandatory parameter; every other field of the record is null', async () => {
+test('initial_value is the only required parameter; every other field of the record is null', async () => {
   const before = Math.floor(service.clock.now() / 1_000) * 1_000;
   const { card, answer } = await shop.creates({ json: { initial_value: 25 } });
   const apiClient = await service.query('select api_client_id from access_tokens where store_id = (select id from stores where domain = ?)', 'usd.example'); // prettier-ignore
@@ -66,7 +66,7 @@ test('initial_value is the only mandatory parameter; every other field of the re
   assert.match(answer.text, /^\{"gift_card":\{"id":\d+,"balance":"25\.00",.*"code":"[0-9a-z]{16}"\}\}$/);
 });
 
-test('a creation stores everything it was given and answers it as a retrieval does', async () => {
+test('a creation stores all its parameters and returns the same record as a retrieval', async () => {
   const { card, answer } = await shop.creates(
     {
       json: {
@@ -94,7 +94,7 @@ test('a creation stores everything it was given and answers it as a retrieval do
   assert.equal(reading.headers.get('etag'), answer.headers.get('etag'));
 });
 
-test('without initial_value a creation is refused', async (t) => {
+test('a creation without initial_value is rejected', async (t) => {
   for (const json of [{}, { note: 'x' }, { initial_value: null }, { gift_card: {} }]) {
     await t.test(JSON.stringify(json), () =>
       shop.refuses(post, { json }, { code: 'invalid-parameter', errors: { initial_value: ['is required'] } }),
@@ -111,7 +111,7 @@ test('without initial_value a creation is refused', async (t) => {
   );
 });
 
-test('initial_value takes JSON numbers by their value and plain decimal strings', async (t) => {
+test('initial_value accepts JSON numbers by value and plain decimal strings', async (t) => {
   const taken: readonly (readonly [json: string, decimal: string])[] = [
     ['25', '25.00'],
     ['25.0', '25.00'],
@@ -152,7 +152,7 @@ const tooManyDecimals = 'must have at most 2 decimals, as USD has';
 const tooLong = 'must have at most 12 digits before the point';
 const inexact = 'is a number that cannot be held exactly; send it as a string';
 
-test('initial_value refuses everything else, and nothing is ever rounded', async (t) => {
+test('initial_value rejects every other value, and no value is rounded', async (t) => {
   const refused: readonly (readonly [json: string, message: string])[] = [
     ['0', notPositive],
     ['-0', notPositive],
@@ -211,7 +211,7 @@ test('initial_value refuses everything else, and nothing is ever rounded', async
   }
 });
 
-test('any amount of the currency comes back as it was sent, as a number and as a string', async () => {
+test('every amount of the currency is returned as it was sent, as a number and as a string', async () => {
   await fc.assert(
     fc.asyncProperty(fc.bigInt({ min: 1n, max: 10n ** 14n - 1n }), fc.boolean(), async (minor, quoted) => {
       const text = `${minor / 100n}.${String(minor % 100n).padStart(2, '0')}`;
@@ -253,7 +253,7 @@ test('amounts have exactly the decimals of the store’s currency', async (t) =>
     { of: unidad, sent: '0.00001', message: 'must have at most 4 decimals, as CLF has' },
   ];
   for (const { of, sent, message } of refused) {
-    await t.test(`${JSON.stringify(sent)} is refused of ${of.domain}`, () =>
+    await t.test(`${JSON.stringify(sent)} is rejected by ${of.domain}`, () =>
       of.refuses(
         post,
         { json: { initial_value: sent } },
@@ -263,7 +263,7 @@ test('amounts have exactly the decimals of the store’s currency', async (t) =>
   }
 });
 
-test('a store’s own issue limit is the most that a card may be worth', async () => {
+test('the issue limit of a store is the maximum value of a card', async () => {
   const { card } = await limited.creates({ json: { initial_value: '500.00' } });
   assert.equal(card.initial_value, '500.00');
   for (const initial_value of ['500.01', 1_000_000]) {
@@ -278,7 +278,7 @@ test('a store’s own issue limit is the most that a card may be worth', async (
   }
 });
 
-test('currency is the store’s own; null and the store’s currency may be sent along', async () => {
+test('currency can be null or the currency of the store', async () => {
   for (const currency of [null, 'USD']) {
     const { card } = await shop.creates({ json: { initial_value: 5, currency } });
     assert.equal(card.currency, 'USD');
@@ -300,7 +300,7 @@ test('currency is the store’s own; null and the store’s currency may be sent
   }
 });
 
-test('an address is stored in NFC, so that cards of one customer go to one address', async () => {
+test('an email is stored in NFC, to give the cards of one customer the same email', async () => {
   const { card } = await shop.creates(
     {
       json: {
@@ -327,9 +327,9 @@ test('an address is stored in NFC, so that cards of one customer go to one addre
   }
 });
 
-test('expires_on is today or later in the store’s time zone, or null', async (t) => {
+test('expires_on is null, today or later in the time zone of the store', async (t) => {
   for (const expires_on of [days(0), days(1), '9999-12-31', '2028-02-29', null]) {
-    await t.test(`${expires_on} is taken`, async () => {
+    await t.test(`${expires_on} is accepted`, async () => {
       const { card } = await shop.creates({ json: { initial_value: 5, expires_on } });
       assert.equal(card.expires_on, expires_on);
     });
@@ -358,7 +358,7 @@ test('expires_on is today or later in the store’s time zone, or null', async (
     [{ date: '2031-01-01' }, dateForm],
   ];
   for (const [expires_on, message] of refused) {
-    await t.test(`${JSON.stringify(expires_on)} is refused`, () =>
+    await t.test(`${JSON.stringify(expires_on)} is rejected`, () =>
       shop.refuses(
         post,
         { json: { initial_value: 5, expires_on } },
@@ -372,7 +372,7 @@ test('expires_on is today or later in the store’s time zone, or null', async (
   });
 });
 
-test('a store’s day is its time zone’s: at UTC+14 it begins 25 hours before it does at UTC-11', async () => {
+test('days follow the time zone of the store: they start 25 hours earlier at UTC+14 than at UTC-11', async () => {
   const east = await shopOf(service, 'kiritimati.example');
   const west = await shopOf(service, 'pago-pago.example');
   const now = service.clock.now();
@@ -386,7 +386,7 @@ test('a store’s day is its time zone’s: at UTC+14 it begins 25 hours before 
   await west.refuses(post, { json: { initial_value: 5, expires_on: dayBefore(westToday) } }, past);
 });
 
-test('email and recipient_email become customers, once each, whatever their spelling', async (t) => {
+test('email and recipient_email create one customer for each address, in any spelling', async (t) => {
   const address = newAddress();
   const first = await shop.creates(
     { json: { initial_value: 5, email: address } },
@@ -396,7 +396,7 @@ test('email and recipient_email become customers, once each, whatever their spel
   assert.equal(first.card.recipient_id, null);
   assert.equal(first.card.recipient_email, null);
 
-  await t.test('the same address is the same customer, as stored, and no event says otherwise', async () => {
+  await t.test('a known address returns the same customer unchanged, without an event', async () => {
     const { card } = await shop.creates({
       json: { initial_value: 5, email: ` ${address.toUpperCase()}\t`, recipient_email: address },
     });
@@ -405,7 +405,7 @@ test('email and recipient_email become customers, once each, whatever their spel
     assert.equal(card.customer_email, address);
     assert.equal(card.recipient_email, address);
   });
-  await t.test('one new address as both is one customer', async () => {
+  await t.test('the same new address in both parameters creates one customer', async () => {
     const both = newAddress();
     const { card } = await shop.creates(
       { json: { initial_value: 5, email: both, recipient_email: both.toUpperCase() } },
@@ -414,7 +414,7 @@ test('email and recipient_email become customers, once each, whatever their spel
     assert.equal(card.customer_id, card.recipient_id);
     assert.equal(card.recipient_email, both);
   });
-  await t.test('surrounding space is no part of an address', async () => {
+  await t.test('surrounding space is not part of an email', async () => {
     const spaced = newAddress();
     const { card } = await shop.creates(
       { json: { initial_value: 5, recipient_email: `  ${spaced} ` } },
@@ -423,18 +423,18 @@ test('email and recipient_email become customers, once each, whatever their spel
     assert.equal(card.recipient_email, spaced);
     assert.equal(card.customer_id, null);
   });
-  await t.test('another store’s customer is another customer', async () => {
+  await t.test('the same address in another store is another customer', async () => {
     const { card } = await yen.creates(
       { json: { initial_value: 5, email: address } },
       { events: ['customer.created', 'gift_card.created'] },
     );
     assert.notEqual(card.customer_id, first.card.customer_id);
   });
-  await t.test('null is none', async () => {
+  await t.test('null creates no customer', async () => {
     const { card } = await shop.creates({ json: { initial_value: 5, email: null, recipient_email: null } });
     assert.deepEqual([card.customer_id, card.recipient_id], [null, null]);
   });
-  await t.test('a refused creation makes no customer', async () => {
+  await t.test('a rejected creation creates no customer', async () => {
     const never = newAddress();
     const errors = { initial_value: [notPositive] };
     await shop.refuses(
@@ -446,7 +446,7 @@ test('email and recipient_email become customers, once each, whatever their spel
   });
 });
 
-test('however many requests race, one address becomes one customer', async () => {
+test('concurrent requests with one address create one customer', async () => {
   const address = newAddress();
   const cards = await Promise.all(
     Array.from({ length: 24 }, (_, index) => {
@@ -464,12 +464,12 @@ test('however many requests race, one address becomes one customer', async () =>
   assert.equal(told.length, 1);
 });
 
-test('an address is one valid address of at most 254 characters', async (t) => {
+test('an email is one valid address of at most 254 characters', async (t) => {
   const labels = (length: number): string => `${'a'.repeat(60)}.`.repeat(5).slice(0, length - 4);
   const longest = `${'x'.repeat(64)}@${labels(254 - 65)}.com`;
   assert.equal(longest.length, 254);
   for (const email of [longest, 'a+b@example.com', "o'neil@example.co.uk", 'jürgen@example.com']) {
-    await t.test(`${email.slice(0, 30)} is taken`, async () => {
+    await t.test(`${email.slice(0, 30)} is accepted`, async () => {
       const { card } = await shop.creates(
         { json: { initial_value: 5, email } },
         { events: ['customer.created', 'gift_card.created'] },
@@ -500,7 +500,7 @@ test('an address is one valid address of at most 254 characters', async (t) => {
   ];
   for (const name of ['email', 'recipient_email']) {
     for (const [value, message] of refused) {
-      await t.test(`${name} ${JSON.stringify(value).slice(0, 40)} is refused`, () =>
+      await t.test(`${name} ${JSON.stringify(value).slice(0, 40)} is rejected`, () =>
         shop.refuses(
           post,
           { json: { initial_value: 5, [name]: value } },
@@ -511,17 +511,20 @@ test('an address is one valid address of at most 254 characters', async (t) => {
   }
 });
 
-test('note and message take up to 5,000 characters of valid Unicode', async (t) => {
+test('note and message accept up to 5,000 characters of valid Unicode', async (t) => {
   for (const name of ['note', 'message'] as const) {
     for (const value of ['x'.repeat(5_000), '🎁'.repeat(5_000), 'a\nb\tc', '\u00a0\u200d\u202e', ' x ']) {
-      await t.test(`${name} ${JSON.stringify(value.slice(0, 10))} (${value.length}) is kept`, async () => {
-        const { card } = await shop.creates({ json: { initial_value: 5, [name]: value } });
-        assert.equal(card[name], value);
-        assert.equal((await shop.read(card.id))[name], value);
-      });
+      await t.test(
+        `${name} ${JSON.stringify(value.slice(0, 10))} (${value.length}) is stored unchanged`,
+        async () => {
+          const { card } = await shop.creates({ json: { initial_value: 5, [name]: value } });
+          assert.equal(card[name], value);
+          assert.equal((await shop.read(card.id))[name], value);
+        },
+      );
     }
     for (const value of ['', null]) {
-      await t.test(`${name} ${JSON.stringify(value)} is none`, async () => {
+      await t.test(`${name} ${JSON.stringify(value)} is null`, async () => {
         const { card } = await shop.creates({ json: { initial_value: 5, [name]: value } });
         assert.equal(card[name], null);
       });
@@ -542,7 +545,7 @@ test('note and message take up to 5,000 characters of valid Unicode', async (t) 
       ['{"text":"x"}', 'must be a string'],
     ];
     for (const [json, message] of refused) {
-      await t.test(`${name} ${json.slice(0, 20)} is refused`, () =>
+      await t.test(`${name} ${json.slice(0, 20)} is rejected`, () =>
         shop.refuses(
           post,
           {
@@ -556,7 +559,7 @@ test('note and message take up to 5,000 characters of valid Unicode', async (t) 
   }
 });
 
-test('without a code a random one of 16 is drawn, without look-alikes and never the same', async () => {
+test('without a code, the service generates 16 random unique characters without look-alikes', async () => {
   const codes = new Set<string>();
   const symbols = new Set<string>();
   for (let count = 0; count < 60; count += 1) {
@@ -567,10 +570,10 @@ test('without a code a random one of 16 is drawn, without look-alikes and never 
   }
   assert.equal(codes.size, 60);
   for (const lookAlike of ['i', 'l', 'o', 'u']) assert.ok(!symbols.has(lookAlike), lookAlike);
-  assert.ok(symbols.size > 28, `only ${symbols.size} symbols are drawn`);
+  assert.ok(symbols.size > 28, `only ${symbols.size} symbols occur`);
 });
 
-test('a chosen code has 8 to 20 letters or digits; spaces, hyphens and case do not count', async (t) => {
+test('a custom code has 8 to 20 letters or digits; spaces, hyphens and case do not count', async (t) => {
   const taken: readonly (readonly [string, string])[] = [
     ['SPRING-2031 0001', 'spring20310001'],
     ['abcd1234', 'abcd1234'],
@@ -579,7 +582,7 @@ test('a chosen code has 8 to 20 letters or digits; spaces, hyphens and case do n
     ['12345678901234567890', '12345678901234567890'],
   ];
   for (const [code, canonical] of taken) {
-    await t.test(`${code} is taken`, async () => {
+    await t.test(`${code} is accepted`, async () => {
       const { card } = await shop.creates({ json: { initial_value: 5, code } });
       assert.equal(card.code, canonical);
       assert.equal(card.last_characters, canonical.slice(-4));
@@ -603,7 +606,7 @@ test('a chosen code has 8 to 20 letters or digits; spaces, hyphens and case do n
     [['abcd1234'], 'must be a string of 8 to 20 letters or digits'],
   ];
   for (const [code, message] of refused) {
-    await t.test(`${JSON.stringify(code)} is refused`, () =>
+    await t.test(`${JSON.stringify(code)} is rejected`, () =>
       shop.refuses(
         post,
         { json: { initial_value: 5, code } },
@@ -613,7 +616,7 @@ test('a chosen code has 8 to 20 letters or digits; spaces, hyphens and case do n
   }
 });
 
-test('a code that the store has ever used is taken; another store may use it', async () => {
+test('a code cannot be used again in a store, even after its replacement; another store can use it', async () => {
   const taken = { code: 'invalid-parameter', errors: { code: ['is taken'] } } as const;
   const { id } = await shop.issue({ code: 'Once-Only-1' });
   for (const code of ['onceonly1', 'ONCE ONLY 1']) {
@@ -634,7 +637,7 @@ test('a code that the store has ever used is taken; another store may use it', a
   assert.deepEqual(await service.query('select id from customers where email = ?', never), []);
 });
 
-test('an unknown parameter is refused by its name, and nothing of the rest is applied', async (t) => {
+test('an unknown parameter is rejected by name, and no other parameter is applied', async (t) => {
   const names = ['expires_at', 'Initial_value', 'initialValue', 'disable', 'value', '__proto__', 'constructor', 'toString', '']; // prettier-ignore
   for (const name of names) {
     await t.test(JSON.stringify(name), () =>
@@ -654,12 +657,12 @@ test('an unknown parameter is refused by its name, and nothing of the rest is ap
   assert.deepEqual(await service.query("select id from customers where email = 'nobody@example.com'"), []);
 });
 
-test('a field of the record that a creation cannot set may be null and nothing else', async (t) => {
+test('a field of the record that a creation cannot set must be null', async (t) => {
   const fields = [
     'id', 'balance', 'created_at', 'disabled_at', 'line_item_id', 'api_client_id', 'user_id', 'customer_id',
     'customer_email', 'recipient_id', 'last_characters', 'order_id',
   ]; // prettier-ignore
-  await t.test('all of them null', async () => {
+  await t.test('all of them are null', async () => {
     await shop.creates({
       json: { initial_value: 5, ...Object.fromEntries(fields.map((field) => [field, null])) },
     });
@@ -677,7 +680,7 @@ test('a field of the record that a creation cannot set may be null and nothing e
   }
 });
 
-test('all refusals of a creation come together, a taken code among them', async () => {
+test('a creation returns all errors together, including a taken code', async () => {
   const { code } = await shop.issue();
   await shop.refuses(
     post,
@@ -713,7 +716,7 @@ test('all refusals of a creation come together, a taken code among them', async 
   );
 });
 
-test('a creation is one ledger entry, from sales to the card, by the API client', async () => {
+test('a creation adds one ledger entry, from sales to the card, by the API client', async () => {
   const card = await shop.issue({ initial_value: '12.34' });
   const rows = await service.query('select * from transfers where card_id = ?', service.internalId(card.id));
   assert.equal(await countTransfers(service, card.id), 1);
@@ -731,7 +734,7 @@ test('a creation is one ledger entry, from sales to the card, by the API client'
   );
 });
 
-test('no event of the store ever tells a code', async () => {
+test('no event of the store contains a code', async () => {
   const { code } = await shop.issue({ code: 'NEVER-TOLD-777' });
   const told = (await service.query('select data from events')).map(({ data }) => String(data));
   assert.ok(told.length > 50);

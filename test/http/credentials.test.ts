@@ -1,4 +1,4 @@
-/** Access tokens: how they are presented, what they may do, and for whom. */
+/** Access tokens: the headers that contain them, their scopes and their stores. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -24,7 +24,7 @@ const requests = [
   { method: 'PUT', path: `/gift_card/${id}`, scope: 'write_gift_cards', json: { note: 'x' } },
 ] as const; // prettier-ignore
 
-test('a token is presented in any of three headers', async (t) => {
+test('a token can be in any of three headers', async (t) => {
   const forms = [
     ['authorization', `Bearer ${shop.token}`],
     ['authorization', `bearer ${shop.token}`],
@@ -46,7 +46,7 @@ test('a token is presented in any of three headers', async (t) => {
   }
 });
 
-test('the same token in several headers is one; different ones are refused', async (t) => {
+test('the same token in several headers is accepted; different tokens are rejected', async (t) => {
   const other = await service.token('flowers.example');
   const names = ['authorization', 'x-access-token', 'x-gcf-access-token'] as const;
   const headersWith = (tokens: readonly (string | undefined)[]): Record<string, string> =>
@@ -95,7 +95,7 @@ test('the same token in several headers is one; different ones are refused', asy
   }
 });
 
-test('a header of a credential that stands twice is malformed', async (t) => {
+test('a repeated credential header is malformed', async (t) => {
   for (const [name, value] of [
     ['Authorization', `Bearer ${shop.token}`],
     ['X-Access-Token', shop.token],
@@ -120,7 +120,7 @@ test('a header of a credential that stands twice is malformed', async (t) => {
   }
 });
 
-test('so is one beside an absolute target that stands for the Host', async () => {
+test('a repeated credential header is malformed in an absolute-form request without Host too', async () => {
   const credential = `Authorization: Bearer ${shop.token}\r\n`;
   const target = `http://127.0.0.1/gift_card/${id}`;
   const answer = await exchange(
@@ -130,7 +130,7 @@ test('so is one beside an absolute target that stands for the Host', async () =>
   problemOf(answer, { code: 'invalid-request' });
 });
 
-test('without a credential that works every operation is a 401 that names the scheme', async (t) => {
+test('without a valid credential every operation returns a 401 with the scheme', async (t) => {
   const [prefix, store, secret] = shop.token.split('_');
   const wrong: Readonly<Record<string, Record<string, string>>> = {
     none: {},
@@ -142,16 +142,16 @@ test('without a credential that works every operation is a 401 that names the sc
     'no scheme': { authorization: shop.token },
     'two tokens': { authorization: `Bearer ${shop.token} ${shop.token}` },
     'a list': { authorization: `Bearer ${shop.token}, Bearer ${shop.token}` },
-    'a scheme where none belongs': { 'x-access-token': `Bearer ${shop.token}` },
+    'an unexpected scheme': { 'x-access-token': `Bearer ${shop.token}` },
     nonsense: { authorization: 'Bearer nonsense' },
-    'one that was never made': { authorization: `Bearer ${prefix}_${store}_${'x'.repeat(40)}` },
-    'one of a store that is not there': { authorization: `Bearer ${prefix}_1_${secret}` },
-    'one whose store was changed to another': { authorization: `Bearer ${prefix}_${books.token.split('_')[1]}_${secret}` },
-    'one in capitals': { authorization: `Bearer ${shop.token.toUpperCase()}` },
-    'one cut short': { authorization: `Bearer ${shop.token.slice(0, -1)}` },
-    'one with more': { authorization: `Bearer ${shop.token}x` },
-    'one with a store of zeros': { authorization: `Bearer ${prefix}_0_${secret}` },
-    'one with a store out of range': { authorization: `Bearer ${prefix}_zzzzzzzzzzz_${secret}` },
+    'an unknown token': { authorization: `Bearer ${prefix}_${store}_${'x'.repeat(40)}` },
+    'a token of an unknown store': { authorization: `Bearer ${prefix}_1_${secret}` },
+    'a token with the id of another store': { authorization: `Bearer ${prefix}_${books.token.split('_')[1]}_${secret}` },
+    'a token in capitals': { authorization: `Bearer ${shop.token.toUpperCase()}` },
+    'a truncated token': { authorization: `Bearer ${shop.token.slice(0, -1)}` },
+    'a token with additional characters': { authorization: `Bearer ${shop.token}x` },
+    'a token with a store of zeros': { authorization: `Bearer ${prefix}_0_${secret}` },
+    'a token with a store out of range': { authorization: `Bearer ${prefix}_zzzzzzzzzzz_${secret}` },
     'a wildcard': { authorization: `Bearer ${prefix}_${store}_%` },
     'in a cookie': { cookie: `access_token=${shop.token}` },
     'in another header': { 'x-shopify-access-token': shop.token },
@@ -169,7 +169,7 @@ test('without a credential that works every operation is a 401 that names the sc
   }
 }); // prettier-ignore
 
-test('a refusal of a credential is told before anything of the body or the card', async () => {
+test('an invalid credential is reported before errors of the body or the card', async () => {
   for (const path of [`/gift_card/${id}`, '/gift_card/1', '/gift_card/abc']) {
     const answer = await service.request(path, {
       method: 'PUT',
@@ -180,7 +180,7 @@ test('a refusal of a credential is told before anything of the body or the card'
   }
 });
 
-test('a scope allows its own operations and no others', async (t) => {
+test('a scope allows its own operations only', async (t) => {
   for (const scope of ['read_gift_cards', 'write_gift_cards'] as const) {
     const scoped = await shopOf(service, 'flowers.example', { scopes: [scope] });
     for (const { scope: needed, method, path, ...request } of requests) {
@@ -203,12 +203,12 @@ test('a scope allows its own operations and no others', async (t) => {
       });
     }
   }
-  await t.test('a token without any scope may do nothing', async () => {
+  await t.test('a token without a scope has no access', async () => {
     const none = await shopOf(service, 'flowers.example', { scopes: [] });
     await none.refuses(`GET /gift_card/${id}`, {}, { code: 'insufficient-scope' });
     await none.refuses('POST /gift_card', { json: { initial_value: 5 } }, { code: 'insufficient-scope' });
   });
-  await t.test('a lacking scope is told before anything of the card or the body', async () => {
+  await t.test('a missing scope is reported before errors of the card or the body', async () => {
     const reader = await shopOf(service, 'flowers.example', { scopes: ['read_gift_cards'] });
     await reader.refuses('PUT /gift_card/abc', { json: {} }, { code: 'insufficient-scope' });
     await reader.refuses(
@@ -219,7 +219,7 @@ test('a scope allows its own operations and no others', async (t) => {
   });
 });
 
-test('a token belongs to one store, whatever shop the query names', async () => {
+test('a token belongs to one store, whatever the shop parameter is', async () => {
   const theirs = await books.issue({ email: 'ada@example.com' });
   for (const query of ['', '?shop=books.example']) {
     await shop.refuses(`GET /gift_card/${theirs.id}${query}`, {}, { code: 'not-found' });
@@ -233,7 +233,7 @@ test('a token belongs to one store, whatever shop the query names', async () => 
   await books.refuses(`GET /gift_card/${card.id}`, {}, { code: 'not-found' });
 });
 
-test('a revoked token works no more, at once', async () => {
+test('a revoked token is rejected at once', async () => {
   const turned = await shopOf(service, 'turned.example');
   const { id: issued } = await turned.issue();
   await revokeNewest(service, 'turned.example');
@@ -241,7 +241,7 @@ test('a revoked token works no more, at once', async () => {
   await turned.refuses('POST /gift_card', { json: { initial_value: 5 } }, { code: 'unauthenticated' });
 });
 
-test('of a rotated token the old one works no more, and the new one is the same API client', async () => {
+test('rotation invalidates the old token, and the new one belongs to the same API client', async () => {
   const turned = await shopOf(service, 'turned.example', { scopes: ['read_gift_cards', 'write_gift_cards'] });
   const before = await turned.issue();
   const token = await rotateNewest(service, 'turned.example');
@@ -251,7 +251,7 @@ test('of a rotated token the old one works no more, and the new one is the same 
   assert.equal(card.api_client_id, before.api_client_id);
 });
 
-test('cards carry the API client of the token that created them, whoever changes them', async () => {
+test('a card keeps the API client of the token that created it', async () => {
   const [one, two] = [await shopOf(service, 'flowers.example'), await shopOf(service, 'flowers.example')];
   const card = await one.issue();
   const { api_client_id: other } = await two.issue();
@@ -273,7 +273,7 @@ test('cards carry the API client of the token that created them, whoever changes
   );
 });
 
-test('a token has a recognisable prefix and is stored only as a hash', async () => {
+test('a token has a recognizable prefix, and only its hash is stored', async () => {
   assert.match(shop.token, /^lgs_[0-9a-z]+_[0-9A-Za-z]{40}$/);
   const bytes = await service.database.bytes();
   for (const token of [shop.token, books.token]) {

@@ -1,4 +1,4 @@
-/** Customers and their ids on the storefront: set with a card, changed, cleared, and unique in a store. */
+/** Customers and their storefront ids, which are unique in a store. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -12,7 +12,7 @@ const shop = await shopOf(service, 'flowers.example');
 const books = await shopOf(service, 'books.example');
 
 let people = 0;
-/** An address and a storefront id that nobody has yet. */
+/** Returns an unused email and storefront id. */
 function newPerson(): { readonly email: string; readonly storefront_customer_id: number } {
   people += 1;
   return { email: `person-${people}@example.com`, storefront_customer_id: 5_000 + people };
@@ -33,7 +33,7 @@ const put = (id: number | null, json: object, headers = {}) =>
   shop.ask(`PUT /customers/${id}`, { json, headers });
 const taken = { code: 'invalid-parameter', errors: { storefront_customer_id: ['is taken'] } } as const;
 
-test('a creation links the customer of its email, and setting the same id again is fine', async () => {
+test('a creation links the customer of its email, and the same id can be set again', async () => {
   const person = newPerson();
   const { customer_id: id } = await shop.issue(person);
   const customer = await read(id);
@@ -42,7 +42,7 @@ test('a creation links the customer of its email, and setting the same id again 
   assert.equal((await shop.issue(person)).customer_id, id);
   await shop.issue({ email: person.email });
   await shop.issue({ email: person.email, storefront_customer_id: null });
-  assert.deepEqual(await read(id), customer, 'a creation without the parameter leaves it');
+  assert.deepEqual(await read(id), customer, 'a creation without the parameter does not change it');
   const [event] = await service.query(
     "select data from events where type = 'customer.created' and subject_id = ?",
     service.internalId(id ?? 0),
@@ -50,7 +50,7 @@ test('a creation links the customer of its email, and setting the same id again 
   assert.deepEqual(JSON.parse(String(event?.['data'])), { customer: { id, ...person } });
 }); // prettier-ignore
 
-test('a creation links a customer who is not linked yet', async () => {
+test('a creation links an unlinked customer', async () => {
   const { email, storefront_customer_id: linked } = newPerson();
   const { customer_id: id } = await shop.issue({ email });
   assert.equal((await read(id)).storefront_customer_id, null);
@@ -58,7 +58,7 @@ test('a creation links a customer who is not linked yet', async () => {
   assert.equal((await read(id)).storefront_customer_id, linked);
 });
 
-test('a creation that cannot link its customer issues no card', async () => {
+test('a creation that cannot link its customer does not issue a card', async () => {
   const [ada, grace] = [newPerson(), newPerson()];
   await shop.issue(ada);
   await shop.issue(grace);
@@ -79,7 +79,7 @@ test('a creation that cannot link its customer issues no card', async () => {
       code: 'invalid-parameter',
       errors: { storefront_customer_id: ['must be an integer from 1 to 2^53 - 1'] },
     });
-  // All errors of a request are returned together.
+  // The response contains all errors of a request.
   const { code } = await shop.issue({ code: `takencode${people}` });
   for (const value of [5, 0])
     await shop.refuses('POST /gift_card', { json: { initial_value: value, code, ...newPerson(), ...theirs } }, {
@@ -92,7 +92,7 @@ test('a creation that cannot link its customer issues no card', async () => {
     });
 }); // prettier-ignore
 
-test('an id belongs to one customer of a store, and to another one of another store', async () => {
+test('an id belongs to one customer of a store, and can belong to another one in another store', async () => {
   const person = newPerson();
   await shop.issue(person);
   const { customer_id: elsewhere } = await books.issue(person);
@@ -102,7 +102,7 @@ test('an id belongs to one customer of a store, and to another one of another st
   problemOf(await put(elsewhere, { storefront_customer_id: null }), { code: 'not-found' });
 });
 
-test('an update sets, replaces and clears the id, bare, wrapped or in a form', async () => {
+test('an update sets, replaces and clears the id: bare, wrapped or in a form', async () => {
   const { email, storefront_customer_id: first } = newPerson();
   const second = newPerson().storefront_customer_id;
   const { customer_id: id } = await shop.issue({ email });
@@ -119,7 +119,7 @@ test('an update sets, replaces and clears the id, bare, wrapped or in a form', a
   assert.equal((await read(id)).storefront_customer_id, null);
 });
 
-test('a customer who was read can be sent back, and nothing else of it can change', async () => {
+test('a retrieved customer can be sent back, and its other fields cannot change', async () => {
   const { customer_id: id } = await shop.issue(newPerson());
   const customer = await read(id);
   assert.deepEqual(customerOf(await put(id, customer)), customer);
@@ -135,7 +135,7 @@ test('a customer who was read can be sent back, and nothing else of it can chang
   });
 }); // prettier-ignore
 
-test('an id that another customer has is taken, also for requests that race for it', async () => {
+test('the id of another customer is taken, in concurrent requests too', async () => {
   const person = newPerson();
   await shop.issue(person);
   const ids = await Promise.all(
@@ -149,7 +149,7 @@ test('an id that another customer has is taken, also for requests that race for 
   for (const answer of answers) if (answer.status !== 200) problemOf(answer, taken);
 });
 
-test('dry runs change nothing, and an idempotency key applies', async () => {
+test('dry runs change nothing, and idempotency keys apply', async () => {
   const person = newPerson();
   const { customer_id: id } = await shop.issue({ email: person.email });
   const json = { storefront_customer_id: person.storefront_customer_id };
@@ -167,7 +167,7 @@ test('dry runs change nothing, and an idempotency key applies', async () => {
   assert.equal((await read(id)).storefront_customer_id, null);
 });
 
-test('reading needs read_gift_cards, and linking write_gift_cards', async () => {
+test('reading needs read_gift_cards, and linking needs write_gift_cards', async () => {
   const { customer_id: id } = await shop.issue(newPerson());
   const till = await shopOf(service, 'flowers.example', { scopes: ['redeem_gift_cards'] });
   const reader = await shopOf(service, 'flowers.example', { scopes: ['read_gift_cards'] });

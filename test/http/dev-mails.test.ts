@@ -1,4 +1,4 @@
-/** The development page: the mails that are kept instead of being sent. */
+/** The development page with the emails that the service stores instead of sending them. */
 
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
@@ -23,7 +23,7 @@ await until(async () => {
 });
 const [, name = ''] = /href="mails\/([^"]+)"/.exec((await service.request('/dev/mails')).text) ?? [];
 
-test('the page lists what was mailed, newest first, and shows each with its HTML, text and whole message', async () => {
+test('the page lists emails, newest first, and shows the HTML, text and source of each', async () => {
   const list = await service.request('/dev/mails');
   assert.equal(list.status, 200);
   assert.match(list.text, /grace@example\.com/);
@@ -41,7 +41,7 @@ test('the page lists what was mailed, newest first, and shows each with its HTML
   assert.match((await service.request('/dev/mails.css')).headers.get('content-type') ?? '', /^text\/css/);
 });
 
-test('nothing on it may run, load or be framed, and nothing is kept', async () => {
+test('the pages run no script, load no resource, cannot be framed and are not cached', async () => {
   for (const path of [
     '/dev/mails',
     `/dev/mails/${name}`,
@@ -61,13 +61,13 @@ test('nothing on it may run, load or be framed, and nothing is kept', async () =
   }
 });
 
-test('a mail of another name is none, whatever the name is', async () => {
+test('an email with an unknown name is a 404, for any name', async () => {
   for (const other of ['x', '..%2f..%2flargesse', `${name}x`, '%00', 'a'.repeat(3_000)])
     for (const part of ['', '/html', '/eml'])
       assert.equal((await service.request(`/dev/mails/${other}${part}`)).status, 404, other + part);
 });
 
-/** What requests of other sites, and those that a proxy forwards, have. */
+/** Headers of cross-site and forwarded requests. */
 const foreign: readonly Readonly<Record<string, string>>[] = [
   { 'sec-fetch-site': 'cross-site' },
   { 'sec-fetch-site': 'same-site' },
@@ -81,7 +81,7 @@ const foreign: readonly Readonly<Record<string, string>>[] = [
   { origin: 'null' },
 ];
 
-test('it is kept from other sites, other hosts, and what a proxy hands on', async () => {
+test('the pages reject cross-site requests, other hosts and forwarded requests', async () => {
   for (const headers of foreign) assert.equal((await service.request('/dev/mails', { headers })).status, 403);
   const { port } = new URL(service.url);
   const raw = await service.raw(
@@ -91,13 +91,13 @@ test('it is kept from other sites, other hosts, and what a proxy hands on', asyn
   assert.ok(!raw.includes('base64'));
 });
 
-test('the files are for their owner only', () => {
+test('only the owner can read the files', () => {
   const folder = join(service.database.folder, 'mails');
   assert.equal(statSync(folder).mode & 0o077, 0);
   assert.equal(statSync(join(folder, `${name}.eml`)).mode & 0o077, 0);
 });
 
-test('emails of a real store are kept, and the page shows them as strictly as before', async () => {
+test('emails of a real store are stored, and their pages have the same restrictions', async () => {
   await createStoreElsewhere(service, 'flowers.example');
   const token = await service.token('flowers.example');
   const card = await service.request('/gift_card', {
@@ -112,7 +112,7 @@ test('emails of a real store are kept, and the page shows them as strictly as be
   const [, kept = ''] = /href="mails\/([^"]+)"/.exec((await service.request('/dev/mails')).text) ?? [];
   const grouped = (made.code.match(/.{4}/g) ?? []).join(' ').toUpperCase();
   assert.ok((await service.request(`/dev/mails/${kept}`)).text.includes(grouped));
-  // What needed no credential before needs one now, and only the page is left open.
+  // With a real store, operations need a credential and the pages do not.
   assert.equal((await service.request('/gift_card/1')).status, 401);
   const pages = ['', '.css', `/${kept}`, `/${kept}/html`, `/${kept}/eml`].map((rest) => `/dev/mails${rest}`);
   for (const path of pages) {
@@ -129,7 +129,7 @@ test('emails of a real store are kept, and the page shows them as strictly as be
   }
 });
 
-test('the start says where emails are kept, and a proxy in front takes the page away', async () => {
+test('the log names the folder of the emails, and a trusted proxy disables the pages', async () => {
   assert.match(
     service.log(),
     /"folder":"[^"]+mails","message":"SMTP_URL is not set: the emails of every store/,

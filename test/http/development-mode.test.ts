@@ -1,4 +1,4 @@
-/** Development mode: open to this machine while there is no real store, and to nobody and nothing else. */
+/** Development mode: open to this machine only, and only until there is a real store. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -21,7 +21,7 @@ const { port } = new URL(service.url);
 const created = await service.request('/gift_card', { method: 'POST', json: { initial_value: 25, email: 'ada@example.com' } }); // prettier-ignore
 const card = issuedGiftCardOf(created);
 
-/** The same request with headers that fetch would not send. */
+/** Sends a request with headers that fetch would not send. */
 function ask(headers: Readonly<Record<string, string>>, method = 'POST'): Promise<TestAnswer> {
   const body = method === 'POST' ? '{"initial_value":5}' : '';
   const { host = `127.0.0.1:${port}`, ...others } = headers;
@@ -35,7 +35,7 @@ function ask(headers: Readonly<Record<string, string>>, method = 'POST'): Promis
   );
 }
 
-test('without configuration the first request needs no credential, on all four operations', async () => {
+test('without configuration, the four operations need no credential', async () => {
   assert.equal(card.currency, 'USD');
   assert.equal(card.api_client_id, null);
   const { code: _, ...record } = card;
@@ -54,7 +54,7 @@ test('without configuration the first request needs no credential, on all four o
   assert.ok(actors.every(({ actor }) => actor === 'development'));
 });
 
-test('it says so loudly, and names one demonstration store', async () => {
+test('development mode logs a warning and creates one demonstration store', async () => {
   const warning = service
     .log()
     .split('\n')
@@ -67,7 +67,7 @@ test('it says so loudly, and names one demonstration store', async () => {
   );
 });
 
-test('an idempotency key works there, too', async () => {
+test('development mode supports idempotency keys', async () => {
   const request = { method: 'POST', json: { initial_value: 5 }, headers: { 'idempotency-key': 'demo' } };
   const first = await service.request('/gift_card', request);
   const again = await service.request('/gift_card', request);
@@ -76,7 +76,7 @@ test('an idempotency key works there, too', async () => {
   assert.equal(again.headers.get('idempotent-replayed'), 'true');
 });
 
-test('a wrong token is refused although none would be let in', async () => {
+test('development mode rejects an invalid token although it needs none', async () => {
   await unchanged(service, async () => {
     for (const headers of [{ authorization: 'Bearer nonsense' }, { 'x-access-token': 'nonsense' }]) {
       problemOf(await ask(headers), { code: 'unauthenticated' });
@@ -85,7 +85,7 @@ test('a wrong token is refused although none would be let in', async () => {
   });
 });
 
-test('Host has to name this machine', async (t) => {
+test('the Host header must name this machine', async (t) => {
   for (const host of [
     `127.0.0.1:${port}`,
     '127.0.0.1',
@@ -113,7 +113,7 @@ test('Host has to name this machine', async (t) => {
   }
 });
 
-test('a page of another site cannot make a browser send requests here', async (t) => {
+test('a page of another site cannot make a browser send requests to the service', async (t) => {
   const own = `http://127.0.0.1:${port}`;
   for (const headers of [
     { origin: own },
@@ -150,7 +150,7 @@ test('a page of another site cannot make a browser send requests here', async (t
   }
 });
 
-test('what a proxy hands on comes from somewhere else', async (t) => {
+test('a request with a header of a proxy is rejected', async (t) => {
   for (const headers of [
     { 'x-forwarded-for': '127.0.0.1' },
     { 'x-forwarded-for': '' },
@@ -184,7 +184,7 @@ test('what a proxy hands on comes from somewhere else', async (t) => {
   }
 });
 
-test('HTTP/1.0 is what a proxy speaks that adds no header, so it is not let in', async () => {
+test('HTTP/1.0 is rejected, because a proxy that adds no header can use it', async () => {
   for (const line of [`GET /gift_card/${card.id}`, 'GET /gift_card/1', 'GET /dev/mails']) {
     const text = `${line} HTTP/1.0\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`;
     problemOf(await exchange(service, text), { code: 'cross-site-request' });
@@ -197,19 +197,19 @@ test('HTTP/1.0 is what a proxy speaks that adds no header, so it is not let in',
   });
 });
 
-test('an absolute-form target is judged by what it names', async () => {
+test('an absolute-form request is checked by its target', async () => {
   const text = requestText(`GET http://evil.example/gift_card/${card.id}`);
   const answer = await exchange(service, text);
   assert.notEqual(answer.status, 500);
   problemOf(answer, { code: 'cross-site-request' });
 });
 
-test('a rate limit holds there, too', async () => {
+test('development mode has a rate limit', async () => {
   await using limited = await startService({ environment: { RATE_LIMIT: '0.01/2' } });
   for (const status of [404, 404, 429]) assert.equal((await limited.request('/gift_card/1')).status, status);
 });
 
-test('a real store closes the door while the service runs, and for good', async () => {
+test('the first real store ends development mode permanently, while the service runs', async () => {
   const fresh = await startService();
   try {
     const { id } = issuedGiftCardOf(
@@ -221,7 +221,7 @@ test('a real store closes the door while the service runs, and for good', async 
       const creation = { method: 'POST', json: { initial_value: 5 } };
       problemOf(await fresh.request('/gift_card', creation), { code: 'unauthenticated' });
     });
-    // With a token the real store is served, and the demonstration store's card is none of its.
+    // A token gives access to the real store only, not to the demonstration store's card.
     const token = await fresh.token('flowers.example');
     problemOf(await fresh.request(`/gift_card/${id}`, { token }), { code: 'not-found' });
     issuedGiftCardOf(
@@ -236,7 +236,7 @@ test('a real store closes the door while the service runs, and for good', async 
   }
 });
 
-test('with a real store nobody is let in without a credential, whatever DATABASE_URL and PORT are', async () => {
+test('with a real store every request needs a credential, whatever DATABASE_URL and PORT are', async () => {
   await using real = await startService({ stores: [{ domain: 'flowers.example' }] });
   problemOf(await real.request('/gift_card/1'), { code: 'unauthenticated' });
   assert.ok(!real.log().includes('DEVELOPMENT MODE'));
@@ -259,7 +259,7 @@ async function refusesToStart(environment: Readonly<Record<string, string>>): Pr
   return message;
 }
 
-test('on another address, or in production, it does not start without real stores and tokens', async (t) => {
+test('with another HOST or in production, the service needs real stores and tokens to start', async (t) => {
   const hosts = [{ HOST: '0.0.0.0' }, { HOST: '::' }, { HOST: '192.0.2.1' }, { NODE_ENV: 'production' }, { NODE_ENV: 'production', HOST: '0.0.0.0' }]; // prettier-ignore
   for (const environment of hosts) {
     await t.test(`${JSON.stringify(environment)}: no store`, async () => {
@@ -286,7 +286,7 @@ test('on another address, or in production, it does not start without real store
   const token = await real.token('flowers.example');
   for (const environment of [{ HOST: '0.0.0.0' }, { NODE_ENV: 'production' }]) {
     await t.test(
-      `${JSON.stringify(environment)}: with a store and a token it starts, and lets nobody in without`,
+      `${JSON.stringify(environment)}: with a store and a token the service starts, and requires a credential`,
       async () => {
         const config = readConfig({ ...real.environment, LOG_LEVEL: 'silent', ...environment });
         await using started = await start(config, { clock: real.clock, log: await createLog(config) });
@@ -301,7 +301,7 @@ test('on another address, or in production, it does not start without real store
   }
 });
 
-test('the command line tells it and exits with 1', async () => {
+test('the command line prints the error and exits with 1', async () => {
   await using database = await databaseToServe({ empty: true });
   const { code, errors } = await command({ ...database.environment, HOST: '0.0.0.0' }, 'serve');
   assert.equal(code, 1, errors);

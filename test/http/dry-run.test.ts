@@ -1,4 +1,4 @@
-/** `?dry_run=true`: the would-be answer of every write, marked, with nothing changed, told or kept. */
+/** `?dry_run=true`: every write returns its response without storing, publishing or sending anything. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -10,7 +10,7 @@ const service = await startService({ stores: [{ domain: 'flowers.example', undoW
 after(() => service[Symbol.asyncDispose]());
 const shop = await shopOf(service, 'flowers.example');
 
-/** A card on which every write would succeed: a debit of 5.00, a hold of 4.00; the other card is disabled. */
+/** A card that every write accepts: it has a debit of 5.00 and a hold of 4.00. The other card is disabled. */
 async function scene() {
   const { id, code } = await shop.issue();
   const tag = await shop.tag(id);
@@ -61,7 +61,7 @@ async function rehearse(line: string, ask: Ask): Promise<TestAnswer> {
 }
 
 for (const { name, line, json, status, says, expected } of writes) {
-  test(`a dry run of ${name} answers as it would, and changes nothing`, async () => {
+  test(`a dry run of ${name} returns the response of the write, and changes nothing`, async () => {
     const given = await scene();
     const path = line(given);
     const ask = { json: json(given) };
@@ -70,7 +70,7 @@ for (const { name, line, json, status, says, expected } of writes) {
       assert.equal(answer.status, status, answer.text);
       assert.deepEqual(says(viewOf(answer)), expected);
     }
-    // A key that is sent along stays unused: the real write is made under it, not replayed.
+    // A dry run does not use its key: the write with the same key is executed, not replayed.
     const keyed = { ...ask, headers: { 'idempotency-key': `dry ${name}`.replace(/ /g, '-') } };
     await rehearse(`${path}?dry_run=true`, keyed);
     const real = await shop.ask(`${path}?dry_run=false`, keyed);
@@ -78,12 +78,12 @@ for (const { name, line, json, status, says, expected } of writes) {
     assert.deepEqual([real.headers.get('dry-run'), real.headers.get('idempotent-replayed')], [null, null]);
     assert.deepEqual(says(viewOf(real)), expected);
     assert.equal((await shop.ask(`${path}?dry_run=0`, keyed)).headers.get('idempotent-replayed'), 'true');
-    // Nor does a dry run answer what the key has kept: it looks at things as they are.
+    // A dry run does not replay the stored response: it uses the current state.
     assert.equal((await rehearse(`${path}?dry_run=1`, keyed)).headers.get('idempotent-replayed'), null);
   });
 }
 
-test('a dry run is refused like the write itself, marked too, and keeps no refusal', async () => {
+test('a dry run returns the errors of the write, with the Dry-Run header, and stores none of them', async () => {
   const { id, code, tag, holdId, debitId } = await scene();
   const key = { 'idempotency-key': 'refused-dry' };
   for (const [line, json, expected] of [
@@ -118,7 +118,7 @@ test('a dry run needs the scope of the write', async () => {
   );
 });
 
-test('dry_run is true or false, once, and only on writes', async () => {
+test('dry_run is true or false, at most once, and only on writes', async () => {
   const { id } = await shop.issue();
   const line = `POST /gift_card/${id}/debit`;
   const ask = { json: { amount: 1 } };
@@ -134,7 +134,7 @@ test('dry_run is true or false, once, and only on writes', async () => {
   await shop.refuses(line, { json: { amount: 1, dry_run: true } }, { code: 'invalid-parameter' });
 }); // prettier-ignore
 
-test('what was rehearsed is still to be had', async () => {
+test('a dry run does not reserve an amount', async () => {
   const { id, code } = await shop.issue();
   for (let count = 0; count < 3; count += 1)
     await rehearse('POST /gift_card/redeem?dry_run=true', { json: { code, amount: 25 } });
@@ -142,4 +142,4 @@ test('what was rehearsed is still to be had', async () => {
   assert.equal((await shop.transactions(id)).length, 2);
 });
 
-test('no code stands where it must not', () => shop.assertNoCodeLeaked());
+test('the log and the database contain no code', () => shop.assertNoCodeLeaked());

@@ -1,4 +1,4 @@
-/** Every refusal's body, methods and paths that are not there, HEAD and OPTIONS, and what is not the client's fault. */
+/** Errors: their bodies, unknown paths and methods, HEAD, OPTIONS, and failures of the service. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -26,7 +26,7 @@ const pages = [
   '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/reference.css', '/docs/problems/not-found',
 ].map((path) => ({ path, allow: 'GET, HEAD, OPTIONS' })); // prettier-ignore
 
-test('a refusal is told in one body with its request’s id, in the fields’ order', async () => {
+test('an error has one body with the request id, with its fields in order', async () => {
   const answer = await shop.ask('GET /gift_card/1', { headers: { 'x-request-id': 'mine-7' } });
   problemOf(answer, { code: 'not-found' });
   const { detail, ...rest } = answer.json as Record<string, unknown>;
@@ -40,7 +40,7 @@ test('a refusal is told in one body with its request’s id, in the fields’ or
   });
 });
 
-test('a sane request id of the client is kept, another is replaced', async (t) => {
+test('a valid request id of the client is used, another one is replaced', async (t) => {
   for (const sane of [
     'a',
     'req-1',
@@ -78,7 +78,7 @@ test('a sane request id of the client is kept, another is replaced', async (t) =
       assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
     });
   }
-  await t.test('no two requests get the same one', async () => {
+  await t.test('every request gets its own id', async () => {
     const ids = await Promise.all(
       Array.from({ length: 20 }, async () => (await service.request('/healthz')).headers.get('x-request-id')),
     );
@@ -86,7 +86,7 @@ test('a sane request id of the client is kept, another is replaced', async (t) =
   });
 });
 
-test('a path that is not known is a 404 whatever the method', async (t) => {
+test('an unknown path is a 404 for every method', async (t) => {
   const paths = [
     '/gift_cards', '/gift_card.json', '/Gift_Card', `/gift_card/${id}/`, `/gift_card/${id}/balances`, '//gift_card',
     `//gift_card/${id}`, '/admin', '/api/gift_card', '/docs/', '/docs/nowhere', '/docs/problems/Not%20Found', '/docs/problems/', '/docs/problems/a/b',
@@ -94,7 +94,7 @@ test('a path that is not known is a 404 whatever the method', async (t) => {
   ]; // prettier-ignore
   for (const path of paths) {
     for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
-      // A problem's page is known by its form only.
+      // The page of a problem accepts any code of the right form.
       if (path === '/docs/problems/Not%20Found' && method !== 'GET') continue;
       await t.test(`${method} ${path}`, async () => {
         await unchanged(service, async () =>
@@ -116,7 +116,7 @@ const otherMethods = [
   'UNBIND', 'UNLINK', 'UNSUBSCRIBE', 'SOURCE',
 ]; // prettier-ignore
 
-test('a known path with another method is a 405 that tells which it takes', async (t) => {
+test('another method on a known path is a 405 with the allowed methods', async (t) => {
   const cases = [
     ...otherMethods.flatMap((method) =>
       [collection, card].map(({ path, allow }) => ({ method, path, allow })),
@@ -142,7 +142,7 @@ test('a known path with another method is a 405 that tells which it takes', asyn
   }
 });
 
-test('the root is a page for browsers: a 404 to other clients, and a 405 for other methods', async () => {
+test('the root is a page for browsers, a 404 for other clients and a 405 for other methods', async () => {
   problemOf(await shop.ask('GET /'), { code: 'not-found' });
   for (const method of ['POST', 'PUT', 'DELETE', 'PROPFIND']) {
     const answer = await exchange(service, requestText(`${method} /`, [bearer]));
@@ -151,12 +151,12 @@ test('the root is a page for browsers: a 404 to other clients, and a 405 for oth
   }
 });
 
-test('the method QUERY, too, is a 405 on a known path', async () => {
+test('the method QUERY is a 405 on a known path', async () => {
   const answer = await exchange(service, requestText('QUERY /gift_card', [bearer]));
   problemOf(answer, { code: 'method-not-allowed' });
 });
 
-test('an absolute-form target is answered as its path, with another method, too', async () => {
+test('an absolute-form target is handled as its path, with any method', async () => {
   const { port } = new URL(service.url);
   const target = `http://127.0.0.1:${port}${card.path}`;
   giftCardOf(await exchange(service, requestText(`GET ${target}`, [bearer])));
@@ -165,7 +165,7 @@ test('an absolute-form target is answered as its path, with another method, too'
   assert.equal(answer.headers.get('allow'), card.allow);
 });
 
-test('OPTIONS answers 204 with Allow and nothing about other origins', async (t) => {
+test('OPTIONS returns 204 with Allow and without CORS headers', async (t) => {
   for (const { path, allow } of [collection, card, ...pages]) {
     await t.test(path, async () => {
       const answer = await unchanged(service, () =>
@@ -182,7 +182,7 @@ test('OPTIONS answers 204 with Allow and nothing about other origins', async (t)
   }
 });
 
-test('HEAD answers as GET does, without the body', async (t) => {
+test('HEAD returns the response of GET without the body', async (t) => {
   const search = `/gift_card?last_characters=${last_characters}&email=ada@example.com`;
   const paths = [
     card.path, search, '/gift_card', '/gift_card/1', '/gift_card?page=1', ...pages.map(({ path }) => path), '/nowhere',
@@ -209,7 +209,7 @@ test('HEAD answers as GET does, without the body', async (t) => {
   });
 });
 
-test('no answer tells a browser of another origin anything', async () => {
+test('no response has a CORS header', async () => {
   const headers = { origin: 'https://elsewhere.example' };
   for (const path of [card.path, '/gift_card/1', '/healthz', '/docs', '/openapi.json']) {
     assertEveryAnswer(await shop.ask(`GET ${path as `/${string}`}`, { headers }));
@@ -217,7 +217,7 @@ test('no answer tells a browser of another origin anything', async () => {
   assertEveryAnswer(await shop.ask('POST /gift_card', { json: { initial_value: 5 }, headers }));
 });
 
-test('everything with card data says no-store, and nothing but a creation tells a code', async () => {
+test('every response with card data has no-store, and only a creation returns a code', async () => {
   const { code, id: issued } = await shop.issue({ email: 'no-store@example.com' });
   const answers = [
     await shop.ask(`GET /gift_card/${issued}`),
@@ -233,7 +233,7 @@ test('everything with card data says no-store, and nothing but a creation tells 
   }
 });
 
-test('a fault here is a 500 that tells nothing of its cause, and the log tells it under the same id', async () => {
+test('an internal error is a 500 without its cause, which is logged with the same request id', async () => {
   await using broken = await startService({ stores: [{ domain: 'flowers.example' }] });
   const client = await shopOf(broken, 'flowers.example');
   const { id: issued } = await client.issue({ email: 'ada@example.com' });
@@ -278,7 +278,7 @@ test('a fault here is a 500 that tells nothing of its cause, and the log tells i
   assert.equal((await client.read(issued)).balance, '25.00');
 });
 
-test('while another process holds the database writes end in a 503, and reads go on', async () => {
+test('while another process locks the database, writes return a 503 and reads succeed', async () => {
   await using held = await startService({ stores: [{ domain: 'flowers.example' }] });
   const client = await shopOf(held, 'flowers.example');
   const { id: issued } = await client.issue();
@@ -302,7 +302,7 @@ test('while another process holds the database writes end in a 503, and reads go
   assert.equal((await held.request('/readyz')).status, 200);
 });
 
-test('a service that is closing finishes what is in flight and refuses what comes after it with a 503', async () => {
+test('a stopping service finishes requests in flight and rejects new ones with a 503', async () => {
   await using prepared = await startService({ stores: [{ domain: 'flowers.example' }] });
   const token = await prepared.token('flowers.example');
   const config = readConfig({ ...prepared.environment, LOG_LEVEL: 'silent' });
@@ -326,7 +326,7 @@ test('a service that is closing finishes what is in flight and refuses what come
   assert.equal((await prepared.query('select id from gift_cards')).length, 1);
 });
 
-test('a store that is made while the service runs is served at once', async () => {
+test('a running service serves a new store at once', async () => {
   await createStoreElsewhere(service, 'new.example');
   const fresh = await shopOf(service, 'new.example');
   await fresh.creates({ json: { initial_value: 5 } });

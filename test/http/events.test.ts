@@ -19,7 +19,7 @@ function eventsOf({ json }: TestAnswer): readonly EventView[] {
   return (json as { readonly events: readonly EventView[] }).events;
 }
 
-/** A page that is as long as it should be: an event is told once no transaction before it is open on the server. */
+/** Waits for a page of this length: an event is published when no earlier transaction is open on the server. */
 async function pageOf(
   service: TestService,
   token: string,
@@ -46,7 +46,7 @@ type Followed = AsyncDisposable & {
   readonly hasEnded: () => boolean;
 };
 
-/** Follows the stream of events. */
+/** Opens an event stream. */
 async function follow(
   service: TestService,
   token: string,
@@ -86,7 +86,7 @@ async function follow(
   };
 }
 
-test('events are read behind one another, and what comes later is found where one stopped', async () => {
+test('pages of events follow each other, and a later request continues from the last event', async () => {
   await using service = await startService({ stores: [{ domain }] });
   const token = await service.token(domain);
   assert.deepEqual((await service.request('/events', { token })).json, { events: [] });
@@ -111,14 +111,14 @@ test('events are read behind one another, and what comes later is found where on
 
 function nextOf({ headers }: TestAnswer): string {
   const [, next] = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '') ?? [];
-  assert.ok(next, 'no link to what comes next');
+  assert.ok(next, 'there is no link to the next page');
   return next;
 }
 
-test('after=latest starts at the end: its link returns what is written since, and nothing from before', async () => {
+test('after=latest starts at the end: its link returns later events only', async () => {
   await using service = await startService({ stores: [{ domain }, { domain: 'books.example' }] });
   const [token, books] = [await service.token(domain), await service.token('books.example')];
-  // Where there is no event yet, every later one is new.
+  // Without events, every later event is new.
   for (const path of ['/events?after=latest', '/events?after=latest&limit=2', '/events']) {
     const empty = await service.request(path, { token });
     assert.equal(empty.status, 200);
@@ -155,7 +155,7 @@ test('after=latest starts at the end: its link returns what is written since, an
   }
 });
 
-test('a stream with after=latest tells what happens from now on, in a store without events, too', async () => {
+test('a stream with after=latest sends later events only, in a store without events too', async () => {
   await using service = await startService({ stores: [{ domain }, { domain: 'books.example' }] });
   for (const [name, before] of [
     [domain, 1],
@@ -175,7 +175,7 @@ test('a stream with after=latest tells what happens from now on, in a store with
   }
 });
 
-test('a stream tells what happens from now on, and from where it stopped to who comes back', async () => {
+test('a stream sends new events, and continues from the last event after a reconnection', async () => {
   await using service = await startService({ stores: [{ domain }] });
   const token = await service.token(domain);
   await issue(service, token);
@@ -211,7 +211,7 @@ test('a stream tells what happens from now on, and from where it stopped to who 
   assert.equal((await service.request('/events/stream', { method: 'HEAD', token })).status, 200);
 });
 
-test('a stream that is broken off and resumed again and again has no gap, while others write', async () => {
+test('a stream that is interrupted and resumed repeatedly has no gaps during concurrent writes', async () => {
   await using service = await startService({ stores: [{ domain }] });
   const token = await service.token(domain);
   await issue(service, token);
@@ -228,7 +228,7 @@ test('a stream that is broken off and resumed again and again has no gap, while 
   while (isWriting || seen.length < 161) {
     await using stream = await follow(service, token, { header: seen.at(-1) ?? 0 });
     await wait(60);
-    // What is still on its way when it is broken off is told again by the next one.
+    // The next stream sends the events again that were in flight at the interruption.
     seen.push(...stream.ids);
   }
   await writing;
@@ -236,7 +236,7 @@ test('a stream that is broken off and resumed again and again has no gap, while 
   assert.deepEqual(seen, ids);
 });
 
-test('a stream ends within a second or so when its token is revoked, and at once when the service stops', async () => {
+test('a stream ends within about a second of the revocation of its token, and at once when the service stops', async () => {
   const service = await startService({ stores: [{ domain }] });
   const staying = await service.token(domain);
   const token = await service.token(domain);
@@ -246,7 +246,7 @@ test('a stream ends within a second or so when its token is revoked, and at once
   const revokedAt = performance.now();
   await issue(service, staying);
   await until(() => stream.hasEnded());
-  // The issue is a commit of this process: the poll, which is a second's, need not be waited for.
+  // The issue is a commit of this process, so the check does not wait for the poll of a second.
   assert.ok(performance.now() - revokedAt < 900);
   assert.deepEqual(stream.ids, []);
   assert.equal(other.hasEnded(), false);
@@ -256,7 +256,7 @@ test('a stream ends within a second or so when its token is revoked, and at once
   assert.ok(performance.now() - startedAt < 2_000);
 });
 
-test('a token and a store have no more streams than they may, and a closed one makes room', async () => {
+test('a token and a store have a limit of streams, and closing one allows another', async () => {
   await using service = await startService({ stores: [{ domain }] });
   const [token, second, third] = [
     await service.token(domain),

@@ -1,4 +1,4 @@
-/** A card's history: every kind of transaction, newest first, in pages that lead to each other. */
+/** The history of a card: every kind of transaction, newest first, in linked pages. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -15,7 +15,7 @@ const service = await startService({
 after(() => service[Symbol.asyncDispose]());
 const shop = await shopOf(service, 'flowers.example', { basePath });
 
-/** Links of an answer by their relation, below the base path. */
+/** The links of a response by relation, without the base path. */
 function linksOf(headers: Headers): Readonly<Record<string, string>> {
   const link = headers.get('link') ?? '';
   const found = [...link.matchAll(/<([^>]+)>; rel="([a-z]+)"/g)].map(([, target = '', rel = '']) => {
@@ -49,7 +49,7 @@ async function cardWithHolds(): Promise<{ readonly id: number; readonly newestFi
   return { id, newestFirst: made.toReversed() };
 }
 
-test('the history tells of every kind of transaction, newest first, and adds up', async () => {
+test('the history contains every kind of transaction, newest first, and adds up to the balance', async () => {
   const { id } = await shop.issue();
   await shop.does(`PUT /gift_card/${id}`, { json: { balance: '20' } }, { events: ['gift_card.updated'] });
   const debit = await shop.debits(id, '5', { reference: 'receipt', note: 'Tulips', order_id: 9 });
@@ -84,7 +84,7 @@ for (const { what, make } of [
   { what: 'transactions', make: cardWithHistory },
   { what: 'holds', make: cardWithHolds },
 ] as const) {
-  test(`pages of 7 ${what}, three at a time, lead both ways`, async () => {
+  test(`pages of 7 ${what}, three at a time, have links in both directions`, async () => {
     const { id, newestFirst: all } = await make();
     const path = `/gift_card/${id}/${what}`;
     const whole = await page(path);
@@ -110,7 +110,7 @@ for (const { what, make } of [
     assert.deepEqual((await page(start.links['next'] ?? '')).ids, second.ids);
   });
 
-  test(`a page of ${what} stays where it was while new ones come`, async () => {
+  test(`a page of ${what} does not change when new ones are added`, async () => {
     const { id, newestFirst: all } = await make();
     const first = await page(`/gift_card/${id}/${what}?limit=3`);
     const added = what === 'holds' ? (await shop.holds(id, '1')).id : (await shop.debits(id, '1')).id;
@@ -120,7 +120,7 @@ for (const { what, make } of [
     assert.deepEqual(newest.ids, [added]);
   });
 
-  test(`the query of ${what} is read strictly`, async (t) => {
+  test(`the query of ${what} is validated strictly`, async (t) => {
     const { id, newestFirst: all } = await make();
     const other = await make();
     const strange = other.newestFirst[0];
@@ -154,7 +154,7 @@ for (const { what, make } of [
   });
 }
 
-test('a page has 50 unless told', async () => {
+test('a page has 50 entries by default', async () => {
   const { id } = await shop.issue({ initial_value: 100 });
   for (let count = 0; count < 51; count += 1) await shop.debits(id, '1');
   const first = await page(`/gift_card/${id}/transactions`);
@@ -164,7 +164,7 @@ test('a page has 50 unless told', async () => {
   assert.equal((await page(`/gift_card/${id}/transactions?limit=250`)).ids.length, 52);
 });
 
-test('another store’s transaction is no place in a history', async () => {
+test('a transaction of another store is not a valid cursor', async () => {
   const books = await shopOf(service, 'books.example', { basePath });
   const { id } = await books.issue();
   const theirs = await books.transactions(id);
@@ -176,4 +176,4 @@ test('another store’s transaction is no place in a history', async () => {
   );
 });
 
-test('no code stands where it must not', () => shop.assertNoCodeLeaked());
+test('the log and the database contain no code', () => shop.assertNoCodeLeaked());

@@ -1,4 +1,4 @@
-/** Holds: reserve, capture in part or whole, void, list; what a closed hold refuses. */
+/** Holds: reserve, capture fully or partly, void and list; the errors of closed holds. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -15,7 +15,7 @@ const redeemed = ['gift_card.redeemed'];
 const seconds = ({ created_at: from, expires_at: to }: { created_at: string; expires_at: string }) =>
   (Date.parse(to) - Date.parse(from)) / 1_000;
 
-test('a hold answers 201 with the hold, the card and its path, and takes nothing of the balance', async () => {
+test('a hold returns 201 with the hold, the card and its path, and does not change the balance', async () => {
   const { id, code } = await shop.issue();
   const json = { amount: '10.5', currency: 'USD', reference: 'checkout-77', note: 'Roses', order_id: 1001 };
   const { hold, gift_card: card, answer } = await shop.does(`POST /gift_card/${id}/holds`, { json }, { events: ['gift_card.held'] });
@@ -39,13 +39,13 @@ test('a hold answers 201 with the hold, the card and its path, and takes nothing
   assert.deepEqual((await shop.transactions(id)).map(({ kind }) => kind), ['issue']);
 }); // prettier-ignore
 
-test('a hold lasts as long as it is told, from 1 second to 7 days', async () => {
+test('a hold lasts the given time, from 1 second to 7 days', async () => {
   const { id } = await shop.issue();
   for (const [sent, lasts] of [[1, 1], [600, 600], [604_800, 604_800], [null, 900]] as const)
     assert.equal(seconds(await shop.holds(id, '1', { expires_in: sent })), lasts);
 }); // prettier-ignore
 
-test('more than is available cannot be held; holds add up', async () => {
+test('a hold cannot exceed the available amount; holds add up', async () => {
   const { id } = await shop.issue();
   const line = `POST /gift_card/${id}/holds`;
   await shop.holds(id, '15');
@@ -62,7 +62,7 @@ test('more than is available cannot be held; holds add up', async () => {
   await shop.refuses(line, { json: { amount: '0.01' } }, { code: 'insufficient-balance', available: '0.00' });
 });
 
-test('a capture of all debits what was held', async (t) => {
+test('a capture of the whole hold debits the held amount', async (t) => {
   for (const [name, ask, amount] of [
     ['no body', {}, '-10.00'],
     ['null', { json: { amount: null } }, '-10.00'],
@@ -85,7 +85,7 @@ test('a capture of all debits what was held', async (t) => {
   }
 }); // prettier-ignore
 
-test('a capture of a part releases the rest, and tells of both', async () => {
+test('a partial capture releases the rest, and returns both amounts', async () => {
   const { id } = await shop.issue();
   const other = await shop.holds(id, '5');
   const placed = await shop.holds(id, '10');
@@ -97,7 +97,7 @@ test('a capture of a part releases the rest, and tells of both', async () => {
   assert.equal(viewOf(await shop.ask(`GET /holds/${other.id}`)).hold.status, 'open');
 }); // prettier-ignore
 
-test('more than is held cannot be captured, even if the card has it', async () => {
+test('a capture cannot exceed the hold, even if the card has more', async () => {
   const { id } = await shop.issue();
   const { id: holdId } = await shop.holds(id, '10');
   const errors = { amount: ['exceeds what is held: 10.00'] };
@@ -109,7 +109,7 @@ test('more than is held cannot be captured, even if the card has it', async () =
   assert.equal(viewOf(await shop.ask(`GET /holds/${holdId}`)).hold.status, 'open');
 });
 
-test('a void frees the amount and moves nothing', async (t) => {
+test('a void releases the amount and leaves the balance unchanged', async (t) => {
   for (const [name, ask] of [['no body', {}], ['an empty object', { json: {} }], ['a wrapped one', { json: { hold: {} } }], ['an empty form', { form: '' }]] as const) {
     await t.test(name, async () => {
       const { id } = await shop.issue();
@@ -123,7 +123,7 @@ test('a void frees the amount and moves nothing', async (t) => {
   }
 }); // prettier-ignore
 
-test('a hold ends once: captured or voided it can be neither again', async () => {
+test('a captured or voided hold cannot be captured or voided again', async () => {
   const { id } = await shop.issue();
   const captured = await shop.holds(id, '10');
   await shop.does(
@@ -139,7 +139,7 @@ test('a hold ends once: captured or voided it can be neither again', async () =>
   }
 });
 
-test('a hold stands although its card expires; it is captured, voided and shown all the same', async () => {
+test('a hold outlives the expiry of its card: it can be captured, voided and retrieved', async () => {
   const { id } = await shop.issue();
   const [one, other] = [await shop.holds(id, '10'), await shop.holds(id, '5')];
   await shop.does(
@@ -153,7 +153,7 @@ test('a hold stands although its card expires; it is captured, voided and shown 
   await shop.does(`POST /holds/${other.id}/void`, {}, { status: 200, events: released });
 });
 
-test('the list shows a card’s own holds, newest first, closed ones too', async () => {
+test('the list contains the holds of one card, newest first, including closed ones', async () => {
   const { id } = await shop.issue();
   const stranger = await shop.issue();
   await shop.holds(stranger.id, '1');
@@ -170,4 +170,4 @@ test('the list shows a card’s own holds, newest first, closed ones too', async
   );
 });
 
-test('no code stands where it must not', () => shop.assertNoCodeLeaked());
+test('the log and the database contain no code', () => shop.assertNoCodeLeaked());

@@ -1,4 +1,4 @@
-/** The page at the service's root: for browsers only, without scripts, and without what others may not know. */
+/** The page at the root of the service: for browsers only, without scripts and without private data. */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -25,7 +25,7 @@ async function open(
   return { status: response.status, headers: response.headers, text, json };
 }
 
-test('a browser gets a page with the state, the reference and the kept emails, at the root and the base path', async (t) => {
+test('a browser gets a page with the state, the reference and the stored emails, at the root and the base path', async (t) => {
   for (const [path, prefix] of [['/', ''], ['/apps/x', '/apps/x'], ['/apps/x/', '/apps/x']] as const) {
     await t.test(path, async () => {
       const answer = await open(path);
@@ -42,7 +42,7 @@ test('a browser gets a page with the state, the reference and the kept emails, a
   }
 }); // prettier-ignore
 
-test('nothing on it may run, load or be framed', async () => {
+test('the page runs no script, loads no resource and cannot be framed', async () => {
   const { headers, text } = await open('/');
   const style = /<style>([\s\S]*)<\/style>/.exec(text)?.[1] ?? '';
   const hash = createHash('sha256').update(style).digest('base64');
@@ -78,13 +78,13 @@ test('every other client gets the JSON 404', async (t) => {
   problemOf(await open('/apps', { accept: browser }), { code: 'not-found', basePath: '/apps/x' });
 });
 
-test('what a proxy forwards is not shown the way to the emails', async () => {
+test('a forwarded request gets a page without a link to the emails', async () => {
   const { status, text } = await open('/', { accept: browser, 'x-forwarded-for': '192.0.2.1' });
   assert.equal(status, 200);
   assert.doesNotMatch(text, /dev\/mails|Development mode/);
 });
 
-test('a base path that is a page of the root keeps that page', async () => {
+test('a page of the root is available even if the base path has its name', async () => {
   await using docs = await startService({ environment: { BASE_PATH: '/docs' } });
   const origin = new URL(docs.url).origin;
   const titleOf = async (path: string): Promise<string | undefined> => {
@@ -98,7 +98,7 @@ test('a base path that is a page of the root keeps that page', async () => {
   assert.equal(await titleOf('/docs'), reference);
 });
 
-test('where emails are not kept the page has no link to them', async () => {
+test('without stored emails, the page has no link to them', async () => {
   await using production = await startService({
     stores: [{ domain: 'flowers.example' }],
     environment: { NODE_ENV: 'production' },
@@ -109,7 +109,7 @@ test('where emails are not kept the page has no link to them', async () => {
   assert.doesNotMatch(text, /dev\/mails|Development mode|flowers/);
 });
 
-test('HTML is preferred where it is named and no JSON comes before it', () => {
+test('prefersHtml is true if Accept lists HTML before any JSON', () => {
   for (const accept of [
     browser,
     'text/html',

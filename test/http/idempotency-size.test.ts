@@ -1,11 +1,11 @@
-/** What idempotency records cost in storage. */
+/** The storage size of idempotency records. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { engine } from '../support/engine.ts';
 import { startService, type TestService } from '../support/service.ts';
 
-/** Bytes of the table with its indexes, free space in their pages included. */
+/** Returns the bytes of the table and its indexes, including free space in their pages. */
 async function storedBytes(service: TestService): Promise<number> {
   const [row] = await service.query(
     engine.id === 'sqlite'
@@ -36,6 +36,6 @@ test('the idempotency record of a creation, a debit or a hold takes less than 60
   for (let from = 0; from < 500; from += 50)
     await Promise.all(Array.from({ length: 50 }, (_, place) => issueAndSpend(from + place)));
   const each = ((await storedBytes(service)) - before) / 1_500;
-  t.diagnostic(`${each.toFixed(0)} bytes a record`);
-  assert.ok(each < 600, `${each.toFixed(0)} bytes a record`);
+  t.diagnostic(`${each.toFixed(0)} bytes per record`);
+  assert.ok(each < 600, `${each.toFixed(0)} bytes per record`);
 });

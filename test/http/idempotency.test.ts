@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: a write is done once, and its answer can be had again for 24 hours. */
+/** `Idempotency-Key`: a write is executed once, and its response is replayed for 24 hours. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -25,7 +25,7 @@ function withKey(key: string, { headers, ...request }: TestRequest): TestRequest
   return { ...request, headers: { ...headers, 'idempotency-key': key } };
 }
 
-/** How many records a key has: they are found by its keyed digest. */
+/** Returns the number of records of a key, which are found by its keyed digest. */
 const kept = async (key: string): Promise<number> => (await recordsOf(key)).length;
 async function recordsOf(key: string): Promise<readonly QueryRow[]> {
   const keys = keysOf(readKeyFile(service.database.keysFile) ?? []);
@@ -40,7 +40,7 @@ async function recordsOf(key: string): Promise<readonly QueryRow[]> {
 }
 const isReplayed = ({ headers }: TestAnswer): boolean => headers.get('idempotent-replayed') === 'true';
 
-/** The tables but those of idempotency, whose rows a kept refusal is allowed to change. */
+/** The state without the idempotency records, because a stored error may change those. */
 async function stateWithoutRecords(): Promise<string> {
   const state = await service.state();
   return state
@@ -49,7 +49,7 @@ async function stateWithoutRecords(): Promise<string> {
     .join('\n\n');
 }
 
-/** Asserts that an answer is an earlier one, byte for byte, and that nothing was done for it. */
+/** Asserts that a request returns the first response byte for byte and changes nothing. */
 async function assertReplay(of: Shop, line: Line, request: TestRequest, first: TestAnswer): Promise<void> {
   const [state, events] = [await service.state(), await countEvents(service)];
   const again = await of.ask(line, request);
@@ -64,7 +64,7 @@ async function assertReplay(of: Shop, line: Line, request: TestRequest, first: T
   assert.equal(await countEvents(service), events);
 }
 
-test('a creation is done once, and answered byte for byte the same, its code included', async () => {
+test('a creation is executed once, and its replay is identical, including the code', async () => {
   const request = withKey(newKey(), { json: { initial_value: 7, email: 'once@example.com' } });
   const { card, answer } = await shop.creates(request, { events: ['customer.created', 'gift_card.created'] });
   assert.equal(answer.headers.get('idempotent-replayed'), null);
@@ -72,7 +72,7 @@ test('a creation is done once, and answered byte for byte the same, its code inc
   assert.ok(card.code.length === 16 && answer.text.includes(card.code));
 });
 
-test('an update is done once: its answer stays what it was, whatever happened since', async () => {
+test('an update is executed once, and its replay is identical after other updates', async () => {
   const { id } = await shop.issue();
   const request = withKey(newKey(), { json: { balance: 10 } });
   const { answer } = await shop.accepts(`PUT /gift_card/${id}`, request, {
@@ -87,13 +87,13 @@ test('an update is done once: its answer stays what it was, whatever happened si
   assert.equal((await shop.read(id)).balance, '3.00');
 });
 
-test('without a key the same request is done again', async () => {
+test('without a key, a repeated request is executed again', async () => {
   const { card } = await shop.creates({ json: { initial_value: 7 } });
   const { card: other } = await shop.creates({ json: { initial_value: 7 } });
   assert.notEqual(card.id, other.id);
 });
 
-test('a replay keeps the client’s own request id', async () => {
+test('a replay has the request id of the repeated request', async () => {
   const request = withKey(newKey(), { json: { initial_value: 7 }, headers: { 'x-request-id': 'first-try' } });
   const first = await shop.ask('POST /gift_card', request);
   const again = await shop.ask('POST /gift_card', {
@@ -122,7 +122,7 @@ test('a key has 1 to 255 visible ASCII characters', async (t) => {
   }
 });
 
-test('the answer can be had again for 24 hours, and not longer', async () => {
+test('a response is replayed for 24 hours and no longer', async () => {
   const request = withKey(newKey(), { json: { initial_value: 7 } });
   const { card, answer } = await shop.creates(request);
   service.clock.advance((23 * 60 + 59) * 60_000);
@@ -134,14 +134,14 @@ test('the answer can be had again for 24 hours, and not longer', async () => {
   await assertReplay(shop, 'POST /gift_card', request, second);
 });
 
-test('a key that has run out may be used for another request', async () => {
+test('an expired key can be used for another request', async () => {
   const key = newKey();
   await shop.creates(withKey(key, { json: { initial_value: 7 } }));
   service.clock.advance(24 * 3_600_000 + 60_000);
   await shop.creates(withKey(key, { json: { initial_value: 8 } }));
 });
 
-test('another request under the same key is refused and does nothing', async (t) => {
+test('another request with the same key is rejected and changes nothing', async (t) => {
   const key = newKey();
   const { card, answer } = await shop.creates(withKey(key, { json: { initial_value: 7, note: 'x' } }));
   const reused: ExpectedProblem = { code: 'idempotency-key-reused' };
@@ -152,7 +152,7 @@ test('another request under the same key is refused and does nothing', async (t)
   await t.test('another path', () =>
     shop.refuses(`PUT /gift_card/${card.id}`, withKey(key, { json: { initial_value: 7, note: 'x' } }), reused),
   );
-  await t.test('the first answer can still be had', () =>
+  await t.test('the first response is still replayed', () =>
     assertReplay(shop, 'POST /gift_card', withKey(key, { json: { initial_value: 7, note: 'x' } }), answer),
   );
   await t.test('another card, another precondition', async () => {
@@ -170,7 +170,7 @@ test('another request under the same key is refused and does nothing', async (t)
   });
 }); // prettier-ignore
 
-test('equal parameters are the same request, however they are sent', async (t) => {
+test('equal parameters are the same request in any encoding', async (t) => {
   const fields = { initial_value: '7.00', note: 'x', message: 'y' };
   const reordered = { message: 'y', note: 'x', initial_value: '7.00' };
   const key = newKey();
@@ -180,25 +180,25 @@ test('equal parameters are the same request, however they are sent', async (t) =
     wrapped: { json: { gift_card: fields } },
     'as a form': form(fields),
     'as a wrapped form': form(Object.fromEntries(Object.entries(reordered).map(([name, value]) => [`gift_card[${name}]`, value]))),
-    'with space between': { body: JSON.stringify(fields, null, 2), headers: { 'content-type': 'application/json; charset=utf-8' } },
+    'with additional space': { body: JSON.stringify(fields, null, 2), headers: { 'content-type': 'application/json; charset=utf-8' } },
   };
   for (const [name, request] of Object.entries(same)) {
     await t.test(name, () => assertReplay(shop, 'POST /gift_card', withKey(key, request), answer));
   }
-  await t.test('null and an empty field of a form', async () => {
+  await t.test('null equals an empty field of a form', async () => {
     const second = newKey();
     const first = await shop.creates(withKey(second, { json: { initial_value: '7', note: null } }));
     await assertReplay(shop, 'POST /gift_card', withKey(second, form({ initial_value: '7', note: '' })), first.answer);
   });
 }); // prettier-ignore
 
-test('a JSON number and the same digits in a form are the same request', async () => {
+test('a JSON number equals the same digits in a form', async () => {
   const key = newKey();
   const { answer } = await shop.creates(withKey(key, { json: { initial_value: 7 } }));
   await assertReplay(shop, 'POST /gift_card', withKey(key, form({ initial_value: '7' })), answer);
 });
 
-test('a JSON boolean and the same word in a form are the same request', async () => {
+test('a JSON boolean equals the same word in a form', async () => {
   const { id } = await shop.issue();
   const key = newKey();
   const { answer } = await shop.accepts(`PUT /gift_card/${id}`, withKey(key, { json: { disable: true } }), {
@@ -207,7 +207,7 @@ test('a JSON boolean and the same word in a form are the same request', async ()
   await assertReplay(shop, `PUT /gift_card/${id}`, withKey(key, form({ disable: 'true' })), answer);
 });
 
-test('what the app proxy adds to the query is no part of the request', async () => {
+test('the query parameters of the app proxy are not part of the request', async () => {
   const request = withKey(newKey(), { json: { initial_value: 7 } });
   const { answer } = await shop.creates(request);
   await assertReplay(shop, 'POST /gift_card?timestamp=1&shop=flowers.example', request, answer);
@@ -222,7 +222,7 @@ test('a key belongs to one API client of one store', async () => {
   await assertReplay(shop, 'POST /gift_card', request, answer);
 });
 
-test('a rotated token is the same API client: its keys survive', async () => {
+test('a rotated token is the same API client and keeps its keys', async () => {
   const client = await shopOf(service, 'books.example');
   const request = withKey(newKey(), { json: { initial_value: 7 } });
   const { answer } = await client.creates(request);
@@ -230,7 +230,7 @@ test('a rotated token is the same API client: its keys survive', async () => {
   await assertReplay(client, 'POST /gift_card', { ...request, token }, answer);
 });
 
-test('a refusal that decided something is kept: 404, 412 and 422', async (t) => {
+test('a final error is stored: 404, 412 and 422', async (t) => {
   const { id } = await shop.issue();
   const refusals: readonly (readonly [Line, TestRequest, ExpectedProblem])[] = [
     ['POST /gift_card', { json: { initial_value: 0 } }, { code: 'invalid-parameter', errors: { initial_value: ['must be greater than 0'] } }],
@@ -252,14 +252,14 @@ test('a refusal that decided something is kept: 404, 412 and 422', async (t) => 
       await shop.refuses(line, withKey(key, { ...request, json: { note: 'another' } }), { code: 'idempotency-key-reused' });
     });
   }
-  await t.test('a refusal stays one when its reason has gone', async () => {
+  await t.test('a stored error is replayed after its cause is gone', async () => {
     const request = withKey(newKey(), { json: { balance: 9 }, headers: { 'if-match': `"${id}-2"` } });
     const first = await shop.ask(`PUT /gift_card/${id}`, request);
     problemOf(first, { code: 'precondition-failed' });
     await shop.accepts(`PUT /gift_card/${id}`, { json: { note: 'now 2' } }, { events: ['gift_card.updated note'] });
     await assertReplay(shop, `PUT /gift_card/${id}`, request, first);
   });
-  await t.test('a code that is taken', async () => {
+  await t.test('a taken code', async () => {
     const { code } = await shop.issue();
     const request = withKey(newKey(), { json: { initial_value: 5, code } });
     const first = await shop.ask('POST /gift_card', request);
@@ -268,7 +268,7 @@ test('a refusal that decided something is kept: 404, 412 and 422', async (t) => 
   });
 }); // prettier-ignore
 
-test('the 404 of a path that holds no id is kept like any other', async () => {
+test('the 404 of an invalid id is stored too', async () => {
   const key = newKey();
   const request = withKey(key, { json: { balance: 1 } });
   const first = await shop.ask('PUT /gift_card/abc', request);
@@ -276,7 +276,7 @@ test('the 404 of a path that holds no id is kept like any other', async () => {
   await assertReplay(shop, 'PUT /gift_card/abc', request, first);
 });
 
-test('a refusal that decided nothing is not kept: 400, 401, 403, 413, 415', async (t) => {
+test('an error before the operation is not stored: 400, 401, 403, 413, 415', async (t) => {
   const reader = await shopOf(service, 'flowers.example', { scopes: ['read_gift_cards'] });
   const writer = await shopOf(service, 'flowers.example', { scopes: ['write_gift_cards'] });
   const json = { initial_value: 5 };
@@ -284,7 +284,7 @@ test('a refusal that decided nothing is not kept: 400, 401, 403, 413, 415', asyn
   const refusals: readonly (readonly [name: string, Shop, Line, TestRequest, ExpectedProblem])[] = [
     ['malformed body', shop, 'POST /gift_card', { body: '{', headers: type('application/json') }, { code: 'invalid-body' }],
     ['malformed query', shop, 'POST /gift_card?page=1', { json }, { code: 'invalid-query', errors: { page: ['is not a known parameter'] } }],
-    ['no such token', shop, 'POST /gift_card', { json, token: 'lgs_1_x' }, { code: 'unauthenticated' }],
+    ['unknown token', shop, 'POST /gift_card', { json, token: 'lgs_1_x' }, { code: 'unauthenticated' }],
     ['wrong signature', shop, 'POST /gift_card?signature=0', { json }, { code: 'invalid-signature' }],
     ['no scope', reader, 'POST /gift_card', { json }, { code: 'insufficient-scope' }],
     ['too large', shop, 'POST /gift_card', { json: { ...json, note: 'x'.repeat(66_000) } }, { code: 'body-too-large' }],
@@ -295,14 +295,14 @@ test('a refusal that decided nothing is not kept: 400, 401, 403, 413, 415', asyn
       const key = newKey();
       await of.refuses(line, withKey(key, request), expected);
       assert.equal(await kept(key), 0);
-      // The key is free: the request that was meant goes through.
+      // The key is unused, so the correct request succeeds.
       const meant = of === reader ? writer : of;
       await meant.creates(withKey(key, { json }));
     });
   }
 }); // prettier-ignore
 
-test('a 429 is not kept', async () => {
+test('a 429 is not stored', async () => {
   await using limited = await startService({
     stores: [{ domain: 'flowers.example' }],
     environment: { RATE_LIMIT: '0.01/1' },
@@ -316,7 +316,7 @@ test('a 429 is not kept', async () => {
   assert.equal(answer.headers.get('idempotent-replayed'), null);
 });
 
-test('while a request is in flight its key is in use, whatever the other request is', async (t) => {
+test('the key of a request in flight is in use, for any other request', async (t) => {
   const key = newKey();
   const { id } = await shop.issue();
   const request = withKey(key, { json: { initial_value: 7 } });
@@ -343,7 +343,7 @@ test('while a request is in flight its key is in use, whatever the other request
   assert.equal(await cards(), before + 1);
 });
 
-test('another client’s key of the same name is not in use', async () => {
+test('the same key of another client is not in use', async () => {
   const key = newKey();
   const request = withKey(key, { json: { initial_value: 7 } });
   const lock = await service.database.lock();
@@ -353,7 +353,7 @@ test('another client’s key of the same name is not in use', async () => {
   for (const answer of await answers) issuedGiftCardOf(answer);
 });
 
-test('of many equal requests at once one is done', async () => {
+test('one of many equal concurrent requests is executed', async () => {
   const request = withKey(newKey(), { json: { initial_value: 7, note: 'at once' } });
   const answers = await Promise.all(Array.from({ length: 20 }, () => shop.ask('POST /gift_card', request)));
   const done = answers.filter(({ status }) => status === 201);
@@ -367,7 +367,7 @@ test('of many equal requests at once one is done', async () => {
   assert.equal(rows[0]?.['n'], 1);
 });
 
-test('a kept answer is sealed: neither code, token nor key stands in the database or its log', async () => {
+test('a stored response is encrypted: the database and its log contain no code, token or key', async () => {
   const key = 'order-1017-of-ada@example.com';
   const note = 'this note is stored as it is';
   const { card } = await shop.creates(withKey(key, { json: { initial_value: 7, note } }));
@@ -376,10 +376,10 @@ test('a kept answer is sealed: neither code, token nor key stands in the databas
   ];
   const bytes = await service.database.bytes();
   const state = await service.state();
-  assert.ok(bytes.includes(note), 'the note is to be found, so the bytes are the right ones');
+  assert.ok(bytes.includes(note), 'the bytes do not contain the note');
   const codes = [card.code, chosen.card.code, card.code.toUpperCase(), 'Sealed-Away-12'];
   for (const secret of [...codes, shop.token, books.token, key]) {
-    assert.ok(!bytes.includes(secret), 'a secret stands in the file');
+    assert.ok(!bytes.includes(secret), 'the bytes contain a secret');
     assert.ok(!bytes.includes(Buffer.from(secret).toString('base64').replace(/=+$/, '')));
     assert.ok(!bytes.includes(Buffer.from(secret).toString('hex')));
     assert.ok(!state.includes(secret));
@@ -388,7 +388,7 @@ test('a kept answer is sealed: neither code, token nor key stands in the databas
   assert.ok(!Buffer.from(row?.['answer'] as Uint8Array).includes('gift_card'));
 });
 
-test('readings have no use for a key', async () => {
+test('read operations ignore an idempotency key', async () => {
   const { id } = await shop.issue();
   const key = newKey();
   for (let count = 0; count < 2; count += 1) {

@@ -1,4 +1,4 @@
-/** What is too large, too slow, or no proper HTTP. */
+/** Requests that are too large, too slow or not valid HTTP. */
 
 import assert from 'node:assert/strict';
 import { once as happens } from 'node:events';
@@ -18,7 +18,7 @@ const json = ['Content-Type', 'application/json'] as const;
 
 type Field = readonly [string, string];
 
-/** A body of exactly so many bytes: a creation with as much space as it takes. */
+/** A creation with a body of this size, padded with spaces. */
 function bodyOf(bytes: number): string {
   const text = '{"initial_value":5}';
   return text + ' '.repeat(bytes - text.length);
@@ -37,7 +37,7 @@ function send(line: string, headers: readonly Field[], body = ''): Promise<TestA
   return exchange(service, requestText(line, [bearer, ...headers], body));
 }
 
-test('a body may have 64 KiB and not one byte more', async (t) => {
+test('a body has at most 64 KiB', async (t) => {
   const exact = bodyOf(65_536);
   await t.test('64 KiB', async () => {
     issuedGiftCardOf(await send('POST /gift_card', [json, ['Content-Length', '65536']], exact));
@@ -62,22 +62,22 @@ test('a body may have 64 KiB and not one byte more', async (t) => {
         problemOf(await send(line, [json, ['Transfer-Encoding', 'chunked']], body), { code: 'body-too-large' });
       });
     });
-    await t.test(`told by its length alone ${line.slice(0, 4)}`, async () => {
+    await t.test(`rejected by its length alone ${line.slice(0, 4)}`, async () => {
       problemOf(await send(line, [json, ['Content-Length', '9007199254740991']]), { code: 'body-too-large' });
     });
   }
-  await t.test('a body of another type is too large before it is unsupported', async () => {
+  await t.test('a large body of an unsupported type is too large', async () => {
     const fields: Field[] = [['Content-Type', 'text/plain'], ['Content-Length', '65537']];
     problemOf(await send('POST /gift_card', fields, bodyOf(65_537)), { code: 'body-too-large' });
   });
-  await t.test('who may not write has no body read', async () => {
+  await t.test('the body of an unauthenticated request is not read', async () => {
     const text = requestText('POST /gift_card', [json, ['Content-Length', '1000000']]);
     problemOf(await exchange(service, text), { code: 'unauthenticated' });
   });
 }); // prettier-ignore
 
 for (const connection of ['close', 'keep-alive']) {
-  test(`who sends far too much and only then reads still gets the answer (connection: ${connection})`, async () => {
+  test(`a client that reads only after sending far too much gets the response (connection: ${connection})`, async () => {
     const bytes = 8 * 2 ** 20;
     await using wire = openWire(service);
     wire.socket.pause();
@@ -94,8 +94,8 @@ for (const connection of ['close', 'keep-alive']) {
   });
 }
 
-test('a request may have 100 header fields', async () => {
-  // With Host, Authorization and Connection.
+test('a request has at most 100 header fields', async () => {
+  // The count includes Host, Authorization and Connection.
   const fields = (count: number): Field[] =>
     Array.from({ length: count - 3 }, (_, index) => [`X-Field-${index}`, 'x']);
   giftCardOf(await send(`GET /gift_card/${id}`, fields(100)));
@@ -108,7 +108,7 @@ test('a request may have 100 header fields', async () => {
   }
 });
 
-test('header fields may have 16 KiB together', async (t) => {
+test('header fields have at most 16 KiB in total', async (t) => {
   giftCardOf(await send(`GET /gift_card/${id}`, [['X-Large', 'x'.repeat(15 * 1_024)]]));
   const large: Readonly<Record<string, readonly [line: string, headers: readonly Field[]]>> = {
     'one field of 17 KiB': [`GET /gift_card/${id}`, [['X-Large', 'x'.repeat(17 * 1_024)]]],
@@ -125,7 +125,7 @@ test('header fields may have 16 KiB together', async (t) => {
   }
 });
 
-test('what is no proper HTTP is malformed, closes the connection, and does nothing', async (t) => {
+test('invalid HTTP is malformed, closes the connection and changes nothing', async (t) => {
   const { token } = shop;
   const head = `Host: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
   const body = '{"initial_value":5}';
@@ -135,28 +135,28 @@ test('what is no proper HTTP is malformed, closes the connection, and does nothi
     'HTTP/3.7': `GET /gift_card/${id} HTTP/3.7\r\n${head}\r\n`,
     'no protocol': `GET /gift_card/${id} HTTP\r\n${head}\r\n`,
     'another protocol': `GET /gift_card/${id} ICE/1.0\r\n${head}\r\n`,
-    'no request': 'hello\r\n\r\n',
+    'not a request': 'hello\r\n\r\n',
     'a TLS handshake': '\u0016\u0003\u0001\u0002\u0000\u0001',
     'two Content-Lengths': `POST /gift_card HTTP/1.1\r\n${head}Content-Length: 19\r\nContent-Length: 5\r\n\r\n${body}`,
     'two equal Content-Lengths': `POST /gift_card HTTP/1.1\r\n${head}Content-Length: 19\r\nContent-Length: 19\r\n\r\n${body}`,
     'a list of Content-Lengths': `POST /gift_card HTTP/1.1\r\n${head}Content-Length: 19, 19\r\n\r\n${body}`,
     'a negative Content-Length': `POST /gift_card HTTP/1.1\r\n${head}Content-Length: -1\r\n\r\n${body}`,
     'a Content-Length with a sign': `POST /gift_card HTTP/1.1\r\n${head}Content-Length: +19\r\n\r\n${body}`,
-    'a hexadecimal Content-Length': `POST /gift_card HTTP/1.1\r\n${head}Content-Length: 0x13\r\n\r\n${body}`,
+    'a Content-Length in hexadecimal': `POST /gift_card HTTP/1.1\r\n${head}Content-Length: 0x13\r\n\r\n${body}`,
     'chunks and a length': `POST /gift_card HTTP/1.1\r\n${head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${hidden}`,
     'a length and chunks': `POST /gift_card HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\nContent-Length: ${hidden.length + 5}\r\n\r\n0\r\n\r\n${hidden}`,
     'two encodings': `POST /gift_card HTTP/1.1\r\n${head}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n${hidden}`,
-    'a made-up encoding': `POST /gift_card HTTP/1.1\r\n${head}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n${hidden}`,
+    'an unknown encoding': `POST /gift_card HTTP/1.1\r\n${head}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n${hidden}`,
     'a space before the colon': `GET /gift_card/${id} HTTP/1.1\r\n${head}X-Y : z\r\n\r\n`,
     'a folded header': `GET /gift_card/${id} HTTP/1.1\r\n${head}X-Y: a\r\n b\r\n\r\n`,
     'a bare carriage return': `GET /gift_card/${id} HTTP/1.1\r\n${head}X-Y: a\rb\r\n\r\n`,
     'bare line feeds': `GET /gift_card/${id} HTTP/1.1\n${head.replaceAll('\r', '')}\n`,
     'a NUL in a header': `GET /gift_card/${id} HTTP/1.1\r\n${head}X-Y: a\u0000b\r\n\r\n`,
     'a space in the target': `GET /gift_card/${id} x HTTP/1.1\r\n${head}\r\n`,
-    'a chunk of no length': `POST /gift_card HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n${body}\r\n0\r\n\r\n`,
-    'a chunk longer than it says': `POST /gift_card HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n5\r\n${body}\r\n0\r\n\r\n`,
+    'a chunk without a length': `POST /gift_card HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n${body}\r\n0\r\n\r\n`,
+    'a chunk that is longer than its length': `POST /gift_card HTTP/1.1\r\n${head}Transfer-Encoding: chunked\r\n\r\n5\r\n${body}\r\n0\r\n\r\n`,
     'an unknown method': `BREW /gift_card HTTP/1.1\r\n${head}\r\n`,
-    'a method in small letters': `get /gift_card/${id} HTTP/1.1\r\n${head}\r\n`,
+    'a method in lower case': `get /gift_card/${id} HTTP/1.1\r\n${head}\r\n`,
     'two Hosts': `GET /gift_card/${id} HTTP/1.1\r\nHost: other.example\r\n${head}Connection: close\r\n\r\n`,
     'two equal Hosts': `GET /gift_card/${id} HTTP/1.1\r\nHost: 127.0.0.1\r\n${head}Connection: close\r\n\r\n`,
   };
@@ -174,18 +174,18 @@ test('what is no proper HTTP is malformed, closes the connection, and does nothi
   }
 }); // prettier-ignore
 
-test('a request without Host is refused in the body of every other refusal', async () => {
+test('a request without Host gets an error with the usual body', async () => {
   const text = `GET /gift_card/${id} HTTP/1.1\r\nAuthorization: Bearer ${shop.token}\r\nConnection: close\r\n\r\n`;
   problemOf(await exchange(service, text), { code: 'invalid-request' });
 });
 
-test('HTTP/1.0, which knows no Host, is answered, and the connection closed', async () => {
+test('HTTP/1.0, which needs no Host, gets a response and closes the connection', async () => {
   const text = `GET /gift_card/${id} HTTP/1.0\r\nAuthorization: Bearer ${shop.token}\r\n\r\n`;
   giftCardOf(await exchange(service, text));
 });
 
-test('two lengths never make two requests of one', async () => {
-  // What a lenient proxy in front would take for the body of the first request is none of its own.
+test('two lengths never turn one request into two', async () => {
+  // A lenient proxy reads this as the body of the first request. The service must not execute it.
   const inner = `GET /gift_card/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.token}\r\n\r\n`;
   const answers = await converse(
     service,
@@ -194,7 +194,7 @@ test('two lengths never make two requests of one', async () => {
   assert.equal(answers.length, 1);
 });
 
-test('a header that says one thing may stand once', async (t) => {
+test('a header with a single value cannot be repeated', async (t) => {
   const once = [
     ['Authorization', bearer[1]],
     ['X-Access-Token', shop.token],
@@ -214,7 +214,7 @@ test('a header that says one thing may stand once', async (t) => {
   }
 }); // prettier-ignore
 
-test('a path that is badly encoded is malformed', async (t) => {
+test('a path with invalid encoding is malformed', async (t) => {
   for (const path of ['/gift_card/%', '/gift_card/%zz', '/gift_card/%1', '/gift_card/%ff', '/gift_card/%c3%28', '/%zz', '/docs/problems/%']) {
     for (const method of ['GET', 'PUT', 'DELETE']) {
       await t.test(`${method} ${path}`, async () => {
@@ -228,7 +228,7 @@ test('a path that is badly encoded is malformed', async (t) => {
   }
 }); // prettier-ignore
 
-test('100-continue is met, another expectation is refused', async (t) => {
+test('100-continue is supported, and any other expectation is rejected', async (t) => {
   const body = '{"initial_value":5}';
   const fields: Field[] = [json, ['Content-Length', String(body.length)]];
   await t.test('100-continue', async () => {
@@ -252,13 +252,13 @@ test('100-continue is met, another expectation is refused', async (t) => {
   }
 });
 
-test('a refused expectation keeps the client’s request id as every other answer does', async () => {
+test('a rejected expectation returns the request id of the client, like every other response', async () => {
   const answer = await send('GET /healthz', [['Expect', 'tea'], ['X-Request-Id', 'mine']]);
   problemOf(answer, { code: 'expectation-failed' });
   assert.equal(answer.headers.get('x-request-id'), 'mine');
 }); // prettier-ignore
 
-test('requests that come in one go are answered in their order', async () => {
+test('pipelined requests get their responses in order', async () => {
   const head = `Host: 127.0.0.1\r\nAuthorization: Bearer ${shop.token}\r\n`;
   const body = '{"initial_value":5}';
   const creation = `POST /gift_card HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -278,7 +278,7 @@ test('requests that come in one go are answered in their order', async () => {
   assert.notEqual(issuedGiftCardOf(first).id, issuedGiftCardOf(fourth).id);
 });
 
-test('an absolute-form target reads as its path', async () => {
+test('an absolute-form target is handled as its path', async () => {
   const { host } = new URL(service.url);
   giftCardOf(await send(`GET http://${host}/gift_card/${id}`, []));
   problemOf(await send(`GET http://${host}/gift_card/${id}?page=1`, []), {
@@ -288,13 +288,13 @@ test('an absolute-form target reads as its path', async () => {
   problemOf(await send(`GET http://${host}/nowhere`, []), { code: 'not-found' });
 });
 
-test('an upgrade that is not spoken here is an ordinary request', async () => {
+test('a request for an unsupported upgrade is an ordinary request', async () => {
   const text = `GET /gift_card/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.token}\r\nUpgrade: h2c\r\nHTTP2-Settings: x\r\nConnection: Upgrade, HTTP2-Settings, close\r\n\r\n`;
   giftCardOf(await exchange(service, text));
 });
 
 test(
-  'slow requests are cut off: headers after 10 s, bodies after 30 s',
+  'slow requests are aborted: headers after 10 s, bodies after 30 s',
   { timeout: 45_000, concurrency: true },
   async (t) => {
     const drip = async (wire: ReturnType<typeof openWire>, bytes: () => string): Promise<void> => {
@@ -341,7 +341,7 @@ test(
           const elapsed = await wire.closed;
           assert.ok(elapsed > from && elapsed < to, `${elapsed} ms`);
           const [answer] = parseAnswers(wire.received());
-          assert.ok(answer, 'the connection was closed without a word');
+          assert.ok(answer, 'the connection was closed without a response');
           problemOf(answer, { code: 'request-timeout' });
         }),
       ),

@@ -1,4 +1,4 @@
-/** What the log says of errors of PostgreSQL: which constraint, never which value. */
+/** PostgreSQL errors in the log: the constraint is logged, values are not. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -8,7 +8,7 @@ type LoggedError = Readonly<Record<string, unknown>>;
 
 const secret = 'only for ada@example.com';
 
-/** Has a request fail with an error of the database, and reads the line of the service's log that tells of it. */
+/** Returns the logged error of a request that fails in the database. */
 async function lineOf(
   plant: string,
   json: object,
@@ -30,7 +30,7 @@ async function lineOf(
   return { err, output: `${service.output()} ${service.errors()}` };
 }
 
-test('a violated check is logged with its constraint, and not with the row', async () => {
+test('a violated check constraint is logged by name, without the row', async () => {
   const plant = `alter table gift_cards add constraint planted check (note not like '%ada@%')`;
   const { err, output } = await lineOf(plant, { initial_value: 5, note: secret, message: 'Grace’s own' });
   const { stack, ...rest } = err;
@@ -48,7 +48,7 @@ test('a violated check is logged with its constraint, and not with the row', asy
   for (const value of [secret, 'ada@', 'Grace', 'Failing row']) assert.ok(!output.includes(value), output);
 });
 
-test('a value that an index quotes is not logged, nor the context in which it failed', async () => {
+test('a value in an index error is not logged, and neither is its context', async () => {
   const plant = `
     create table planted (note text unique);
     insert into planted values ('${secret}');
@@ -69,7 +69,7 @@ test('a value that an index quotes is not logged, nor the context in which it fa
   assert.ok(!output.includes('ada@'), output);
 });
 
-test('a message that quotes a value is withheld, in the stack too', async () => {
+test('a message that contains a value is omitted, in the stack too', async () => {
   const plant = `
     create function plant() returns trigger language plpgsql as $$
     begin

@@ -1,4 +1,4 @@
-/** The log: a JSON line for every request under its id, and never a secret; nor does any answer tell one. */
+/** The log: one JSON line for each request with its id. Neither log lines nor responses contain secrets. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -31,7 +31,7 @@ function logLines(): readonly LogLine[] {
 const shop = await shopOf(service, 'flowers.example');
 const strict = await shopOf(service, 'books.example');
 
-/** Everything that may never be seen, and every answer with what it may tell. */
+/** Every secret, and every response with the code that it can contain. */
 const secrets = new Set<string>([
   shop.token,
   strict.token,
@@ -64,7 +64,7 @@ function signed(
   return query;
 }
 
-test('a rich day: cards, refusals, replays, signatures, turned tokens and faults', async () => {
+test('every kind of request is sent: cards, errors, replays, signatures, rotated tokens and internal errors', async () => {
   const { token } = shop;
   const keyed = { headers: { 'idempotency-key': 'once-a-day', authorization: `Bearer ${token}` } };
   const json = { initial_value: 50, email: 'ada@example.com', storefront_customer_id: 1001, note: 'a note of the store', message: 'for grace' };
@@ -127,7 +127,7 @@ test('a rich day: cards, refusals, replays, signatures, turned tokens and faults
   await ask(path, { token: renewed });
 }); // prettier-ignore
 
-test('a fault tells its cause in the log, under the answer’s id, and to nobody else', async () => {
+test('the cause of an internal error is logged with the request id and is not in the response', async () => {
   const { token } = shop;
   await service.database.meddle('alter table gift_card_codes rename to lost_codes');
   const code = 'FAULTY-CODE-2031';
@@ -146,7 +146,7 @@ test('a fault tells its cause in the log, under the answer’s id, and to nobody
   assert.match(cause.stack, /src\/storage\/sqlite|pg-protocol/);
 });
 
-test('each answer has one line of its own: method, route template, status and time, under its id', async () => {
+test('each response has one line with method, route template, status, time and request id', async () => {
   const requests = [
     ['GET', '/gift_card/1', '/gift_card/:gift_card_id', 404],
     ['HEAD', '/gift_card/1', '/gift_card/:gift_card_id', 404],
@@ -185,7 +185,7 @@ test('each answer has one line of its own: method, route template, status and ti
   }
 });
 
-test('what is no HTTP and what is badly encoded has a line under its answer’s id, too', async () => {
+test('invalid HTTP and invalid encodings have a line with the request id', async () => {
   for (const text of [
     'BREW / HTTP/1.1\r\nHost: x\r\n\r\n',
     requestText('GET /gift_card/1', [['Host', 'twice']]),
@@ -200,7 +200,7 @@ test('what is no HTTP and what is badly encoded has a line under its answer’s 
   }
 });
 
-test('a badly encoded path and a refused expectation are logged under their answers’ ids, too', async () => {
+test('invalid paths and rejected expectations have a line with the request id', async () => {
   for (const text of [
     requestText('GET /gift_card/%zz'),
     requestText('GET /gift_card/1', [['Expect', 'tea']]),
@@ -224,32 +224,32 @@ test('every line is one JSON object', () => {
   }
 });
 
-test('no line tells a code, token, signature, secret or address of a customer', () => {
+test('no line contains a code, token, signature, secret or email of a customer', () => {
   const log = service.log();
   assert.ok(secrets.size > 15);
   for (const secret of secrets) {
     assert.ok(secret.length > 5);
-    assert.ok(!log.toLowerCase().includes(secret.toLowerCase()), `the log tells ${secret}`);
+    assert.ok(!log.toLowerCase().includes(secret.toLowerCase()), `the log contains ${secret}`);
     assert.ok(!log.includes(Buffer.from(secret).toString('base64').slice(0, 20)));
   }
   for (const text of ['@example.com', 'a note of the store', 'for grace', 'authorization', 'Bearer']) {
-    assert.ok(!log.includes(text), `the log tells ${text}`);
+    assert.ok(!log.includes(text), `the log contains ${text}`);
   }
 });
 
-test('no answer but a creation’s own tells a code, and none a token, signature or secret', () => {
+test('only the response to a creation contains a code, and none contains a token, signature or secret', () => {
   assert.ok(answers.length > 40);
   for (const { answer, mayTell } of answers) {
     const told = JSON.stringify([...answer.headers]) + answer.text;
     for (const secret of secrets) {
       if (secret.toLowerCase() === mayTell) continue;
-      // A malformed JSON body or an unknown parameter is answered by its name, never with its value.
+      // Errors of malformed JSON and unknown parameters contain the name, never the value.
       assert.ok(!told.toLowerCase().includes(secret.toLowerCase()), `${secret} in ${told.slice(0, 500)}`);
     }
   }
 });
 
-test('nor does the database', async () => {
+test('the database contains no code, token, signature or secret', async () => {
   const bytes = await service.database.bytes();
   for (const secret of secrets) assert.ok(!bytes.includes(secret), secret);
 });

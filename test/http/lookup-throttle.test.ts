@@ -1,4 +1,6 @@
-/** The limit on failed lookups: whose budget a failure costs, what counts as one, and how it refills. */
+/**
+ * The limit on failed lookups: whose budget a failure uses, which requests count, and how the budget refills.
+ */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -31,7 +33,7 @@ function throttled(answer: TestAnswer): number {
   return Number(answer.headers.get('retry-after'));
 }
 
-test('a caller’s failures count for searches, lookups and redemptions together, and for no other caller', async () => {
+test('failed searches, lookups and redemptions of a caller share a budget, which no other caller uses', async () => {
   await using opened = await started(3);
   const { service, shop } = opened;
   const { code, last_characters: last } = await shop.issue({ email: 'ada@example.com' });
@@ -47,14 +49,14 @@ test('a caller’s failures count for searches, lookups and redemptions together
   throttled(await shop.ask(lookup, { json: { code } }));
   throttled(await shop.ask(redeem, { json: { code, amount: 1 } }));
 
-  // The same client address, the same address, the same code: other tokens go on.
+  // Other tokens can use the same client address, email and code.
   const till = await shopOf(service, domain);
   assert.equal(giftCardOf(await till.ask(search(last))).last_characters, last);
   assert.equal((await till.ask(redeem, { json: { code, amount: 1 } })).status, 201);
   problemOf(await till.ask(lookup, { json: unknown }), { code: 'not-found' });
   const books = await shopOf(service, 'books.example');
   problemOf(await books.ask(lookup, { json: { code } }), { code: 'not-found' });
-  // What looks for nothing goes on for the throttled caller as well.
+  // The throttled caller can still send requests that look up nothing.
   await shop.issue();
 }); // prettier-ignore
 
@@ -79,7 +81,7 @@ test('the budget refills continuously, and Retry-After says when the next failur
   assert.equal(rows.length, 1, 'one row per caller');
 });
 
-/** Operations whose path names a card, hold, transaction or customer. */
+/** Operations with the id of a card, hold, transaction or customer in their path. */
 const byId = operations.filter(({ path }) => /:(?:gift_card|hold|transaction|customer)_id/.test(path));
 
 function requestOf({ method, path }: Operation, id: string) {
@@ -88,7 +90,7 @@ function requestOf({ method, path }: Operation, id: string) {
   return { line, ...(method !== 'GET' && { json: takesAmount ? { amount: 1 } : {} }) };
 }
 
-test('every operation that names something by its id limits ids that are not found', async (t) => {
+test('every operation with an id in its path limits unknown ids', async (t) => {
   assert.ok(byId.length > 15);
   await using opened = await started(1);
   const { service } = opened;
@@ -99,7 +101,7 @@ test('every operation that names something by its id limits ids that are not fou
         const { line, ...request } = requestOf(operation, id);
         return shop.ask(line, request);
       };
-      // What cannot be an id tells nothing, and does not count.
+      // An invalid id gives no information and does not count.
       for (const id of ['x', '0', '99999999999999999999']) assert.equal((await ask(id)).status, 404, id);
       problemOf(await ask('9007199254740991'), { code: 'not-found' });
       throttled(await ask('9007199254740990'));
@@ -108,7 +110,7 @@ test('every operation that names something by its id limits ids that are not fou
   }
 });
 
-test('a right id is rejected as well once the budget is exhausted', async () => {
+test('a valid id is rejected too while the budget is exhausted', async () => {
   await using opened = await started(1);
   const { shop } = opened;
   const { id } = await shop.issue();
@@ -118,7 +120,7 @@ test('a right id is rejected as well once the budget is exhausted', async () => 
   throttled(await shop.ask(`PUT /gift_card/${id}`, { json: { note: 'x' } }));
 });
 
-test('a replay of a response is not another failure', async () => {
+test('a replay is not another failure', async () => {
   await using opened = await started(3);
   const { shop } = opened;
   for (const [line, json] of [
@@ -138,7 +140,7 @@ test('a replay of a response is not another failure', async () => {
   throttled(await shop.ask(lookup, { json: unknown }));
 });
 
-test('a creation with a code that issues no card counts, and one that issues a card does not', async () => {
+test('a creation with a code counts only if it issues no card', async () => {
   await using opened = await started(3);
   const { service, shop } = opened;
   for (let count = 0; count < 5; count += 1) await shop.issue({ code: `owncode1234${count}` });
@@ -154,7 +156,7 @@ test('a creation with a code that issues no card counts, and one that issues a c
   assert.equal((await create({ initial_value: 5, code: 'freecode1234' }, '?dry_run=true')).status, 201);
   throttled(await create({ initial_value: 5, code: 'owncode12341' }, '?dry_run=true'));
   throttled(await create({ initial_value: 5, code: 'owncode12341' }));
-  // Without a code nothing can be guessed.
+  // A creation without a code cannot be used to guess one.
   await shop.issue();
   const other = await shopOf(service, domain);
   assert.equal((await other.ask('POST /gift_card', { json: { initial_value: 5, code: 'freecode1234' } })).status, 201);
@@ -172,7 +174,7 @@ test('an update with a wrong code counts, and one with the right code does not',
   throttled(await update(code));
 });
 
-test('a store can set a lower limit, and take the default again', async () => {
+test('a store can set a lower limit and return to the default', async () => {
   await using opened = await started(1_000);
   const { service, shop } = opened;
   await changeStoreElsewhere(service, domain, { lookupFailuresPerHour: 2 });
@@ -180,7 +182,7 @@ test('a store can set a lower limit, and take the default again', async () => {
     problemOf(await shop.ask(lookup, { json: unknown }), { code: 'not-found' });
   throttled(await shop.ask(lookup, { json: unknown }));
   await changeStoreElsewhere(service, domain, { lookupFailuresPerHour: null });
-  // The share of the budget that is in use stays in use. It refills at the new rate.
+  // The used share of the budget remains, and refills at the new rate.
   service.clock.advance(4_000);
   problemOf(await shop.ask(lookup, { json: unknown }), { code: 'not-found' });
 });
@@ -217,7 +219,7 @@ test('a restart does not reset the budget', async () => {
   assert.equal(answer.status, 429);
 });
 
-test('a replaced code is answered like an unknown one, and the event is published after the response', async () => {
+test('a replaced code gets the response of an unknown one, and the event is published afterwards', async () => {
   await using opened = await started(1_000);
   const { service, shop } = opened;
   const { id, code } = await shop.issue();

@@ -1,4 +1,4 @@
-/** Lookups by the full code: who may learn what, and how often one may guess. */
+/** Lookups by full code: the data that each scope can read, and the limit on guesses. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -25,7 +25,7 @@ const books = await shopOf(service, 'books.example');
 const lookup = 'POST /gift_card/lookup';
 const redeem = 'POST /gift_card/redeem';
 
-/** Codes that nobody may spend, by why. */
+/** Codes that cannot be spent, by reason. */
 async function useless(): Promise<Readonly<Record<'unknown' | 'foreign' | 'disabled' | 'expired', string>>> {
   const disabled = await shop.issue();
   await shop.does(`PUT /gift_card/${disabled.id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
@@ -36,7 +36,7 @@ async function useless(): Promise<Readonly<Record<'unknown' | 'foreign' | 'disab
   return { unknown: 'zzzzzzzzzzzzzzzz', foreign: foreign.code, disabled: disabled.code, expired: expired.code };
 } // prettier-ignore
 
-test('the card is found by its full code, in any spelling, bare, wrapped or in a form', async (t) => {
+test('a lookup finds the card by its full code, in any spelling: bare, wrapped or in a form', async (t) => {
   const { id, code } = await shop.issue({ note: 'x' });
   const spelt = `${code.slice(0, 4)}-${code.slice(4, 8)} ${code.slice(8)}`.toUpperCase();
   shop.codes.add(spelt);
@@ -56,14 +56,14 @@ test('the card is found by its full code, in any spelling, bare, wrapped or in a
   }
 });
 
-test('a lookup changes nothing, not even its card', async () => {
+test('a lookup does not change the card or anything else', async () => {
   const { code } = await shop.issue();
   const before = await service.state();
   await shop.lookUp(code);
   assert.equal(await service.state(), before);
 });
 
-test('a code that is none is refused by its field, and is no failed lookup', async (t) => {
+test('an invalid code is a field error and not a failed lookup', async (t) => {
   for (const [sent, message] of [
     [{}, 'is required'],
     [{ code: null }, 'must be a string of 8 to 20 letters or digits'],
@@ -87,9 +87,9 @@ test('a code that is none is refused by its field, and is no failed lookup', asy
   );
 });
 
-test('a code is never taken from a URL', async () => {
+test('a code in a URL is rejected', async () => {
   const { code } = await shop.issue();
-  // Asked directly: the client itself puts the code where it must not stand.
+  // Sent directly, because the client of the tests rejects a code in a URL.
   const answer = await service.request(`/gift_card/lookup?code=${code}`, {
     method: 'POST',
     token: shop.token,
@@ -100,7 +100,7 @@ test('a code is never taken from a URL', async () => {
   assert.ok(!service.log().includes(code));
 });
 
-test('who may read cards sees disabled and expired ones as they are', async () => {
+test('with read_gift_cards, a lookup returns disabled and expired cards', async () => {
   const { unknown, foreign, disabled, expired } = await useless();
   assert.ok((await shop.lookUp(disabled)).disabled_at);
   assert.equal((await shop.lookUp(expired)).expires_on, '2020-01-01');
@@ -112,7 +112,7 @@ test('who may read cards sees disabled and expired ones as they are', async () =
   await shop.refuses(redeem, { json, token: both }, { code: 'card-disabled' });
 });
 
-test('who may only redeem gets the same bytes for every code that cannot be spent', async () => {
+test('with redeem_gift_cards only, every code that cannot be spent gets the same bytes', async () => {
   const codes = await useless();
   const token = await shop.tokenFor('redeem_gift_cards');
   for (const line of [lookup, redeem, `${redeem}?dry_run=true`]) {
@@ -132,7 +132,7 @@ test('who may only redeem gets the same bytes for every code that cannot be spen
   assert.equal(card.id, id);
 });
 
-test('the work for a code that cannot be spent is the same, whatever the reason', async () => {
+test('a code that cannot be spent has the same statements, whatever the reason', async () => {
   const rotated = await shop.issue();
   await service.request(`/gift_card/${rotated.id}/rotate_code`, { method: 'POST', token: shop.token });
   const codes = { ...(await useless()), retired: rotated.code };
@@ -145,7 +145,7 @@ test('the work for a code that cannot be spent is the same, whatever the reason'
     assert.ok(code.ok);
     const statements: string[] = [];
     const found = await storage.read(() => {
-      // An engine may start it anew once it knows that it is more than one statement.
+      // An engine can restart the script when it yields a second statement.
       statements.length = 0;
       return watched(lookUp(ctx, { store, code: code.value, usableOnly: true }), statements);
     });
@@ -157,7 +157,7 @@ test('the work for a code that cannot be spent is the same, whatever the reason'
   for (const [why, statements] of work) assert.deepEqual(statements, expected, why);
 });
 
-/** Drives a script, noting the text of each statement. */
+/** Runs a script and records the text of each statement. */
 function* watched<T>(script: Script<T>, noted: string[]): Script<T> {
   let step = script.next([]);
   while (step.done !== true) {
@@ -167,7 +167,7 @@ function* watched<T>(script: Script<T>, noted: string[]): Script<T> {
   return step.value;
 }
 
-test('no code stands where it must not', async () => {
+test('the log and the database contain no code', async () => {
   await shop.assertNoCodeLeaked();
   await books.assertNoCodeLeaked();
 });

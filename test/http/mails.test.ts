@@ -1,4 +1,4 @@
-/** The whole way: from a request to a mail server and back into the card's history, and where no code may be. */
+/** Emails of gift cards: from a request through a mail server to the history of the card. No code may leak. */
 
 import assert from 'node:assert/strict';
 import { Compile } from 'typebox/compile';
@@ -40,7 +40,7 @@ type Shop = AsyncDisposable & {
   events(): Promise<readonly { readonly type: string; readonly data: string }[]>;
 };
 
-/** @param server null: none is configured, and in production nothing takes its place. */
+/** @param server null: no mail server is configured. In production nothing replaces it. */
 async function open(server: MailServer | null, timeZone = 'UTC'): Promise<Shop> {
   const domain = 'flowers.example';
   const mail = server
@@ -79,7 +79,7 @@ async function open(server: MailServer | null, timeZone = 'UTC'): Promise<Shop> 
   };
 }
 
-/** Every file beside the database as bytes, and the log: no code stands in any of them. */
+/** Asserts that no file, database or log contains the codes. */
 async function assertNowhere(service: TestService, codes: readonly string[]): Promise<void> {
   assert.ok(codes.length > 0);
   const files = readdirSync(service.database.folder, { recursive: true, withFileTypes: true }).filter(
@@ -99,7 +99,7 @@ async function assertNowhere(service: TestService, codes: readonly string[]): Pr
 
 const grace = { recipient_email: 'grace@example.com' };
 
-test('a card that is created with a recipient arrives, with a code that works', async () => {
+test('the email of a new card arrives with a valid code', async () => {
   await using server = await mailServer();
   await using shop = await open(server);
   const card = await shop.issue({ ...grace, email: 'ada@example.com', message: 'Joyeux anniversaire 🎂' });
@@ -123,7 +123,7 @@ test('a card that is created with a recipient arrives, with a code that works', 
   assert.deepEqual(ready.json, { status: 'ready', details: { mail: 'smtp' } });
 });
 
-test('the answers of the four operations have no field more, and notify: false sends nothing', async () => {
+test('the four operations have no additional fields, and notify: false sends no email', async () => {
   await using server = await mailServer();
   await using shop = await open(server);
   for (const notify of [true, false]) {
@@ -136,7 +136,7 @@ test('the answers of the four operations have no field more, and notify: false s
   assert.equal(server.received.length, 0);
 });
 
-test('a temporary refusal is tried again, with the same Message-ID; a permanent one bounces and is told', async () => {
+test('a temporary rejection is retried with the same Message-ID; a permanent one bounces and publishes an event', async () => {
   let refusal: Error | null = reply(451, '4.7.1 greylisted');
   await using server = await mailServer({ onRcptTo: (_address, _session, done) => done(refusal) });
   await using shop = await open(server);
@@ -155,7 +155,7 @@ test('a temporary refusal is tried again, with the same Message-ID; a permanent 
   assert.equal((JSON.parse(failures[0]?.data ?? '') as { delivery: Delivery }).delivery.status, 'bounced');
   const told = await shop.ask('GET /events?limit=250');
   for (const event of (told.json as { readonly events: readonly { readonly type: string }[] }).events)
-    assert.ok(isEvent.Check(event), `not of the documented form: ${JSON.stringify(event)}`);
+    assert.ok(isEvent.Check(event), `does not match its documented schema: ${JSON.stringify(event)}`);
   refusal = null;
   shop.service.clock.advance(2 * 60_000);
   await until(async () => (await shop.deliveries(deferred.id))[0]?.status === 'sent');
@@ -163,7 +163,7 @@ test('a temporary refusal is tried again, with the same Message-ID; a permanent 
   await assertNowhere(shop.service, [deferred.code, bounced.code]);
 });
 
-test('a server that dies after the data may have taken it: the mail is sent again, and counted', async () => {
+test('a server that closes after the data may have accepted it: the email is sent again and counted', async () => {
   await using server = await scriptedServer({ '.': 'hang up' });
   await using shop = await open(server);
   const card = await shop.issue(grace);
@@ -177,7 +177,7 @@ test('a server that dies after the data may have taken it: the mail is sent agai
   assert.ok(ids.length >= 1);
 });
 
-test('a server that stalls keeps nobody from anything, and the service stops all the same', async () => {
+test('a server that stalls delays neither requests nor the stop of the service', async () => {
   await using server = await scriptedServer({ 'RCPT TO': 'stall' });
   const shop = await open(server);
   const card = await shop.issue(grace);
@@ -191,7 +191,7 @@ test('a server that stalls keeps nobody from anything, and the service stops all
   assert.ok(performance.now() - stopping < 20_000);
 });
 
-test('mailed again, a card has a new code and the old one is answered like an unknown one, and told', async () => {
+test('a repeated email has a new code, and the old one gets the response and event of an unknown one', async () => {
   await using server = await mailServer();
   await using shop = await open(server);
   const card = await shop.issue(grace);
@@ -228,7 +228,7 @@ test('mailed again, a card has a new code and the old one is answered like an un
     assert.equal(answer.status, 404);
     assert.equal(withoutId(answer.text), withoutId(unknown.text));
   }
-  // The events are published after the responses.
+  // Events are published after responses.
   await until(async () => (await shop.events()).length >= before + 2);
   const told = (await shop.events()).slice(before);
   assert.deepEqual(told.map(({ type }) => type), Array(2).fill('gift_card.retired_code_used')); // prettier-ignore
@@ -244,7 +244,7 @@ test('mailed again, a card has a new code and the old one is answered like an un
   await assertNowhere(shop.service, [card.code, fresh]);
 });
 
-test('a rotated code is answered once, and again only under its idempotency key; it is kept from who may not write', async () => {
+test('a rotated code is returned once and in replays, and needs write_gift_cards', async () => {
   await using server = await mailServer();
   await using shop = await open(server);
   const card = await shop.issue();
@@ -268,7 +268,7 @@ test('a rotated code is answered once, and again only under its idempotency key;
   await assertNowhere(shop.service, [card.code, code]);
 });
 
-test('a time for the mail is refused where it cannot be kept, together with everything else', async () => {
+test('an invalid send_on is rejected together with all other errors', async () => {
   await using server = await mailServer();
   await using shop = await open(server, 'America/New_York');
   const refused = async (parameters: object): Promise<unknown> => {
@@ -307,7 +307,7 @@ test('a time for the mail is refused where it cannot be kept, together with ever
   assert.equal(receivedMails(server)[0]?.code, later.code);
 });
 
-test('a card that is emailed again too soon is a 429 with Retry-After, and its code goes on working', async () => {
+test('a second email too soon is a 429 with Retry-After, and the code remains valid', async () => {
   await using server = await mailServer();
   await using shop = await open(server);
   const card = await shop.issue(grace);
@@ -332,12 +332,12 @@ test('a card that is emailed again too soon is a 429 with Retry-After, and its c
   const replayed = await notify('first');
   assert.deepEqual([replayed.status, replayed.text], [201, first.text]);
   shop.service.clock.advance(seconds * 1_000);
-  // A 429 decides nothing, so the same key may succeed later.
+  // A 429 is not stored, so the same key succeeds later.
   assert.equal((await notify('second')).status, 201);
   assert.equal((await shop.ask('POST /gift_card/lookup', { json: { code } })).status, 404);
 });
 
-test('without a mail server, cards are issued and nothing is booked; a time or another mail is refused', async () => {
+test('without a mail server, cards are issued and no email is queued; send_on and notify are rejected', async () => {
   await using shop = await open(null);
   const card = await shop.issue({ ...grace, notify: true });
   assert.deepEqual(await shop.deliveries(card.id), []);
@@ -351,7 +351,7 @@ test('without a mail server, cards are issued and nothing is booked; a time or a
   assert.equal((await shop.ask('GET /dev/mails')).status, 404);
 });
 
-test('without a mail server, the response to a creation says that its email is not sent, and the log says so once', async () => {
+test('without a mail server, Email-Status says that no email is sent, and the log says it once', async () => {
   await using shop = await open(null);
   const { service } = shop;
   const warnings = (): number => service.log().split('a gift card was not emailed').length - 1;
@@ -382,7 +382,7 @@ test('without a mail server, the response to a creation says that its email is n
   assert.ok(!service.log().includes('grace@example.com'));
 });
 
-test('a store that sends no email is not warned of the missing mail server', async () => {
+test('a store that sends no email gets no warning about the missing mail server', async () => {
   await using shop = await open(null);
   const { service } = shop;
   await using database = await openDatabase(readConfig(service.environment), { prepare: false });
@@ -396,7 +396,7 @@ test('a store that sends no email is not warned of the missing mail server', asy
   assert.ok(!service.log().includes('was not emailed'));
 });
 
-test('with a mail server no response has an Email-Status', async () => {
+test('with a mail server, no response has an Email-Status', async () => {
   await using server = await mailServer();
   await using shop = await open(server);
   const answer = await shop.ask('POST /gift_card', { json: { initial_value: 25, ...grace } });
@@ -404,7 +404,7 @@ test('with a mail server no response has an Email-Status', async () => {
   assert.ok(!shop.service.log().includes('SMTP_URL is not set'));
 });
 
-test('no address and no text of a client becomes a header', async () => {
+test('an email or text of a client cannot add a header', async () => {
   await using server = await mailServer();
   await using shop = await open(server);
   const breaks = ['\r\n', '\n', '\r', '\u0085', '\u2028', '%0d%0a', '\u0000', '\r\n ', '\v'];

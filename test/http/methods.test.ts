@@ -1,4 +1,4 @@
-/** Which methods work on which path: `Allow` and the router say the same. */
+/** The methods of each path: `Allow` and the router agree. */
 
 import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
@@ -16,19 +16,21 @@ const service = await startService({
 });
 after(() => service[Symbol.asyncDispose]());
 
-/** CONNECT names a host and no path: Node answers it by itself. */
+/** CONNECT has no path, and Node.js handles it itself. */
 const methods = METHODS.filter((method) => method !== 'CONNECT');
 const templates = [...new Set(operations.map(({ path }) => path))];
 const isStatic = (path: string): boolean => !path.includes(':');
 
-/** Written out from the table of operations: a static path is only itself, a template is every other path of its form. */
+/**
+ * Computed from the table of operations: a static path matches itself, a template every other path of its form.
+ */
 function allowOf(template: string): string {
   const listed = operations.filter(({ path }) => path === template).map(({ method }) => method);
   const withHead = listed.includes('GET') ? [...listed, 'HEAD'] : listed;
   return [...new Set([...withHead, 'OPTIONS'])].toSorted().join(', ');
 }
 
-/** A credential is asked for by what is routed, and by nothing else. */
+/** Asserts that only allowed methods require a credential. */
 async function assertMethods(path: string, allow: string): Promise<void> {
   for (const method of methods) {
     const answer = await exchange(service, requestText(`${method} ${path}`));
@@ -50,7 +52,7 @@ test('a request is routed if and only if Allow lists its method, on every path o
   }
 });
 
-test('a static path is never the path of a record, however it is written', async (t) => {
+test('a static path is never the path of a record, in any encoding', async (t) => {
   const statics = templates.filter(
     (path) =>
       isStatic(path) &&
@@ -69,18 +71,18 @@ test('a static path is never the path of a record, however it is written', async
   }
 });
 
-test('Allow of a lookup and a redemption is POST alone, of the stream GET and HEAD', () => {
+test('Allow is POST for lookups and redemptions, and GET and HEAD for the stream', () => {
   assert.equal(allowOf('/gift_card/lookup'), 'OPTIONS, POST');
   assert.equal(allowOf('/gift_card/redeem'), 'OPTIONS, POST');
   assert.equal(allowOf('/events/stream'), 'GET, HEAD, OPTIONS');
 });
 
-test('a path of a record that has the name of a static path in it is the path of a record', async () => {
+test('the path of a record can contain the name of a static path', async () => {
   await assertMethods(`${basePath}/gift_card/lookup/debit`, allowOf('/gift_card/:gift_card_id/debit'));
   await assertMethods(`${basePath}/gift_card/lookups`, allowOf('/gift_card/:gift_card_id'));
 });
 
-test('pages take GET and HEAD at the root and below the base path, and operations are below it only', async (t) => {
+test('pages allow GET and HEAD at the root and below the base path; operations exist below it only', async (t) => {
   for (const page of Object.values(pagePaths)) {
     for (const prefix of ['', basePath]) {
       await t.test(`${prefix}${page}`, async () => {

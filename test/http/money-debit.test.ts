@@ -1,4 +1,4 @@
-/** Debit, credit and redeem: what they take, give, refuse and tell. */
+/** Debit, credit and redeem: parameters, responses, errors and events. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -21,7 +21,7 @@ const shop = await shopOf(service, 'flowers.example');
 const redeemed = { events: ['gift_card.redeemed'] };
 const credited = { events: ['gift_card.credited'] };
 
-test('a debit answers 201 with its transaction and the card, and fires one event', async () => {
+test('a debit returns 201 with its transaction and the card, and publishes one event', async () => {
   const { id } = await shop.issue();
   const json = { amount: '10.5', currency: 'USD', reference: 'receipt-1017', note: 'Roses', order_id: 1001 };
   const { transaction, gift_card: card, answer } = await shop.does(`POST /gift_card/${id}/debit`, { json }, redeemed);
@@ -42,7 +42,7 @@ test('a debit answers 201 with its transaction and the card, and fires one event
   assert.deepEqual((await shop.transactions(id)).map((one) => one.id)[0], transactionId);
 }); // prettier-ignore
 
-test('a debit of everything leaves 0.00, and nothing more can be taken', async () => {
+test('a debit of the whole balance leaves 0.00, and the next one is rejected', async () => {
   const { id } = await shop.issue();
   await shop.debits(id, '25');
   const line = `POST /gift_card/${id}/debit`;
@@ -56,7 +56,7 @@ test('a debit of everything leaves 0.00, and nothing more can be taken', async (
   }
 });
 
-test('more than is available is refused, naming what is; held money is not available', async () => {
+test('a debit above the available amount is rejected with that amount, which excludes holds', async () => {
   const { id } = await shop.issue();
   const line = `POST /gift_card/${id}/debit`;
   await shop.refuses(
@@ -78,7 +78,7 @@ test('more than is available is refused, naming what is; held money is not avail
   assert.deepEqual([card.balance, card.held, card.available], ['20.00', '20.00', '0.00']);
 });
 
-test('with partial it takes what there is and says how much', async () => {
+test('a partial debit takes the available amount and returns it', async () => {
   const { id, code } = await shop.issue();
   await shop.holds(id, '20');
   const line = `POST /gift_card/${id}/debit`;
@@ -104,7 +104,7 @@ test('with partial it takes what there is and says how much', async () => {
   assert.equal((await shop.lookUp(code)).available, '0.00');
 });
 
-test('redeem debits the card with the code in one step, however the code is written', async () => {
+test('redeem debits the card with the code in one step, in any spelling of the code', async () => {
   const { id, code } = await shop.issue({ code: 'SPRING-2031-0001' });
   shop.codes.add('spring-2031-0001');
   assert.equal(code, 'spring20310001');
@@ -122,7 +122,7 @@ test('redeem debits the card with the code in one step, however the code is writ
   );
 });
 
-test('a credit adds value, as one event and one transaction', async () => {
+test('a credit adds value, with one event and one transaction', async () => {
   const { id } = await shop.issue();
   const made = await shop.does(
     `POST /gift_card/${id}/credit`,
@@ -140,7 +140,7 @@ test('a credit adds value, as one event and one transaction', async () => {
   );
 });
 
-test('credits go up to the limit of the store and not beyond', async () => {
+test('credits cannot exceed the limit of the store', async () => {
   const limited = await shopOf(service, 'limited.example');
   const { id, code } = await limited.issue({ initial_value: '99.99' });
   const line = `POST /gift_card/${id}/credit`;
@@ -152,7 +152,7 @@ test('credits go up to the limit of the store and not beyond', async () => {
   await limited.debits(id, '60');
   await limited.does(line, { json: { amount: '60' } }, credited);
   assert.equal((await limited.lookUp(code)).balance, '100.00');
-  // A debit above the limit is short of balance, not refused for its size.
+  // A debit above the limit lacks balance. The limit does not reject it.
   await limited.refuses(
     `POST /gift_card/${id}/debit`,
     { json: { amount: 500 } },
@@ -161,7 +161,7 @@ test('credits go up to the limit of the store and not beyond', async () => {
   await limited.assertNoCodeLeaked();
 });
 
-test('without a limit of the store a balance still has at most 12 digits before the point', async () => {
+test('without a limit of the store, a balance has at most 12 digits before the point', async () => {
   const { id } = await shop.issue({ initial_value: '999999999999.98' });
   const line = `POST /gift_card/${id}/credit`;
   await shop.does(line, { json: { amount: '0.01' } }, credited);
@@ -169,7 +169,7 @@ test('without a limit of the store a balance still has at most 12 digits before 
   await shop.refuses(line, { json: { amount: '999999999999.99' } }, { code: 'invalid-parameter' });
 });
 
-test('a disabled card neither spends nor takes, with a code of its own', async () => {
+test('a disabled card rejects debits and credits with its own error code', async () => {
   const { id, code } = await shop.issue();
   await shop.does(`PUT /gift_card/${id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
   const json = { amount: 1 };
@@ -180,7 +180,7 @@ test('a disabled card neither spends nor takes, with a code of its own', async (
   await shop.refuses('POST /gift_card/redeem', { json: { ...json, code } }, disabled);
 });
 
-test('an expired card neither spends nor takes; on its last day it does both', async () => {
+test('an expired card rejects debits and credits; on its last day it accepts both', async () => {
   const today = Temporal.Instant.fromEpochMilliseconds(service.clock.now()).toZonedDateTimeISO('UTC').toPlainDate();
   const { id, code } = await shop.issue({ expires_on: today.toString() });
   await shop.debits(id, '1');
@@ -195,7 +195,7 @@ test('an expired card neither spends nor takes; on its last day it does both', a
   await shop.debits(id, '1');
 }); // prettier-ignore
 
-test('another currency than the card has is refused with a code of its own', async () => {
+test('another currency than that of the card is rejected with its own error code', async () => {
   const { id, code } = await shop.issue();
   const errors = { currency: ['is EUR, but the gift card is in USD'] };
   const json = { amount: 1, currency: 'EUR' };
@@ -244,4 +244,5 @@ for (const { domain, amounts } of [
   });
 }
 
-test('no code stands in the log, the state or an answer but a creation’s', () => shop.assertNoCodeLeaked());
+test('the log and the database contain no code, and only a creation returns one', () =>
+  shop.assertNoCodeLeaked());

@@ -1,4 +1,4 @@
-/** Holds that run out free their amount by themselves, on a running service and across a restart. */
+/** Expired holds release their amount, in a running service and across a restart. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -13,7 +13,7 @@ after(() => service[Symbol.asyncDispose]());
 const shop = await shopOf(service, 'flowers.example');
 const minuteMs = 60_000;
 
-/** A card of 25.00 with a hold of 20.00 that has just run out. */
+/** A card of 25.00 with a hold of 20.00 that has just expired. */
 async function runOut(): Promise<{ readonly id: number; readonly code: string; readonly holdId: number }> {
   const { id, code } = await shop.issue();
   const { id: holdId } = await shop.holds(id, '20');
@@ -21,7 +21,7 @@ async function runOut(): Promise<{ readonly id: number; readonly code: string; r
   return { id, code, holdId };
 }
 
-test('a hold stands to the last second of its 15 minutes', async () => {
+test('a hold is open until the last second of its 15 minutes', async () => {
   const { id, code } = await shop.issue();
   const placed = await shop.holds(id, '20');
   service.clock.advance(15 * minuteMs - 5_000);
@@ -39,7 +39,7 @@ test('a hold stands to the last second of its 15 minutes', async () => {
   assert.equal(hold.status, 'captured');
 });
 
-test('what is shown is right at once: the hold is expired, its amount available', async () => {
+test('responses are correct at once: the hold is expired and its amount available', async () => {
   const { id, code, holdId } = await runOut();
   assert.deepEqual([(await shop.lookUp(code)).held, (await shop.lookUp(code)).available], ['0.00', '25.00']);
   const { hold, gift_card: card } = viewOf(await shop.ask(`GET /holds/${holdId}`));
@@ -61,7 +61,7 @@ for (const { name, line, json } of [
   { name: 'debited in part', line: 'debit', json: { amount: '26', partial: true } },
   { name: 'held again', line: 'holds', json: { amount: '25' } },
 ]) {
-  test(`the amount of a hold that ran out can be ${name}`, async () => {
+  test(`the amount of an expired hold can be ${name}`, async () => {
     const { id, holdId } = await runOut();
     const events = ['gift_card.hold_released', line === 'debit' ? 'gift_card.redeemed' : 'gift_card.held'];
     const { gift_card: card } = await shop.does(`POST /gift_card/${id}/${line}`, { json }, { events });
@@ -71,7 +71,7 @@ for (const { name, line, json } of [
   });
 }
 
-test('If-Match names the version that was read, although the hold ran out since', async () => {
+test('If-Match accepts the version that was read, although the hold has expired since', async () => {
   const { id, holdId } = await runOut();
   const tag = (await shop.ask(`GET /holds/${holdId}`)).headers.get('etag') ?? '';
   const ask = { json: { amount: '25' }, headers: { 'if-match': tag } };
@@ -80,7 +80,7 @@ test('If-Match names the version that was read, although the hold ran out since'
   assert.notEqual(answer.headers.get('etag'), tag);
 });
 
-test('a credit can be taken back out of what a hold gave free', async () => {
+test('the amount of an expired hold can be used to reverse a credit', async () => {
   const { id } = await shop.issue({ initial_value: 5 });
   const { transaction } = await shop.does(
     `POST /gift_card/${id}/credit`,
@@ -99,13 +99,13 @@ test('a credit can be taken back out of what a hold gave free', async () => {
   assert.equal(card.available, '5.00');
 });
 
-test('a card whose holds ran out is updated and disabled like one without', async () => {
+test('a card with expired holds can be updated and disabled', async () => {
   const { id } = await runOut();
   const events = ['gift_card.hold_released', 'gift_card.updated', 'gift_card.disabled'];
   await shop.does(`PUT /gift_card/${id}`, { json: { balance: 1, disable: true } }, { events });
 });
 
-test('the service closes holds that ran out without being asked, and tells of it once', async () => {
+test('the service closes expired holds itself, and publishes each once', async () => {
   const { id, holdId } = await runOut();
   const row = async () =>
     (
@@ -131,7 +131,7 @@ test('the service closes holds that ran out without being asked, and tells of it
   await shop.refuses(`POST /holds/${holdId}/capture`, {}, { code: 'hold-expired' });
 });
 
-test('holds live and expire across a restart of the service', async () => {
+test('holds survive a restart of the service and expire after it', async () => {
   await using shopped = await startRestartable();
   const { gift_card: card } = await shopped.ask('POST /gift_card', { initial_value: 25 });
   const debit = `POST /gift_card/${card.id}/debit`;
@@ -162,4 +162,4 @@ test('holds live and expire across a restart of the service', async () => {
   assert.deepEqual([captured.status, captured.captured_amount, empty.balance], ['captured', '5.00', '0.00']);
 });
 
-test('no code stands where it must not', () => shop.assertNoCodeLeaked());
+test('the log and the database contain no code', () => shop.assertNoCodeLeaked());

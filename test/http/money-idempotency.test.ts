@@ -1,4 +1,4 @@
-/** Idempotency keys and If-Match on the writes that move money. */
+/** Idempotency keys and If-Match on writes that move money. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -13,7 +13,7 @@ const dayMs = 24 * 60 * 60 * 1_000;
 
 type Prepared = { readonly line: string; readonly json?: object; readonly cardId: number };
 
-/** Each write on a card of its own, ready to succeed once. */
+/** Each write on its own card, ready to succeed once. */
 const writes: Readonly<Record<string, () => Promise<Prepared>>> = {
   async redeem() {
     const { id, code } = await shop.issue();
@@ -59,7 +59,7 @@ const keyed = (json: object | undefined, key: string, headers = {}): Ask => ({
 });
 
 for (const [name, prepare] of Object.entries(writes)) {
-  test(`${name} is done once for a key, and answered byte for byte again`, async () => {
+  test(`${name} is executed once for a key, and its replay is identical`, async () => {
     const { line, json } = await prepare();
     const first = await shop.ask(line, keyed(json, `key-${name}`));
     assert.ok(first.status < 300, first.text);
@@ -76,7 +76,7 @@ for (const [name, prepare] of Object.entries(writes)) {
     await assertUnchanged(service, before, `the replay of ${name}`);
   }); // prettier-ignore
 
-  test(`${name}: a key that was used for another request is refused`, async () => {
+  test(`${name}: a key of another request is rejected`, async () => {
     const { line, json } = await prepare();
     const { id } = await shop.issue();
     const key = `other-${name}`;
@@ -84,14 +84,14 @@ for (const [name, prepare] of Object.entries(writes)) {
     await shop.refuses(line, keyed(json, key), { code: 'idempotency-key-reused' });
   });
 
-  test(`${name}: a key is 1 to 255 visible ASCII characters`, async () => {
+  test(`${name}: a key has 1 to 255 visible ASCII characters`, async () => {
     const { line, json } = await prepare();
     for (const key of ['', 'a b', 'x'.repeat(256), 'schlüssel'])
       await shop.refuses(line, keyed(json, key), { code: 'invalid-idempotency-key' });
   });
 }
 
-test('other parameters, another note or another If-Match are another request', async () => {
+test('other parameters, another note or another If-Match make another request', async () => {
   const { id } = await shop.issue();
   const tag = await shop.tag(id);
   const line = `POST /gift_card/${id}/debit`;
@@ -105,7 +105,7 @@ test('other parameters, another note or another If-Match are another request', a
     await shop.refuses(line, ask, { code: 'idempotency-key-reused' });
 });
 
-test('a 422 is kept: what was refused stays refused under its key', async () => {
+test('a 422 is stored and replayed for its key', async () => {
   const { id } = await shop.issue();
   const line = `POST /gift_card/${id}/debit`;
   const refused = await shop.ask(line, keyed({ amount: '30' }, 'short'));
@@ -125,7 +125,7 @@ test('a 422 is kept: what was refused stays refused under its key', async () => 
   await shop.does(line, keyed({ amount: '30' }, 'short-2'), { events: ['gift_card.redeemed'] });
 });
 
-test('what decided nothing is not kept: 401, 403, 400 and 415 leave the key free', async () => {
+test('a 401, 403, 400 or 415 is not stored, and its key can be used again', async () => {
   const { id } = await shop.issue();
   const line = `POST /gift_card/${id}/debit`;
   const ask = keyed({ amount: '1' }, 'free');
@@ -146,7 +146,7 @@ test('what decided nothing is not kept: 401, 403, 400 and 415 leave the key free
 
 for (const name of ['debit', 'credit', 'hold', 'undo', 'redeem', 'capture', 'void', 'reverse'] as const) {
   const declared = ['debit', 'credit', 'hold', 'undo', 'redeem'].includes(name);
-  test(`${name} ${declared ? 'heeds' : 'answers an ETag of the card, so it heeds'} If-Match: a stale one is a 412, the present one is good`, async () => {
+  test(`${name} ${declared ? 'supports' : 'returns an ETag of the card and supports'} If-Match: another version is a 412, the current one succeeds`, async () => {
     const prepare = writes[name];
     assert.ok(prepare);
     const { line, json, cardId } = await prepare();
@@ -165,7 +165,7 @@ for (const name of ['debit', 'credit', 'hold', 'undo', 'redeem', 'capture', 'voi
   }); // prettier-ignore
 }
 
-test('If-Match * is any version', async () => {
+test('If-Match * accepts any version', async () => {
   const { id } = await shop.issue();
   await shop.does(
     `POST /gift_card/${id}/debit`,
@@ -174,7 +174,7 @@ test('If-Match * is any version', async () => {
   );
 });
 
-test('If-Match that lists an older and a newer version does not mean those between them', async () => {
+test('If-Match with an older and a newer version does not accept a version between them', async () => {
   const { id } = await shop.issue();
   await shop.debits(id, '1');
   const list = `"${id}-1", "${id}-3"`;
@@ -186,10 +186,10 @@ test('If-Match that lists an older and a newer version does not mean those betwe
     );
 });
 
-test('no code stands where it must not', () => shop.assertNoCodeLeaked());
+test('the log and the database contain no code', () => shop.assertNoCodeLeaked());
 
-test('a key is remembered for 24 hours', async () => {
-  // A service of its own: the clock that is moved would let the holds of other tests expire at any moment.
+test('a key is valid for 24 hours', async () => {
+  // A separate service, because the changed clock would expire the holds of other tests.
   await using own = await startService({ stores: [{ domain: 'flowers.example' }] });
   const day = await shopOf(own, 'flowers.example');
   const { id } = await day.issue();

@@ -1,4 +1,4 @@
-/** The documentation of the operations on money: what it says is what the service does. */
+/** The OpenAPI document of the operations on money agrees with the service. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -52,7 +52,7 @@ const spending = [
   'precondition-failed',
 ];
 
-/** Method and path → scopes, success, wrapper, parameters of the request, and the refusals that are its own. */
+/** Method and path → scopes, success, wrapper, parameters and the operation's own errors. */
 const expected: Readonly<Record<string, { scopes: string[]; success: string; wrapper?: string; query?: string[]; ifMatch?: boolean; faults: string[] }>> = {
   'post /gift_card/lookup': { scopes: [read, redeem], success: '200', wrapper: 'gift_card', faults: [...body, 'not-found', 'too-many-misses'] },
   'post /gift_card/redeem': { scopes: [redeem], success: '201', wrapper: 'transaction', query: ['dry_run'], faults: [...spending, 'insufficient-balance', 'too-many-misses'] },
@@ -69,11 +69,11 @@ const expected: Readonly<Record<string, { scopes: string[]; success: string; wra
   [`post ${card}/undo`]: { scopes: [write], success: '200', wrapper: 'gift_card', query: ['dry_run'], ifMatch: true, faults: [...key, ...body, 'not-found', 'precondition-failed', 'undo-window-closed'] },
 }; // prettier-ignore
 
-/** Refusals that any operation may answer. */
+/** Errors that any operation can return. */
 const everywhere = ['invalid-request', 'invalid-query', 'unauthenticated', 'invalid-signature', 'insufficient-scope', 'cross-site-request', 'request-timeout', 'expectation-failed', 'too-many-requests', 'headers-too-large', 'internal-error', 'overloaded', 'unavailable', 'not-writable', 'closing']; // prettier-ignore
 
 for (const [name, { scopes, success, wrapper, query = [], ifMatch = false, faults }] of Object.entries(expected)) {
-  test(`${name} is documented as it is`, () => {
+  test(`${name} is documented`, () => {
     const [method = '', path = ''] = name.split(' ');
     const operation = document.paths[path]?.[method];
     assert.ok(operation, name);
@@ -98,7 +98,7 @@ for (const [name, { scopes, success, wrapper, query = [], ifMatch = false, fault
   });
 } // prettier-ignore
 
-test('every write knows dry_run, the four operations too, and update knows release_holds', () => {
+test('every write documents dry_run, including the four operations, and an update documents release_holds', () => {
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, { operationId, parameters }] of Object.entries(methods)) {
       const isWrite = method !== 'get' && operationId !== 'lookUpGiftCard';
@@ -109,7 +109,7 @@ test('every write knows dry_run, the four operations too, and update knows relea
   assert.ok('release_holds' in (document.components.schemas['UpdateGiftCard']?.properties ?? {}));
 });
 
-test('body schemas name the parameters and what is required', () => {
+test('body schemas list the parameters and the required ones', () => {
   const moves = ['amount', 'currency', 'reference', 'note', 'order_id'];
   for (const [name, properties, required] of [
     ['LookUp', ['code'], ['code']],
@@ -127,7 +127,7 @@ test('body schemas name the parameters and what is required', () => {
   }
 });
 
-test('every refusal of money is explained where its type leads', async () => {
+test('the type of every error on money leads to its explanation', async () => {
   const codes = new Set(Object.values(expected).flatMap(({ faults }) => faults));
   assert.ok(codes.size > 15);
   const { text } = await service.request('/docs');

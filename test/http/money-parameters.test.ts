@@ -1,4 +1,4 @@
-/** Every rule of every parameter, bodies in all their forms, and everything that is refused together. */
+/** Every rule of every parameter, bodies in all formats, and all errors in one response. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -12,7 +12,7 @@ const shop = await shopOf(service, 'flowers.example');
 const { id, code } = await shop.issue();
 const debit = await shop.debits(id, '5');
 const hold = await shop.holds(id, '4');
-/** Writes that refuse everything here, so that one scene serves all; `needs` are the required parameters. */
+/** Writes that are all rejected here and can share one card. `needs` lists the required parameters. */
 const writes = {
   redeem: { line: 'POST /gift_card/redeem', wrapper: 'transaction', needs: { code, amount: 1 }, knows: ['code', 'amount', 'currency', 'reference', 'note', 'order_id', 'partial'] },
   debit: { line: `POST /gift_card/${id}/debit`, wrapper: 'transaction', needs: { amount: 1 }, knows: ['amount', 'currency', 'reference', 'note', 'order_id', 'partial'] },
@@ -43,7 +43,7 @@ const control = 'must not contain control characters other than newline and tab'
 const orderId = 'must be an integer from 1 to 2^53 - 1';
 const seconds = 'must be a whole number of seconds from 1 to 604800';
 
-/** Values that are refused wherever the parameter is known; a text says with which words. */
+/** Invalid values of each parameter, some with the expected message. */
 const refusedValues: Readonly<Record<string, readonly (readonly [value: unknown, message?: string])[]>> = {
   amount: [
     [0, 'must be greater than 0'], [-1], ['0.00', 'must be greater than 0'], ['-1'], ['1e3'], ['+5'], [' 5'], ['1,00'], ['0x10'], ['NaN'],
@@ -60,7 +60,7 @@ const refusedValues: Readonly<Record<string, readonly (readonly [value: unknown,
 
 for (const [parameter, values] of Object.entries(refusedValues)) {
   for (const name of knowing(parameter)) {
-    test(`${name} refuses what is no ${parameter}`, async () => {
+    test(`${name} rejects an invalid ${parameter}`, async () => {
       for (const [value, message] of values) {
         const json = { ...writes[name].needs, [parameter]: value };
         const answer = await shop.refusal(writes[name].line, { json }, { code: 'invalid-parameter' });
@@ -72,17 +72,16 @@ for (const [parameter, values] of Object.entries(refusedValues)) {
   }
 }
 
-test('numbers too large to be exact are refused, not rounded', async () => {
+test('numbers that are too large to be exact are rejected, not rounded', async () => {
   for (const amount of ['0.1000000000000000055', '9007199254740993', '1e-400'])
     await shop.refuses(writes.debit.line, raw(`{"amount": ${amount}}`), { code: 'invalid-parameter' });
 });
 
-/** A JSON body as it is sent. */
 function raw(text: string): Ask {
   return { form: text, headers: { 'content-type': 'application/json' } };
 }
 
-test('what is required is asked for by name', async () => {
+test('a missing required parameter is an error with its name', async () => {
   for (const name of ['debit', 'credit', 'hold'] as const) {
     for (const ask of [{}, { json: {} }, { json: { amount: null } }, { json: { [writes[name].wrapper]: {} } }, { form: '' }, { form: 'amount=' }])
       await refuses(name, ask, { amount: ['is required'] });
@@ -93,7 +92,7 @@ test('what is required is asked for by name', async () => {
 
 for (const name of names) {
   const { line, wrapper, needs, knows } = writes[name];
-  test(`${name} refuses parameters that it does not know, all of them together`, async () => {
+  test(`${name} rejects all unknown parameters together`, async () => {
     const all = ['amount', 'currency', 'reference', 'note', 'order_id', 'expires_in', 'partial', 'code', 'balance', 'id', 'expires_at', '__proto__'];
     const others = all.filter((one) => !(knows as readonly string[]).includes(one));
     const errors = Object.fromEntries(others.map((one) => [one, ['is not a known parameter']]));
@@ -102,7 +101,7 @@ for (const name of names) {
     await refuses(name, { json: { [wrapper]: json } }, errors);
   }); // prettier-ignore
 
-  test(`${name} takes its body in its own wrapper or bare, not both, and in no other`, async () => {
+  test(`${name} accepts its body bare or in its own wrapper, not both, and in no other wrapper`, async () => {
     const both = {
       json: { [wrapper]: needs, note: 'x' },
     };
@@ -115,7 +114,7 @@ for (const name of names) {
     }
   });
 
-  test(`${name} refuses bodies that cannot be read`, async () => {
+  test(`${name} rejects malformed bodies`, async () => {
     const type = (value: string) => ({ 'content-type': value });
     for (const text of ['{', '[]', 'null', '5', '"x"'])
       await shop.refuses(line, raw(text), { code: 'invalid-body' });
@@ -134,13 +133,13 @@ for (const name of names) {
   });
 }
 
-test('everything that is wrong is told together, and nothing of the rest is done', async () => {
+test('all errors are returned together, and nothing is applied', async () => {
   const json = { amount: 0, currency: 'usd', reference: 5, note: 6, order_id: 0, partial: 'x', expires_at: 1 };
   const { errors } = (await shop.refusal(writes.debit.line, { json }, { code: 'invalid-parameter' })).json as { errors: object };
   assert.deepEqual(Object.keys(errors).toSorted(), ['amount', 'currency', 'expires_at', 'note', 'order_id', 'partial', 'reference']);
 }); // prettier-ignore
 
-test('what a parameter may be, it may be in JSON and in a form', async () => {
+test('a value that is valid in JSON is valid in a form', async () => {
   const { id: cardId } = await shop.issue({ initial_value: 100 });
   const line = `POST /gift_card/${cardId}/debit`;
   const text = `${long(254)}\t`;
@@ -160,7 +159,7 @@ test('what a parameter may be, it may be in JSON and in a form', async () => {
   assert.deepEqual([placed.hold.amount, placed.hold.note], ['1.00', 'x']);
 }); // prettier-ignore
 
-test('nothing of all this touched the card', async () => {
+test('the rejected requests did not change the card', async () => {
   const { balance, held } = await shop.lookUp(code);
   assert.deepEqual([balance, held], ['20.00', '4.00']);
   await shop.assertNoCodeLeaked();

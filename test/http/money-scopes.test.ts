@@ -1,4 +1,4 @@
-/** Who may do what: every operation with every single scope, and with ids of another store or of none. */
+/** Scopes: every operation with every single scope, and with ids of another store and unknown ids. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -40,7 +40,7 @@ type Case = {
   readonly operation: string;
   readonly line: (scene: Scene) => string;
   readonly json?: (scene: Scene) => object;
-  /** Any one of them will do. */
+  /** One of these is sufficient. */
   readonly by: readonly Scope[];
 };
 
@@ -51,7 +51,7 @@ const [read, write, redeem] = [
 ] as const satisfies Scope[];
 const amount = () => ({ amount: 1 });
 
-/** Written out from the requirement: a till may spend and look up, but not issue, credit, change or read histories. */
+/** From the requirements: a till can spend and look up, but not issue, credit, update or read histories. */
 const cases: readonly Case[] = [
   { operation: 'createGiftCard', line: () => 'POST /gift_card', json: () => ({ initial_value: 5 }), by: [write] },
   { operation: 'searchGiftCard', line: ({ last }) => `GET /gift_card?last_characters=${last}&email=ada@example.com`, by: [read] },
@@ -79,14 +79,14 @@ const askOf = ({ json }: Case, given: Scene, token: string | null): Ask => ({
   token,
 });
 
-test('every operation on cards stands in the table of this test', () => {
+test('every operation on cards has a case in this test', () => {
   assert.deepEqual(
     [...new Set(cases.map(({ operation }) => operation))].toSorted(),
     operations
       .filter(
         ({ path, id }) => path.startsWith('/gift_card') || cases.some(({ operation }) => operation === id),
       )
-      // Mails are tried where there is a mail server: test/http/mails.test.ts.
+      // Operations that send email need a mail server: see test/http/mails.test.ts.
       .filter(({ path }) => !/(?:deliveries|notify|rotate_code)$/.test(path))
       .map(({ id }) => id)
       .toSorted(),
@@ -95,7 +95,7 @@ test('every operation on cards stands in the table of this test', () => {
 
 for (const one of cases) {
   const { operation, line, by } = one;
-  test(`${operation} is for ${by.join(' or ')}, and for nobody without a token`, async (t) => {
+  test(`${operation} requires ${by.join(' or ')}, and rejects requests without a token`, async (t) => {
     const given = await scene(shop);
     for (const scope of scopes.filter((name) => !by.includes(name))) {
       await t.test(`not ${scope}`, async () => {
@@ -103,10 +103,10 @@ for (const one of cases) {
         await shop.refuses(line(given), ask, { code: 'insufficient-scope', errors: 'Forbidden' });
       });
     }
-    await t.test('nobody', async () => {
+    await t.test('no token', async () => {
       await shop.refuses(line(given), askOf(one, given, null), { code: 'unauthenticated' });
     });
-    await t.test('a token of no store', async () => {
+    await t.test('an invalid token', async () => {
       await shop.refuses(line(given), askOf(one, given, `${shop.token}x`), { code: 'unauthenticated' });
     });
     for (const scope of by) {
@@ -131,7 +131,7 @@ const unknown: Scene = {
 
 for (const one of cases.filter(({ operation }) => operation !== 'createGiftCard')) {
   const { operation, line } = one;
-  test(`${operation}: what is another store’s is answered with the same bytes as what is nobody’s`, async () => {
+  test(`${operation}: a record of another store gets the same bytes as an unknown one`, async () => {
     const theirs = await scene(books);
     shop.codes.add(theirs.code);
     const answers: TestAnswer[] = [];
@@ -143,13 +143,13 @@ for (const one of cases.filter(({ operation }) => operation !== 'createGiftCard'
     assert.equal(bytes, others);
     const [names, otherNames] = answers.map(({ headers }) => [...headers.keys()].join(' '));
     assert.equal(names, otherNames);
-    // The one whose it is finds it.
+    // The store of the record finds it.
     const own = await books.ask(line(theirs), askOf(one, theirs, books.token));
     assert.ok(own.status < 300, own.text);
   });
 }
 
-test('an id that cannot be one is none', async () => {
+test('an invalid id is a 404', async () => {
   for (const id of ['0', '-1', '1.0', 'abc', '01', '9007199254740992', '99999999999999999999', '%20', 'x'.repeat(300)]) {
     for (const line of [
       `POST /gift_card/${id}/debit`, `POST /gift_card/${id}/credit`, `POST /gift_card/${id}/holds`,
@@ -163,7 +163,7 @@ test('an id that cannot be one is none', async () => {
   }
 }); // prettier-ignore
 
-test('a known path with another method is a 405 that names what it takes', async () => {
+test('another method on a known path is a 405 with the allowed methods', async () => {
   for (const [line, allow] of [
     ['GET /gift_card/1/debit', 'OPTIONS, POST'],
     ['PUT /gift_card/1/credit', 'OPTIONS, POST'],
@@ -178,7 +178,7 @@ test('a known path with another method is a 405 that names what it takes', async
   }
 });
 
-test('HEAD answers as GET does, without the body', async () => {
+test('HEAD returns the response of GET without the body', async () => {
   const { id, holdId, debitId } = await scene(shop);
   for (const path of [`/holds/${holdId}`, `/transactions/${debitId}`, `/gift_card/${id}/transactions`, `/gift_card/${id}/holds`]) {
     const [head, get] = [await service.request(path, { method: 'HEAD', token: shop.token }), await service.request(path, { token: shop.token })];
@@ -187,7 +187,7 @@ test('HEAD answers as GET does, without the body', async () => {
   }
 }); // prettier-ignore
 
-test('no code stands where it must not', async () => {
+test('the log and the database contain no code', async () => {
   await shop.assertNoCodeLeaked();
   await books.assertNoCodeLeaked();
 });

@@ -1,4 +1,4 @@
-/** What holds and the ledger add to an update: adjustments, balances below what is held, `release_holds`. */
+/** Updates of cards with holds: adjustments, balances below the held amount, `release_holds`. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -12,7 +12,7 @@ const shop = await shopOf(service, 'flowers.example');
 const updated = { events: ['gift_card.updated'] };
 const released = 'gift_card.hold_released';
 
-test('an update of the balance is one adjustment of the difference, up or down', async () => {
+test('an update of the balance adds one adjustment of the difference, up or down', async () => {
   const { id } = await shop.issue();
   for (const [balance, amount] of [
     ['10', '-15.00'],
@@ -34,7 +34,7 @@ test('an update of the balance is one adjustment of the difference, up or down',
   }
 });
 
-test('an update that names the present balance records nothing', async () => {
+test('an update to the current balance records nothing', async () => {
   const { id } = await shop.issue();
   await shop.holds(id, '5');
   await shop.does(`PUT /gift_card/${id}`, { json: { balance: '25.0' } }, { events: [] });
@@ -42,7 +42,7 @@ test('an update that names the present balance records nothing', async () => {
   assert.equal((await shop.transactions(id)).length, 1);
 });
 
-test('a balance cannot be set below what is held', async () => {
+test('a balance cannot be set below the held amount', async () => {
   const { id, code } = await shop.issue();
   await shop.holds(id, '10');
   const hold = await shop.holds(id, '2');
@@ -56,14 +56,14 @@ test('a balance cannot be set below what is held', async () => {
     { code: 'invalid-parameter', errors },
   );
   const { gift_card: card } = await shop.does(line, { json: { balance: '12' } }, updated);
-  assert.ok(!('available' in card), 'the four operations have no fields beyond the record');
+  assert.ok(!('available' in card), 'the four operations return no fields beyond the record');
   const { held, available } = await shop.lookUp(code);
   assert.deepEqual([held, available], ['12.00', '0.00']);
   await shop.does(`POST /holds/${hold.id}/void`, {}, { status: 200, events: [released] });
   await shop.does(line, { json: { balance: '10' } }, updated);
 });
 
-test('a card with open holds is not disabled unless release_holds comes along', async (t) => {
+test('a card with open holds can be disabled only with release_holds', async (t) => {
   const errors = {
     disable: ['cannot be done: the card has open holds; release_holds releases them'],
   };
@@ -104,7 +104,7 @@ test('a card with open holds is not disabled unless release_holds comes along', 
   }
 });
 
-test('release_holds without a disabling releases nothing', async () => {
+test('release_holds without disable releases nothing', async () => {
   const { id, code } = await shop.issue();
   const hold = await shop.holds(id, '10');
   const line = `PUT /gift_card/${id}`;
@@ -114,7 +114,7 @@ test('release_holds without a disabling releases nothing', async () => {
   await shop.does(`POST /holds/${hold.id}/capture`, {}, { events: ['gift_card.redeemed'] });
 });
 
-test('balance, disabling and release go together: the balance first', async () => {
+test('an update applies balance, release and disabling together, the balance first', async () => {
   const { id } = await shop.issue();
   await shop.holds(id, '10');
   const json = { balance: '3', disable: true, release_holds: true };
@@ -130,7 +130,7 @@ test('balance, disabling and release go together: the balance first', async () =
   );
 });
 
-test('a card that is disabled already takes disable again, whatever release_holds says', async () => {
+test('a disabled card accepts disable again, whatever release_holds is', async () => {
   const { id } = await shop.issue();
   const line = `PUT /gift_card/${id}`;
   const { gift_card: first } = await shop.does(
@@ -145,7 +145,7 @@ test('a card that is disabled already takes disable again, whatever release_hold
   }
 });
 
-test('release_holds must be a boolean, and a creation does not know it', async () => {
+test('release_holds must be a boolean, and is unknown to a creation', async () => {
   const { id } = await shop.issue();
   const errors = { release_holds: ['must be true or false'] };
   for (const sent of ['true', 1, null, {}])
@@ -161,13 +161,13 @@ test('release_holds must be a boolean, and a creation does not know it', async (
   );
 });
 
-test('the record that was read can be sent back while holds are open', async () => {
+test('a retrieved record can be sent back while holds are open', async () => {
   const { id } = await shop.issue();
   await shop.holds(id, '10');
   await shop.does(`PUT /gift_card/${id}`, { json: await shop.read(id) }, { events: [] });
 });
 
-test('the record of a lookup can be sent back, with what is held and available, by value', async () => {
+test('the record of a lookup can be sent back, and its held and available amounts are compared by value', async () => {
   const { id, code } = await shop.issue();
   await shop.holds(id, '10');
   const read = await shop.lookUp(code);
@@ -175,7 +175,7 @@ test('the record of a lookup can be sent back, with what is held and available, 
   for (const more of [{}, { held: 10, available: '15' }, { held: '10.0', available: 15.0, state: 'active' }])
     await shop.does(`PUT /gift_card/${id}`, { json: { ...read, ...more } }, { events: [] });
   await shop.does(`PUT /gift_card/${id}`, { form: 'held=10&available=15.00&state=active' }, { events: [] });
-  // They are compared with the card as it is before the update.
+  // The amounts are compared with the card before the update.
   await shop.does(
     `PUT /gift_card/${id}`,
     { json: { ...read, balance: '20.00' } },
@@ -188,7 +188,7 @@ test('the record of a lookup can be sent back, with what is held and available, 
   );
 });
 
-test('what is held and available, and the state, cannot be changed', async () => {
+test('held, available and state cannot be changed', async () => {
   const { id } = await shop.issue();
   await shop.holds(id, '10');
   for (const [field, values] of Object.entries({
@@ -211,11 +211,11 @@ test('what is held and available, and the state, cannot be changed', async () =>
   await shop.issue({ held: null, available: null, state: null });
 });
 
-test('what is held is compared as it is now: a hold that has run out reserves nothing', async () => {
+test('held is compared with the current amount: an expired hold reserves nothing', async () => {
   const { id } = await shop.issue();
   await shop.holds(id, '10', { expires_in: 60 });
   service.clock.advance(61_000);
   await shop.does(`PUT /gift_card/${id}`, { json: { held: 0, available: 25 } }, { events: [] });
 });
 
-test('no code stands where it must not', () => shop.assertNoCodeLeaked());
+test('the log and the database contain no code', () => shop.assertNoCodeLeaked());

@@ -1,4 +1,4 @@
-/** What the service tells of itself: health, readiness, metrics, and its documentation. */
+/** The service's own pages: health, readiness, metrics and documentation. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -14,7 +14,7 @@ const shop = await shopOf(service, 'flowers.example');
 
 const noStore = ({ headers }: TestAnswer): void => assert.equal(headers.get('cache-control'), 'no-store');
 
-test('health and readiness need no credential and touch no card', async () => {
+test('health and readiness need no credential and read no card', async () => {
   await unchanged(service, async () => {
     const health = await service.request('/healthz');
     assert.equal(health.status, 200);
@@ -35,7 +35,7 @@ test('health and readiness need no credential and touch no card', async () => {
   assert.ok(Math.abs(Number(beaten?.['beaten_at']) - service.clock.now()) < 10_000);
 });
 
-test('a credential, a good one or not, makes no difference to a page', async () => {
+test('a credential, valid or not, does not change a page', async () => {
   for (const headers of [{ authorization: 'Bearer nonsense' }, { authorization: `Bearer ${shop.token}` }]) {
     for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs']) {
       assert.equal((await service.request(path, { headers })).status, 200);
@@ -43,7 +43,7 @@ test('a credential, a good one or not, makes no difference to a page', async () 
   }
 });
 
-test('metrics count requests by route template, commits, and what was no HTTP; never ids or money', async () => {
+test('metrics count requests by route template, commits and invalid HTTP, without ids or amounts', async () => {
   const { id } = await shop.issue({ initial_value: '987654321012.99', note: 'uncounted' });
   await shop.read(id);
   await shop.ask('GET /gift_card/1');
@@ -78,7 +78,7 @@ test('metrics count requests by route template, commits, and what was no HTTP; n
   }
 });
 
-test('without METRICS_TOKEN only this machine reads the metrics, and nobody through a proxy', async (t) => {
+test('without METRICS_TOKEN only this machine can read the metrics, without a proxy', async (t) => {
   for (const headers of [
     { 'x-forwarded-for': '127.0.0.1' },
     { 'x-forwarded-for': '' },
@@ -93,7 +93,7 @@ test('without METRICS_TOKEN only this machine reads the metrics, and nobody thro
   }
 });
 
-test('the metrics take every header that a proxy adds for what it is', async (t) => {
+test('a request for metrics with any header of a proxy is rejected', async (t) => {
   for (const name of ['x-forwarded-host', 'x-real-ip', 'via', 'cf-connecting-ip', 'x-scheme', 'cdn-loop']) {
     await t.test(name, async () => {
       problemOf(await service.request('/metrics', { headers: { [name]: '192.0.2.7' } }), {
@@ -103,7 +103,7 @@ test('the metrics take every header that a proxy adds for what it is', async (t)
   }
 });
 
-test('without METRICS_TOKEN the metrics are read under a name of this machine only', async (t) => {
+test('without METRICS_TOKEN the metrics need a Host of this machine', async (t) => {
   const { port } = new URL(service.url);
   const ask = (host: string): Promise<TestAnswer> =>
     exchange(service, requestText('GET /metrics').replace('Host: 127.0.0.1', `Host: ${host}`));
@@ -114,13 +114,13 @@ test('without METRICS_TOKEN the metrics are read under a name of this machine on
       problemOf(await ask(host), { code: 'unauthenticated' });
     });
   }
-  await t.test('not in HTTP/1.0, which a proxy speaks', async () => {
+  await t.test('HTTP/1.0 is rejected, because a proxy can use it without headers', async () => {
     const text = requestText('GET /metrics').replace('HTTP/1.1', 'HTTP/1.0');
     problemOf(await exchange(service, text), { code: 'unauthenticated' });
   });
 });
 
-test('with METRICS_TOKEN whoever presents it reads the metrics, from anywhere, and nobody else', async (t) => {
+test('with METRICS_TOKEN every client with the token can read the metrics, and no other client can', async (t) => {
   const secret = 'scrape-0123456789abcdef';
   await using scraped = await startService({
     stores: [{ domain: 'flowers.example' }],
@@ -149,15 +149,15 @@ test('with METRICS_TOKEN whoever presents it reads the metrics, from anywhere, a
       problemOf(await scraped.request('/metrics', { headers }), { code: 'unauthenticated' });
     });
   }
-  await t.test('in the query', async () => {
+  await t.test('a token in the query is rejected', async () => {
     problemOf(await scraped.request(`/metrics?token=${secret}`), { code: 'unauthenticated' });
   });
-  await t.test('it opens nothing else', async () => {
+  await t.test('the token is not valid for operations', async () => {
     problemOf(await scraped.request('/gift_card/1', { headers: { authorization: `Bearer ${secret}` } }), { code: 'unauthenticated' });
   });
 }); // prettier-ignore
 
-test('the description is OpenAPI 3.1 of the four operations', async () => {
+test('the OpenAPI 3.1 document contains the four operations', async () => {
   const answer = await service.request('/openapi.json');
   assert.equal(answer.status, 200);
   assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);
@@ -177,7 +177,7 @@ test('the description is OpenAPI 3.1 of the four operations', async () => {
   }
 });
 
-test('the reference is a page without scripts, under a policy that lets nothing else in', async () => {
+test('the reference is a page without scripts, with a policy that allows its style sheet only', async () => {
   const answer = await service.request('/docs');
   assert.equal(answer.status, 200);
   assertEveryAnswer(answer);
@@ -207,7 +207,7 @@ test('the reference is a page without scripts, under a policy that lets nothing 
   assert.ok(style.text.length > 1_000 && !/@import|https?:\/\//.test(style.text));
 });
 
-test('every problem’s type leads to its explanation in the reference', async (t) => {
+test('the type of every problem leads to its explanation in the reference', async (t) => {
   const { text } = await service.request('/docs');
   for (const code of Object.keys(statusOfCode)) {
     await t.test(code, async () => {
@@ -221,7 +221,7 @@ test('every problem’s type leads to its explanation in the reference', async (
   }
 });
 
-test('what cannot be a problem’s code leads nowhere', async (t) => {
+test('an invalid code of a problem is a 404', async (t) => {
   for (const code of [
     'Not-Found',
     'x'.repeat(65),

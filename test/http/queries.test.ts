@@ -1,4 +1,4 @@
-/** Query strings: what may stand there, and what may not. */
+/** Query strings: valid and invalid parameters. */
 
 import test, { after } from 'node:test';
 import { issuedGiftCardOf, problemOf } from '../support/answers.ts';
@@ -11,7 +11,7 @@ const shop = await shopOf(service, 'flowers.example');
 const { id, last_characters } = await shop.issue({ email: 'ada@example.com' });
 const found = `last_characters=${last_characters}&email=ada@example.com`;
 
-/** The four operations, each with the query that it needs. */
+/** The four operations with their required queries. */
 const operations = [
   { method: 'GET', path: '/gift_card', query: `${found}&` },
   { method: 'GET', path: `/gift_card/${id}`, query: '' },
@@ -26,7 +26,7 @@ for (const { method, path, query, ...body } of operations) {
   const name = `${method} ${path.replace(String(id), '{id}')}`;
   const line = (more: string) => `${method} ${path}?${query}${more}` as const;
 
-  test(`${name}: what the app proxy adds may stand there, unsigned`, async () => {
+  test(`${name}: the parameters of the app proxy are accepted unsigned`, async () => {
     const added = 'shop=flowers.example&logged_in_customer_id=&path_prefix=%2Fapps%2Fgcf&timestamp=1';
     for (const more of [added, 'shop=elsewhere.example', 'timestamp=never&path_prefix=%3F', 'logged_in_customer_id=1', '&&', 'shop']) {
       if (method === 'POST') issuedGiftCardOf(await shop.ask(line(more), body));
@@ -34,7 +34,7 @@ for (const { method, path, query, ...body } of operations) {
     }
   }); // prettier-ignore
 
-  test(`${name}: an unknown parameter is a 400 on its name`, async (t) => {
+  test(`${name}: an unknown parameter is a 400 with its name`, async (t) => {
     const refused: readonly (readonly [more: string, names: readonly string[]])[] = [
       ['page=1', ['page']],
       ['page', ['page']],
@@ -61,7 +61,7 @@ for (const { method, path, query, ...body } of operations) {
     }
   });
 
-  test(`${name}: a parameter that is given twice is a 400 on its name`, async (t) => {
+  test(`${name}: a repeated parameter is a 400 with its name`, async (t) => {
     const refused: readonly (readonly [more: string, name: string])[] = [
       ['shop=flowers.example&shop=flowers.example', 'shop'],
       ['timestamp=1&shop=a&timestamp=2', 'timestamp'],
@@ -83,13 +83,13 @@ for (const { method, path, query, ...body } of operations) {
     }
   });
 
-  test(`${name}: all parameters that are given twice are named together`, () =>
+  test(`${name}: all repeated parameters are listed together`, () =>
     shop.refuses(line('shop=a&timestamp=1&shop=a&timestamp=1'), body, {
       code: 'invalid-query',
       errors: { shop: twice, timestamp: twice },
     }));
 
-  test(`${name}: an unknown parameter that is given twice is told to be so once`, () =>
+  test(`${name}: an unknown repeated parameter has one error`, () =>
     shop.refuses(line('page=1&page=2'), body, {
       code: 'invalid-query',
       errors: { page: [...unknown, ...twice] },
@@ -101,7 +101,7 @@ for (const { method, path, query, ...body } of operations) {
     }
   });
 
-  test(`${name}: a malformed query is told before a missing credential`, async () => {
+  test(`${name}: a malformed query is reported before a missing credential`, async () => {
     await unchanged(service, async () =>
       problemOf(await service.request(`${path}?${query}page=1`, { method, ...body }), {
         code: 'invalid-query',

@@ -1,4 +1,4 @@
-/** The rate limit: a bucket a token, and one an address for who has none. */
+/** The rate limit: one bucket for each token, and one for each client address without a token. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -6,7 +6,7 @@ import { giftCardOf, problemOf } from '../support/answers.ts';
 import { startService, type TestAnswer, type TestService } from '../support/service.ts';
 import { shopOf } from '../support/shop.ts';
 
-/** Refills so slowly that a test sees none of it but by moving the clock: one request in 100 seconds. */
+/** One request in 100 seconds: the bucket refills only when a test moves the clock. */
 const slow = { stores: [{ domain: 'flowers.example' }, { domain: 'books.example' }], environment: { RATE_LIMIT: '0.01/5' } }; // prettier-ignore
 const service = await startService(slow);
 after(() => service[Symbol.asyncDispose]());
@@ -16,7 +16,7 @@ const limitsOf = ({ headers }: TestAnswer): readonly (string | null)[] => [
   headers.get('ratelimit'),
 ];
 
-test('a token has its burst, told in every answer, and then 429 until its bucket refills', async () => {
+test('a token has a burst, which every response reports, and then gets a 429 until its bucket refills', async () => {
   const shop = await shopOf(service, 'flowers.example');
   const { id } = await shop.issue();
   for (const remaining of [3, 2, 1, 0]) {
@@ -32,7 +32,7 @@ test('a token has its burst, told in every answer, and then 429 until its bucket
     ['GET /gift_card?last_characters=abcd&email=ada@example.com', {}],
     ['POST /gift_card', { json: { initial_value: 5 } }],
     [`PUT /gift_card/${id}`, { json: { balance: 5 } }],
-    // The body of who is over the limit is not even read.
+    // The body of a limited request is not read.
     ['POST /gift_card', { body: '{', headers: { 'content-type': 'text/plain' } }],
   ] as const) {
     await shop.refuses(line, request, { code: 'too-many-requests' });
@@ -50,7 +50,7 @@ test('a token has its burst, told in every answer, and then 429 until its bucket
   await shop.refuses(`GET /gift_card/${id}`, {}, { code: 'too-many-requests' });
 });
 
-test('the bucket is the token’s own', async () => {
+test('each token has its own bucket', async () => {
   const first = await shopOf(service, 'flowers.example');
   const { id } = await first.issue();
   for (let count = 0; count < 4; count += 1) await first.read(id);
@@ -61,7 +61,7 @@ test('the bucket is the token’s own', async () => {
   await books.issue();
 });
 
-test('a refused request costs as much as any other', async () => {
+test('a rejected request costs as much as any other', async () => {
   const reader = await shopOf(service, 'flowers.example', { scopes: ['read_gift_cards'] });
   for (let count = 0; count < 5; count += 1) {
     const answer = await reader.ask('POST /gift_card', { json: { initial_value: 5 } });
@@ -71,7 +71,7 @@ test('a refused request costs as much as any other', async () => {
   await reader.refuses('GET /gift_card/1', {}, { code: 'too-many-requests' });
 });
 
-test('who has no token that works is limited by address, so that guessing ends', async () => {
+test('requests without a valid token are limited by client address, which limits guessing', async () => {
   await using fresh = await startService(slow);
   const guess = (headers: Record<string, string> = {}): Promise<TestAnswer> =>
     fresh.request('/gift_card/1', { token: `lgs_1_${'x'.repeat(40)}`, headers });
@@ -86,11 +86,11 @@ test('who has no token that works is limited by address, so that guessing ends',
   problemOf(await guess(), { code: 'too-many-requests' });
   problemOf(await fresh.request('/gift_card/1'), { code: 'too-many-requests' });
   problemOf(await fresh.request('/gift_card?signature=x'), { code: 'too-many-requests' });
-  // What a client says of its own address is not believed.
+  // The service ignores the address in a client's headers.
   problemOf(await guess({ 'x-forwarded-for': '192.0.2.7', forwarded: 'for=192.0.2.7' }), {
     code: 'too-many-requests',
   });
-  // Strangers take nothing from a token's own bucket.
+  // Requests without a token do not use the bucket of a token.
   const shop = await shopOf(fresh, 'flowers.example');
   await shop.issue();
   fresh.clock.advance(100_100);
@@ -98,7 +98,7 @@ test('who has no token that works is limited by address, so that guessing ends',
   problemOf(await guess(), { code: 'too-many-requests' });
 });
 
-test('behind a trusted proxy the address is the one that it forwards', async () => {
+test('behind a trusted proxy, the client address is the forwarded one', async () => {
   await using proxied = await startService({
     ...slow,
     environment: { ...slow.environment, TRUSTED_PROXIES: '127.0.0.1' },
@@ -108,11 +108,11 @@ test('behind a trusted proxy the address is the one that it forwards', async () 
   for (let count = 0; count < 5; count += 1) problemOf(await from('192.0.2.7'), { code: 'unauthenticated' });
   problemOf(await from('192.0.2.7'), { code: 'too-many-requests' });
   problemOf(await from('192.0.2.8'), { code: 'unauthenticated' });
-  // Only the last hop is trusted, so that a client cannot put another address in front.
+  // Only the last hop is trusted: a client cannot prepend another address.
   problemOf(await from('198.51.100.1, 192.0.2.7'), { code: 'too-many-requests' });
 });
 
-test('behind a trusted proxy a client of IPv6 is its /64, and an entry that is no address is nobody', async () => {
+test('behind a trusted proxy, an IPv6 client is its /64, and all invalid entries share a bucket', async () => {
   await using proxied = await startService({
     ...slow,
     environment: { ...slow.environment, TRUSTED_PROXIES: '127.0.0.1' },
@@ -127,11 +127,11 @@ test('behind a trusted proxy a client of IPv6 is its /64, and an entry that is n
     problemOf(await from(`nobody-${count}`), { code: 'unauthenticated' });
   problemOf(await from('nobody-6'), { code: 'too-many-requests' });
   problemOf(await from('192.0.2.1, nobody-7'), { code: 'too-many-requests' });
-  assert.ok(!proxied.log().includes('nobody'), 'the log names a client that is no address');
+  assert.ok(!proxied.log().includes('nobody'), 'the log contains the invalid address');
   assert.ok(!proxied.log().includes('TRUSTED_PROXIES'));
 });
 
-test('X-Forwarded-For of a peer that is not trusted is warned of, once', async () => {
+test('X-Forwarded-For of an untrusted peer is logged as a warning once', async () => {
   await using direct = await startService(slow);
   await direct.request('/healthz');
   assert.ok(!direct.log().includes('TRUSTED_PROXIES'));
@@ -145,7 +145,7 @@ test('X-Forwarded-For of a peer that is not trusted is warned of, once', async (
   assert.match(warnings[0] ?? '', /"level":40.*"peer":"127\.0\.0\.1"/);
 });
 
-test('what is malformed before anybody asks who sent it costs nothing, and neither do the service’s pages', async () => {
+test('a request that is rejected before authentication costs nothing, and neither do the service’s pages', async () => {
   await using fresh = await startService(slow);
   const shop = await shopOf(fresh, 'flowers.example');
   for (let count = 0; count < 8; count += 1) {
@@ -171,13 +171,13 @@ async function burst(environment: Record<string, string>, count: number): Promis
   return answers.map(({ status }) => status);
 }
 
-test('requests at once share the bucket', async () => {
+test('concurrent requests share the bucket', async () => {
   const statuses = await burst({ RATE_LIMIT: '0.01/5' }, 12);
   assert.equal(statuses.filter((status) => status === 404).length, 5);
   assert.equal(statuses.filter((status) => status === 429).length, 7);
 });
 
-test('5/5 lets five requests a second through', async () => {
+test('a rate of 5/5 allows five requests a second', async () => {
   await using fresh = await startService({
     stores: [{ domain: 'flowers.example' }],
     environment: { RATE_LIMIT: '5/5' },
@@ -192,6 +192,6 @@ test('5/5 lets five requests a second through', async () => {
   assert.deepEqual(await Promise.all(Array.from({ length: 5 }, ask)), Array<number>(5).fill(404));
 });
 
-test('without a limit no answer speaks of one', async () => {
+test('without a rate limit, no response has its headers', async () => {
   assert.ok((await burst({ RATE_LIMIT: 'off' }, 20)).every((status) => status === 404));
 });

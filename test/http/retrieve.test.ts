@@ -13,7 +13,7 @@ after(() => service[Symbol.asyncDispose]());
 const flowers = await shopOf(service, 'flowers.example');
 const books = await shopOf(service, 'books.example');
 
-test('a card reads as it was issued, without its code, and reading fires no event', async () => {
+test('a card is returned as issued, without its code, and a retrieval publishes no event', async () => {
   const { code, ...issued } = await flowers.issue({ email: 'ada@example.com', note: 'a note' });
   const { card, answer } = await flowers.accepts(`GET /gift_card/${issued.id}`, {}, { events: [] });
   assert.deepEqual(card, issued);
@@ -21,7 +21,7 @@ test('a card reads as it was issued, without its code, and reading fires no even
   await unchanged(service, () => flowers.read(issued.id));
 });
 
-test('what cannot be the id of a card of this store is a 404', async (t) => {
+test('an invalid id of a card is a 404', async (t) => {
   const { id } = await flowers.issue();
   const ids = [
     '1', '0', '00', `0${id}`, `+${id}`, `-${id}`, `${id}.0`, `${id}e0`, `${id}x`, '1e3', '0x10', 'abc', 'NaN',
@@ -44,10 +44,10 @@ test('what cannot be the id of a card of this store is a 404', async (t) => {
   await t.test('no id at all', () => flowers.refuses('GET /gift_card/', {}, { code: 'not-found' }));
 });
 
-test('an id that is no integer is a 404 however long it is', () =>
+test('an id that is not an integer is a 404, whatever its length', () =>
   flowers.refuses(`GET /gift_card/${'1'.repeat(1_100)}`, {}, { code: 'not-found' }));
 
-test('another store’s card is a 404 in the same bytes as one that does not exist', async () => {
+test('a card of another store gets the same bytes as an unknown one', async () => {
   const { id } = await books.issue();
   const headers = { 'x-request-id': 'same-request' };
   await unchanged(service, async () => {

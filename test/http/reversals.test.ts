@@ -1,4 +1,4 @@
-/** Reversals: giving back a debit or capture, taking back a credit, wholly or in parts. */
+/** Reversals of debits, captures and credits, fully or in parts. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -17,7 +17,7 @@ async function credit(id: number, amount: string): Promise<number> {
   return transaction.id;
 }
 
-test('a debit is given back as a whole by default', async () => {
+test('a reversal of a debit is full by default', async () => {
   const { id } = await shop.issue();
   const debit = await shop.debits(id, '10', { reference: 'receipt-9', order_id: 4, note: 'of the debit' });
   const { transaction, gift_card: card } = await shop.does(`POST /transactions/${debit.id}/reverse`, {}, reversed);
@@ -34,7 +34,7 @@ test('a debit is given back as a whole by default', async () => {
   assert.deepEqual([row?.['debit_account'], row?.['credit_account']], ['redemptions', 'card']);
 }); // prettier-ignore
 
-test('a debit is given back in parts, never more than was taken', async () => {
+test('a debit can be reversed in parts, up to its amount', async () => {
   const { id } = await shop.issue();
   const debit = await shop.debits(id, '10');
   const line = `POST /transactions/${debit.id}/reverse`;
@@ -60,7 +60,7 @@ test('a debit is given back in parts, never more than was taken', async () => {
   await shop.refuses(line, { json: { amount: '0.01' } }, alreadyReversed);
 });
 
-test('a capture is given back up to what was captured, not what was held', async () => {
+test('a capture can be reversed up to its own amount, not that of the hold', async () => {
   const { id } = await shop.issue();
   const hold = await shop.holds(id, '10');
   const { transaction } = await shop.does(
@@ -78,7 +78,7 @@ test('a capture is given back up to what was captured, not what was held', async
   assert.deepEqual([card.balance, card.held], ['25.00', '0.00']);
 });
 
-test('a credit is taken back in parts, never more than is available', async () => {
+test('a credit can be reversed in parts, up to the available amount', async () => {
   const { id } = await shop.issue({ initial_value: 5 });
   const credited = await credit(id, '20');
   const line = `POST /transactions/${credited}/reverse`;
@@ -112,7 +112,7 @@ test('issues, adjustments and reversals cannot be reversed', async () => {
   assert.deepEqual([...kinds].toSorted(), ['adjustment', 'issue', 'reversal']);
 });
 
-test('an expired card gets its money back; a disabled one does not', async () => {
+test('an expired card accepts a reversal of a debit, and a disabled one rejects it', async () => {
   const { id } = await shop.issue();
   const debit = await shop.debits(id, '10');
   const credited = await credit(id, '1');
@@ -127,7 +127,7 @@ test('an expired card gets its money back; a disabled one does not', async () =>
     await shop.refuses(`POST /transactions/${transactionId}/reverse`, {}, { code: 'card-disabled' });
 });
 
-test('what was given back can be spent again, and a second debit is reversed for itself', async () => {
+test('a reversed amount can be spent again, and the second debit has its own reversal', async () => {
   const { id } = await shop.issue();
   const first = await shop.debits(id, '25');
   await shop.does(`POST /transactions/${first.id}/reverse`, {}, reversed);
@@ -141,7 +141,7 @@ test('what was given back can be spent again, and a second debit is reversed for
   );
 });
 
-test('taking back a credit takes write_gift_cards, giving back a debit redeem_gift_cards', async () => {
+test('reversing a credit needs write_gift_cards, and reversing a debit needs redeem_gift_cards', async () => {
   const [till, office] = [
     await shop.tokenFor('redeem_gift_cards'),
     await shop.tokenFor('write_gift_cards', 'read_gift_cards'),
@@ -165,7 +165,7 @@ test('taking back a credit takes write_gift_cards, giving back a debit redeem_gi
   await shop.does(line, { token: office }, reversed);
 });
 
-test('a reversal refused for its scope says which one in WWW-Authenticate, as every other 403 does', async () => {
+test('a reversal without its scope returns a 403 with the scope in WWW-Authenticate', async () => {
   const { id } = await shop.issue();
   const credited = await credit(id, '5');
   const token = await shop.tokenFor('redeem_gift_cards');
@@ -177,7 +177,7 @@ test('a reversal refused for its scope says which one in WWW-Authenticate, as ev
   assert.match(headers.get('www-authenticate') ?? '', /insufficient_scope.*write_gift_cards/);
 });
 
-test('a balance that a reversal left can be sent back as it was read: at most 12 digits before the point', async () => {
+test('a balance after a reversal can be sent back: at most 12 digits before the point', async () => {
   const { id } = await shop.issue({ initial_value: '999999999999.99' });
   const debit = await shop.debits(id, '10');
   await credit(id, '10');
@@ -187,4 +187,4 @@ test('a balance that a reversal left can be sent back as it was read: at most 12
   await shop.does(`PUT /gift_card/${id}`, { json: { balance } }, { events: [] });
 });
 
-test('no code stands where it must not', () => shop.assertNoCodeLeaked());
+test('the log and the database contain no code', () => shop.assertNoCodeLeaked());

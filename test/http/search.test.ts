@@ -1,4 +1,4 @@
-/** `GET /gift_card?last_characters=…&email=…`: what is found, what is preferred, and the budget of misses. */
+/** `GET /gift_card?last_characters=…&email=…`: which card is found, and the budget of failed lookups. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -21,7 +21,7 @@ const books = await shopOf(service, 'books.example');
 let made = 0;
 const newAddress = (): string => `searched-${(made += 1)}@example.com`;
 let drawn = 0;
-/** A code of the store's own with the given end. */
+/** Returns a new code with this ending. */
 const codeEnding = (end: string): string => `${String((drawn += 1)).padStart(8, '0')}${end}`;
 
 const pathOf = (last_characters: string, email: string): `/${string}` =>
@@ -35,7 +35,7 @@ async function found(shop: Shop, last: string, email: string): Promise<number> {
   return giftCardOf(await search(shop, last, email)).id;
 }
 
-test('a card is found by its customer and by its recipient, without its code', async () => {
+test('a search finds a card by its customer or recipient, and does not return its code', async () => {
   const [customer, recipient] = [newAddress(), newAddress()];
   const { code, ...issued } = await flowers.issue({ email: customer, recipient_email: recipient });
   for (const address of [customer, recipient]) {
@@ -52,7 +52,7 @@ test('a card is found by its customer and by its recipient, without its code', a
   assert.equal(await found(flowers, one.last_characters, both), one.id);
 });
 
-test('neither the case of the characters nor that of the address counts, nor space around it', async () => {
+test('a search ignores case and surrounding space in the characters and the email', async () => {
   const address = newAddress();
   const { id } = await flowers.issue({ code: codeEnding('aB9z'), recipient_email: address });
   for (const last of ['ab9z', 'AB9Z', 'Ab9z']) {
@@ -62,13 +62,13 @@ test('neither the case of the characters nor that of the address counts, nor spa
   }
 });
 
-test('a search that finds fires no event and changes nothing', async () => {
+test('a successful search publishes no event and changes nothing', async () => {
   const address = newAddress();
   const { last_characters } = await flowers.issue({ email: address });
   await unchanged(service, () => search(flowers, last_characters, address));
 });
 
-test('a missing or malformed parameter is refused, and all of them together', async (t) => {
+test('all missing and malformed parameters are rejected together', async (t) => {
   const email = newAddress();
   const characters = 'must be exactly 4 letters or digits';
   const address = 'must be one valid e-mail address';
@@ -100,34 +100,34 @@ test('a missing or malformed parameter is refused, and all of them together', as
   }
 });
 
-test('of several cards a usable one comes before a disabled or expired one, then the newest', async (t) => {
+test('a search prefers usable cards to disabled and expired ones, then the newest', async (t) => {
   const today = Temporal.Now.plainDateISO('UTC');
   const expired = { expires_on: today.subtract({ days: 1 }).toString() };
   const issue = (email: string): Promise<{ readonly id: number }> =>
     flowers.issue({ code: codeEnding('same'), email });
   const put = (id: number, json: object): Promise<unknown> => flowers.ask(`PUT /gift_card/${id}`, { json });
 
-  await t.test('the newest of the usable ones', async () => {
+  await t.test('the newest usable card', async () => {
     const address = newAddress();
     await issue(address);
     await issue(address);
     const { id } = await issue(address);
     assert.equal(await found(flowers, 'same', address), id);
   });
-  await t.test('a usable one before newer disabled and expired ones', async () => {
+  await t.test('a usable card before newer disabled and expired ones', async () => {
     const address = newAddress();
     const usable = await issue(address);
     await put((await issue(address)).id, { disable: true });
     await put((await issue(address)).id, expired);
     assert.equal(await found(flowers, 'same', address), usable.id);
   });
-  await t.test('a newer usable one before older ones, whatever their state', async () => {
+  await t.test('a newer usable card before older ones in any state', async () => {
     const address = newAddress();
     await put((await issue(address)).id, { disable: true });
     const usable = await issue(address);
     assert.equal(await found(flowers, 'same', address), usable.id);
   });
-  await t.test('the newest where none is usable', async () => {
+  await t.test('the newest card if none is usable', async () => {
     const address = newAddress();
     await put((await issue(address)).id, expired);
     const newest = await issue(address);
@@ -139,14 +139,14 @@ test('of several cards a usable one comes before a disabled or expired one, then
     await put(last.id, expired);
     assert.equal(await found(flowers, 'same', other), last.id);
   });
-  await t.test('an empty card is still a usable one', async () => {
+  await t.test('an empty card is usable', async () => {
     const address = newAddress();
     await issue(address);
     const empty = await issue(address);
     await put(empty.id, { balance: 0 });
     assert.equal(await found(flowers, 'same', address), empty.id);
   });
-  await t.test('as customer and as recipient together', async () => {
+  await t.test('a card with the email as customer and recipient', async () => {
     const address = newAddress();
     const asCustomer = await issue(address);
     const asRecipient = await flowers.issue({ code: codeEnding('same'), recipient_email: address });
@@ -156,7 +156,7 @@ test('of several cards a usable one comes before a disabled or expired one, then
   });
 });
 
-test('a card is good through the whole of its last day in the store’s time zone', async (t) => {
+test('a card is usable until the end of its last day in the store’s time zone', async (t) => {
   for (const [domain, timeZone] of [
     ['kiritimati.example', 'Pacific/Kiritimati'],
     ['pago-pago.example', 'Pacific/Pago_Pago'],
@@ -166,7 +166,7 @@ test('a card is good through the whole of its last day in the store’s time zon
       const here = (): Temporal.ZonedDateTime =>
         Temporal.Instant.fromEpochMilliseconds(service.clock.now()).toZonedDateTimeISO(timeZone);
       const address = newAddress();
-      // Newer, and good until the end of the store's present day; the older one never expires.
+      // This card is newer and usable until the end of the store's current day. The older one never expires.
       const everGood = await shop.issue({ code: codeEnding('last'), email: address });
       const lastDay = here().toPlainDate().add({ days: 1 });
       const ending = await shop.issue({
@@ -182,7 +182,7 @@ test('a card is good through the whole of its last day in the store’s time zon
       assert.equal(await found(shop, 'last', address), everGood.id);
       const { disabled_at, expires_on } = await shop.read(ending.id);
       assert.deepEqual([disabled_at, expires_on], [null, lastDay.toString()]);
-      // Moving the day revives it.
+      // A later day makes the card usable again.
       await shop.accepts(
         `PUT /gift_card/${ending.id}`,
         { json: { expires_on: here().toPlainDate().toString() } },
@@ -196,7 +196,7 @@ test('a card is good through the whole of its last day in the store’s time zon
 const headersOf = ({ headers }: TestAnswer): readonly (readonly [string, string])[] =>
   [...headers].filter(([name]) => name !== 'date');
 
-test('an unknown address, a wrong ending and another store’s card are the same bytes', async () => {
+test('an unknown email, a wrong ending and a card of another store get the same bytes', async () => {
   const [mine, theirs, unknown] = [newAddress(), newAddress(), newAddress()];
   await flowers.issue({ code: codeEnding('mine'), email: mine });
   await books.issue({ code: codeEnding('them'), email: theirs });
@@ -211,7 +211,7 @@ test('an unknown address, a wrong ending and another store’s card are the same
   }
 });
 
-test('a failed search leaves no event, no customer and no address behind', async () => {
+test('a failed search stores no event, customer or email', async () => {
   const address = newAddress();
   const before = await countEvents(service);
   await flowers.refuses(`GET ${pathOf('none', address)}`, {}, { code: 'not-found' });

@@ -1,4 +1,4 @@
-/** What tests compare to find out that a request has changed nothing shows every change. */
+/** `state`, which tests compare to detect changes, contains every change. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -10,7 +10,7 @@ after(() => service[Symbol.asyncDispose]());
 const shop = await shopOf(service, 'flowers.example');
 const { id } = await shop.issue({ note: 'one' });
 
-test('the state shows what a request changes, and a read changes nothing', async () => {
+test('the state contains the change of a write, and a read does not change it', async () => {
   const before = await service.state();
   assert.match(before, /^gift_cards\n\{.*"one"/m);
   await shop.read(id);
@@ -25,7 +25,7 @@ test('the state shows what a request changes, and a read changes nothing', async
   assert.match(changed, /^gift_cards\n\{.*"two"/m);
 });
 
-test('the state shows a row that is changed past the service, and leaves out what is no state', async () => {
+test('the state contains a row that was changed in the database, and excludes the heartbeat', async () => {
   const before = await service.state();
   await service.database.meddle('update heartbeat set beaten_at = beaten_at + 1');
   assert.equal(await service.state(), before);

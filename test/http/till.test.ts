@@ -1,4 +1,4 @@
-/** What a till may learn: a token with `redeem_gift_cards` only. */
+/** The data that a till with `redeem_gift_cards` only can read. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -36,7 +36,7 @@ const seenOfBalance = seenByTill.filter((name) => name !== 'id' && name !== 'las
 
 type Step = { readonly line: string; readonly json?: object };
 
-/** Every request of a till about a card, in an order in which each succeeds. */
+/** Every request of a till on a card, in an order in which each succeeds. */
 async function stepsOf(): Promise<readonly (() => Promise<Step>)[]> {
   const { id, code } = await shop.issue({ ...secrets, initial_value: 100 });
   const hold = async () => (await shop.holds(id, '5')).id;
@@ -58,7 +58,7 @@ async function stepsOf(): Promise<readonly (() => Promise<Step>)[]> {
   ];
 }
 
-test('a till receives no address, note or message, in dry runs, replays and rejections either', async () => {
+test('a till receives no email, note or message, in dry runs, replays and errors too', async () => {
   for (const dryRun of [false, true]) {
     for (const next of await stepsOf()) {
       const { line, json } = await next();
@@ -81,7 +81,7 @@ test('a till receives no address, note or message, in dry runs, replays and reje
   }
 });
 
-test('a caller who may read cards as well receives the whole record', async () => {
+test('a caller with read_gift_cards too receives the whole record', async () => {
   const both = await shop.tokenFor('redeem_gift_cards', 'read_gift_cards');
   const { id } = await shop.issue(secrets);
   const { text } = await shop.ask(`POST /gift_card/${id}/debit`, { json: { amount: 1 }, token: both });
@@ -114,7 +114,7 @@ test('ids near a known one, internal ids and ids of another store are a 404 for 
   }
 });
 
-test('cards that were issued one after another have ids without order, and their lists keep it', async () => {
+test('consecutive cards and transactions have unordered ids, and their lists are in the order of creation', async () => {
   const cards = [];
   for (let index = 0; index < 12; index += 1) cards.push(await shop.issue());
   const issued = cards.map(({ id }) => id);
@@ -183,9 +183,9 @@ test('the balance of a card follows its holds, expiry and disabling', async () =
     token: till,
     headers: { 'if-none-match': held.tag },
   });
-  assert.equal(released.status, 200, 'a hold that expired changes the response, not the version');
+  assert.equal(released.status, 200, 'an expired hold changes the response, not the version');
 
-  // The service may close the hold before this request does.
+  // The service can close the hold before this request.
   await shop.ask(`PUT /gift_card/${id}`, { json: { expires_on: '2020-01-01' } });
   assert.equal((await ask()).state, 'expired');
   await shop.does(`PUT /gift_card/${id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });

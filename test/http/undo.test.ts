@@ -1,4 +1,4 @@
-/** The undo window: a disabling may be withdrawn within it, after which it is final. */
+/** The undo window: a card can be re-enabled within it. Then the disabling is final. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -21,7 +21,7 @@ const enabled = { status: 200, events: ['gift_card.updated'] };
 const closedWindow = { code: 'undo-window-closed' } as const;
 const json = { disable: true };
 
-test('a disabling shows at once, bars the card, and can be withdrawn within the window', async (t) => {
+test('a disabling takes effect at once, and the card can be re-enabled within the window', async (t) => {
   for (const [name, ask] of [
     ['no body', {}],
     ['an empty object', { json: {} }],
@@ -59,7 +59,7 @@ test('a disabling shows at once, bars the card, and can be withdrawn within the 
   }
 });
 
-test('after the window a disabling is final', async () => {
+test('after the window, a disabling is final', async () => {
   const { id } = await shop.issue();
   await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
   service.clock.advance(30 * minuteMs);
@@ -67,7 +67,7 @@ test('after the window a disabling is final', async () => {
   assert.ok((await shop.read(id)).disabled_at);
 });
 
-test('disabling again does not open the window again', async () => {
+test('a second disabling does not extend the window', async () => {
   const { id } = await shop.issue();
   await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
   service.clock.advance(20 * minuteMs);
@@ -76,7 +76,7 @@ test('disabling again does not open the window again', async () => {
   await shop.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
 });
 
-test('a card that is not disabled has nothing to withdraw, and a withdrawal cannot be repeated', async () => {
+test('a card that is not disabled cannot be re-enabled, and a re-enabling cannot be repeated', async () => {
   const { id } = await shop.issue();
   await shop.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
   await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
@@ -86,14 +86,14 @@ test('a card that is not disabled has nothing to withdraw, and a withdrawal cann
   await shop.does(`POST /gift_card/${id}/undo`, {}, enabled);
 });
 
-test('a store without a window has none, and its cards are final at once', async () => {
+test('in a store without a window, a disabling is final at once', async () => {
   const final = await shopOf(service, 'final.example');
   const { id } = await final.issue();
   await final.does(`PUT /gift_card/${id}`, { json }, disabled);
   await final.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
 });
 
-test('holds that the disabling released stay released', async () => {
+test('holds that the disabling released remain released', async () => {
   const { id, code } = await shop.issue();
   const hold = await shop.holds(id, '10');
   await shop.does(
@@ -107,7 +107,7 @@ test('holds that the disabling released stay released', async () => {
   assert.equal(viewOf(await shop.ask(`GET /holds/${hold.id}`)).hold.status, 'voided');
 });
 
-test('a withdrawal heeds If-Match and refuses parameters', async () => {
+test('undo supports If-Match and rejects parameters', async () => {
   const { id } = await shop.issue();
   const tag = await shop.tag(id);
   const line = `POST /gift_card/${id}/undo`;
@@ -121,7 +121,7 @@ test('a withdrawal heeds If-Match and refuses parameters', async () => {
   await shop.does(line, { headers: { 'if-match': answer.headers.get('etag') ?? '' } }, enabled);
 });
 
-test('the window goes on across a restart', async () => {
+test('the window continues across a restart', async () => {
   await using shopped = await startRestartable({ undoWindowMinutes: 60 });
   const cards = [await shopped.ask('POST /gift_card', { initial_value: 5 }), await shopped.ask('POST /gift_card', { initial_value: 5 })];
   const [one = 0, other = 0] = cards.map(({ gift_card: card }) => card.id);
@@ -134,4 +134,4 @@ test('the window goes on across a restart', async () => {
   assert.match(late.text, /\/undo-window-closed"/);
 }); // prettier-ignore
 
-test('no code stands where it must not', () => shop.assertNoCodeLeaked());
+test('the log and the database contain no code', () => shop.assertNoCodeLeaked());

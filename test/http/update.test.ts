@@ -1,4 +1,4 @@
-/** `PUT /gift_card/{gift_card_id}`: partial, all or nothing, and what a card's state refuses. */
+/** `PUT /gift_card/{gift_card_id}`: partial and atomic updates, and the errors of each card state. */
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
@@ -36,13 +36,13 @@ const full = (): Promise<IssuedGiftCard> =>
     expires_on: '2999-12-31',
   });
 
-/** The card as issued, with what has changed. */
+/** The issued card with changes. */
 function changed(issued: IssuedGiftCard, changes: Partial<GiftCard>): GiftCard {
   const { code: _, ...card } = issued;
   return { ...card, ...changes };
 }
 
-test('absent fields stay as they are', async (t) => {
+test('absent fields do not change', async (t) => {
   const changes: readonly (readonly [json: object, Partial<GiftCard>, events: string[]])[] = [
     [{ balance: '10.00' }, { balance: '10.00' }, ['gift_card.updated balance']],
     [{ note: 'another' }, { note: 'another' }, ['gift_card.updated note']],
@@ -67,7 +67,7 @@ test('absent fields stay as they are', async (t) => {
   }
 });
 
-test('an empty update is a 200 that changes nothing', async (t) => {
+test('an empty update returns 200 and changes nothing', async (t) => {
   const issued = await full();
   const empty = {
     'an empty object': { json: {} },
@@ -85,14 +85,14 @@ test('an empty update is a 200 that changes nothing', async (t) => {
   }
 });
 
-test('a value that the card has already is no change: no event, no ledger entry, the same version', async () => {
+test('an update to the current value changes nothing: no event, no ledger entry, the same version', async () => {
   const issued = await full();
   const same = { balance: '40', note: 'a note', expires_on: '2999-12-31', disable: false };
   await unchanged(service, () => shop.accepts(put(issued.id), { json: same }));
   assert.equal(await countTransfers(service, issued.id), 1);
 });
 
-test('sending back the record as it was read is a 200 without a change', async (t) => {
+test('a retrieved record can be sent back without a change', async (t) => {
   const { code, ...read } = await full();
   const bare = await shop.issue();
   const disabled = await full();
@@ -118,7 +118,7 @@ test('sending back the record as it was read is a 200 without a change', async (
     'a full card': read,
     'a bare card': changed(bare, {}),
     'a disabled card': await shop.read(disabled.id),
-    'with the code of the creation': { ...read, code },
+    'with the code from the creation': { ...read, code },
     'with the code as people write it': { ...read, code: code.toUpperCase().replace(/(.{4})/g, '$1-') },
     'with a bare card’s code': bare,
   };
@@ -138,7 +138,7 @@ test('sending back the record as it was read is a 200 without a change', async (
   }
 });
 
-test('a field that an update cannot set is compared by its value, and a change beside it goes through', async () => {
+test('a read-only field is compared by value, and other changes are applied', async () => {
   const issued = await full();
   const { card } = await shop.accepts(
     put(issued.id),
@@ -171,7 +171,7 @@ test('an id that is sent back is an integer in JSON, and digits in a form', asyn
   );
 });
 
-test('a field that an update cannot set is refused unless it is the card’s', async (t) => {
+test('a read-only field is rejected unless it has the value of the card', async (t) => {
   const issued = await full();
   const others: Readonly<Record<string, readonly unknown[]>> = {
     id: [issued.id + 1, String(issued.id), 'abc', null, true],
@@ -216,7 +216,7 @@ test('a field that an update cannot set is refused unless it is the card’s', a
   });
 });
 
-test('an unknown parameter is refused by its name, and nothing of the rest is applied', async (t) => {
+test('an unknown parameter is rejected by name, and no other parameter is applied', async (t) => {
   const { id } = await full();
   for (const name of ['expires_at', 'email', 'enabled', 'Balance', 'amount', '__proto__', 'hasOwnProperty']) {
     await t.test(name, () =>
@@ -232,7 +232,7 @@ test('an unknown parameter is refused by its name, and nothing of the rest is ap
   }
 });
 
-test('balance may be 0 and may exceed initial_value, which never changes', async () => {
+test('balance can be 0 and can exceed initial_value, which never changes', async () => {
   const issued = await full();
   for (const [sent, balance] of [
     [0, '0.00'],
@@ -251,7 +251,7 @@ test('balance may be 0 and may exceed initial_value, which never changes', async
   assert.equal(await countTransfers(service, issued.id), 6);
 });
 
-test('every change of balance is one ledger entry with its amount, accounts and API client', async () => {
+test('every change of the balance is one ledger entry with its amount, accounts and API client', async () => {
   const issued = await full();
   for (const balance of ['15.00', '60.00']) await shop.ask(put(issued.id), { json: { balance } });
   const rows = await service.query(
@@ -269,7 +269,7 @@ test('every change of balance is one ledger entry with its amount, accounts and 
   ); // prettier-ignore
 });
 
-test('balance refuses what no amount of the currency is', async (t) => {
+test('balance rejects an invalid amount', async (t) => {
   const { id } = await full();
   const notDecimal = 'must be a decimal number such as "15.00"';
   const refused: readonly (readonly [json: string, message: string])[] = [
@@ -330,7 +330,7 @@ test('balance has exactly the decimals of the store’s currency, and its limit'
   }
 }); // prettier-ignore
 
-test('expires_on is a day that exists, past ones too', async (t) => {
+test('expires_on is an existing day, and can be in the past', async (t) => {
   const { id } = await full();
   for (const [value, message] of [
     ['2031-02-29', 'must be a day that exists'],
@@ -349,7 +349,7 @@ test('expires_on is a day that exists, past ones too', async (t) => {
   }
 });
 
-test('note takes what it takes at creation', async (t) => {
+test('note accepts the same values as in a creation', async (t) => {
   const { id } = await full();
   for (const [value, message] of [
     ['x'.repeat(5_001), 'must have at most 5,000 characters'],
@@ -372,7 +372,7 @@ test('note takes what it takes at creation', async (t) => {
   });
 });
 
-test('disable is a boolean; only a form may write it as text', async (t) => {
+test('disable is a boolean, and can be text in a form only', async (t) => {
   const { id } = await full();
   const errors = { disable: ['must be true or false'] };
   for (const disable of ['true', 'false', '1', 1, 0, null, '', [], {}, 'yes']) {
@@ -401,7 +401,7 @@ test('disable is a boolean; only a form may write it as text', async (t) => {
   }
 });
 
-test('disabling is final: again it is a 200 with the first time, and it cannot be undone', async () => {
+test('a disabling is final: a second one returns 200 with the first time', async () => {
   const issued = await full();
   const before = Math.floor(service.clock.now() / 1_000) * 1_000;
   const { card: disabled } = await shop.accepts(
@@ -426,7 +426,7 @@ test('disabling is final: again it is a 200 with the first time, and it cannot b
   );
 });
 
-test('on a disabled card balance and expires_on cannot change; note can', async () => {
+test('a disabled card rejects changes of balance and expires_on, and accepts those of note', async () => {
   const { id } = await full();
   const { card: disabled } = await shop.accepts(
     put(id),
@@ -463,7 +463,7 @@ test('on a disabled card balance and expires_on cannot change; note can', async 
   assert.deepEqual(await shop.read(id), card);
 });
 
-test('balance and disable in one update: the balance first, then the disabling', async () => {
+test('an update with balance and disable applies the balance first', async () => {
   const issued = await full();
   const { card, answer } = await shop.accepts(
     put(issued.id),
@@ -478,7 +478,7 @@ test('balance and disable in one update: the balance first, then the disabling',
   assert.ok(answer.headers.get('etag')?.endsWith('-2"'));
 });
 
-test('all refusals of an update come together: the form’s, the claims’ and the card’s state’s', async () => {
+test('an update returns all errors together: of values, read-only fields and the state of the card', async () => {
   const { id } = await full();
   await shop.ask(put(id), { json: { disable: true } });
   await shop.refuses(
@@ -523,12 +523,12 @@ test('all refusals of an update come together: the form’s, the claims’ and t
   );
 });
 
-test('another store’s card is a 404 in the same bytes as none, whatever is sent', async (t) => {
+test('a card of another store gets the same bytes as an unknown one, for any request', async (t) => {
   const theirs = await books.issue({ note: 'theirs' });
   const requests = {
     'a change': { json: { balance: 0, disable: true, note: 'mine now' } },
     nothing: {},
-    'a refused parameter': { json: { balance: 'x', nonsense: 1 } },
+    'a rejected parameter': { json: { balance: 'x', nonsense: 1 } },
     'its own record': { json: theirs },
     'a precondition': { json: { note: 'x' }, headers: { 'if-match': `"${theirs.id}-1"` } },
     'any version': { json: { note: 'x' }, headers: { 'if-match': '*' } },
@@ -554,7 +554,7 @@ test('another store’s card is a 404 in the same bytes as none, whatever is sen
   assert.equal((await books.read(theirs.id)).note, 'theirs');
 });
 
-test('what cannot be an id is a 404', async (t) => {
+test('an invalid id is a 404', async (t) => {
   for (const id of ['abc', '0', '-1', '1.0', '9007199254740993']) {
     await t.test(id, () => shop.refuses(`PUT /gift_card/${id}`, { json: {} }, { code: 'not-found' }));
   }

@@ -20,7 +20,7 @@ type Shop = AsyncDisposable & {
   deliveries(id: number): Promise<readonly DeliveryRecord[]>;
 };
 
-/** The demonstration store of development mode, which may have webhooks on this machine. */
+/** The demonstration store of development mode, which can have webhooks on this machine. */
 async function openShop(): Promise<Shop> {
   const service = await startService();
   const token = await service.token(demonstration);
@@ -50,7 +50,7 @@ function webhookOf({ json }: TestAnswer): WebhookRecord {
   return (json as { readonly webhook: WebhookRecord }).webhook;
 }
 
-test('a receiver is told of every change at once, each verified by the library of the scheme', async () => {
+test('a receiver gets every event at once, and the Standard Webhooks library verifies each', async () => {
   await using shop = await openShop();
   await using receiver = await receiveWebhooks();
   const { secret } = await shop.create(receiver.url);
@@ -74,7 +74,7 @@ test('a receiver is told of every change at once, each verified by the library o
   assert.ok(!(await shop.service.state()).includes(secret));
 });
 
-test('what is committed is delivered without waiting for the next look', async () => {
+test('a committed event is delivered without waiting for the next poll', async () => {
   await using shop = await openShop();
   await using receiver = await receiveWebhooks();
   await shop.create(receiver.url);
@@ -85,11 +85,11 @@ test('what is committed is delivered without waiting for the next look', async (
     await until(() => receiver.got.length === issued);
     waitsMs.push(performance.now() - startedAt);
   }
-  // Who waits for the next look waits for half of a second in the mean, whatever else the machine does.
+  // A delivery that waits for the poll takes half a second on average.
   assert.ok(Math.min(...waitsMs) < 250, `${waitsMs.map(Math.round).join(', ')} ms`);
 });
 
-test('a webhook is made, listed, retrieved, changed and deleted', async () => {
+test('a webhook is created, listed, retrieved, updated and deleted', async () => {
   await using shop = await openShop();
   const made = await shop.create('https://Shop.Example.com:443/hook', ['gift_card.*', 'customer.created']);
   const { secret, ...record } = made;
@@ -134,7 +134,7 @@ test('a webhook is made, listed, retrieved, changed and deleted', async () => {
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-test('a creation that is sent again with its key makes one webhook and tells its secret again', async () => {
+test('a repeated creation with the same key creates one webhook and returns the secret again', async () => {
   await using shop = await openShop();
   const request = {
     method: 'POST',
@@ -152,7 +152,7 @@ test('a creation that is sent again with its key makes one webhook and tells its
   assert.equal(webhooks.length, 1);
 });
 
-test('what is wrong with a webhook is told field by field, and nothing is made', async () => {
+test('an invalid webhook has an error for each field, and is not created', async () => {
   await using shop = await openShop();
   const before = await shop.service.state();
   const refused = async (
@@ -192,7 +192,7 @@ test('what is wrong with a webhook is told field by field, and nothing is made',
   assert.equal(await shop.service.state(), before);
 });
 
-test('each scope opens its own operations and no other', async () => {
+test('each scope allows its own operations only', async () => {
   await using shop = await openShop();
   const { id } = await shop.create('https://shop.example.com/');
   await shop.issue();
@@ -221,7 +221,7 @@ test('each scope opens its own operations and no other', async () => {
   assert.equal(gone.headers.get('allow'), 'GET, HEAD, OPTIONS, POST');
 });
 
-test("another store's webhooks and events are as if there were none", async () => {
+test('webhooks and events of another store are not found', async () => {
   await using service = await startService({ stores: [{ domain }, { domain: 'other.example' }] });
   const [token, stranger] = [await service.token(domain), await service.token('other.example')];
   const made = await service.request('/webhooks', {
@@ -255,7 +255,7 @@ test("another store's webhooks and events are as if there were none", async () =
   });
 });
 
-test('a test, a failure and a redelivery are all to be seen in the log', async () => {
+test('tests, failures and redeliveries are in the delivery log', async () => {
   await using shop = await openShop();
   await using receiver = await receiveWebhooks();
   receiver.answer = { status: 500, body: 'x'.repeat(5_000) };
@@ -294,10 +294,10 @@ test('a test, a failure and a redelivery are all to be seen in the log', async (
   );
 });
 
-test('an address is judged again when something is sent to it', async () => {
+test('the URL of a webhook is checked again for each delivery', async () => {
   await using shop = await openShop();
   const { id } = await shop.create('https://shop.example.com/');
-  // As one that older rules would have taken.
+  // A URL that older rules accepted.
   await shop.service.database.meddle(`update webhooks set url = 'https://169.254.169.254/' where id = ${id}`);
   await shop.issue();
   await until(async () => (await shop.deliveries(id))[0]?.attempts === 1);
@@ -308,7 +308,7 @@ test('an address is judged again when something is sent to it', async () => {
   });
 });
 
-test('webhooks lead to this machine only until there is a real store, also while the service runs', async (t) => {
+test('webhooks can lead to this machine only until the first real store, while the service runs too', async (t) => {
   await using shop = await openShop();
   await using receiver = await receiveWebhooks();
   const { id } = await shop.create(receiver.url);
@@ -319,7 +319,7 @@ test('webhooks lead to this machine only until there is a real store, also while
   const errors = { url: ['must use https'] };
   const events = ['*'];
 
-  await t.test('none is made', async () => {
+  await t.test('a new webhook is rejected', async () => {
     const json = { url: receiver.url, events };
     const realToken = await shop.service.token(domain);
     for (const token of [shop.token, realToken])
@@ -333,29 +333,26 @@ test('webhooks lead to this machine only until there is a real store, also while
       errors: { url: ['must name a host, not an IP address'] },
     });
   });
-  await t.test('none is changed so', async () => {
+  await t.test('a new URL of a webhook is rejected', async () => {
     const json = { url: receiver.url };
     problemOf(await shop.ask(`/webhooks/${other}`, { method: 'PUT', json }), {
       code: 'invalid-parameter',
       errors,
     });
   });
-  await t.test(
-    'nothing is delivered to one that was made before, over the connection that is still open',
-    async () => {
-      await shop.issue();
-      await until(async () => (await shop.deliveries(id))[0]?.attempts === 1);
-      const [delivery] = await shop.deliveries(id);
-      assert.deepEqual(delivery?.last_attempt?.failure, {
-        reason: 'forbidden-target',
-        detail: 'the URL must use https',
-      });
-      assert.equal(receiver.got.length, 1);
-    },
-  );
+  await t.test('an existing webhook gets no deliveries, even over an open connection', async () => {
+    await shop.issue();
+    await until(async () => (await shop.deliveries(id))[0]?.attempts === 1);
+    const [delivery] = await shop.deliveries(id);
+    assert.deepEqual(delivery?.last_attempt?.failure, {
+      reason: 'forbidden-target',
+      detail: 'the URL must use https',
+    });
+    assert.equal(receiver.got.length, 1);
+  });
 });
 
-test('a service with a real store has no webhooks on this machine, in development either', async () => {
+test('a service with a real store rejects webhooks on this machine, in development too', async () => {
   await using service = await startService({ stores: [{ domain }] });
   const token = await service.token(domain);
   for (const url of ['http://127.0.0.1:4000/', 'http://localhost:4000/', 'http://[::1]:4000/']) {

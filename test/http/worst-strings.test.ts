@@ -1,7 +1,6 @@
 /**
- * No request keeps the others waiting: the worst strings in every parameter, header, query and path.
- *
- * The service runs on this thread, whose processor time is what a request costs every other one.
+ * No request delays others: the worst strings in every parameter, header, query and path. The service runs on
+ * this thread, so its processor time is the time that other requests wait.
  */
 
 import assert from 'node:assert/strict';
@@ -27,7 +26,7 @@ const bearer = ['Authorization', `Bearer ${shop.token}`] as const;
 const valueBytesMax = 65_000;
 const headerBytesMax = 15_500;
 
-/** A selection for HTTP, where a request costs a millisecond: the readers by themselves get all of them. */
+/** A selection for HTTP, where a request takes a millisecond. The parsers have unit tests with all of them. */
 const isTried = (unit: string): boolean =>
   [' ', '0', 'a', '.', ',', '"', '- ', 'a.', '*,', 'gift_card.created,', '\u0301\u0316', '😀'].includes(unit);
 
@@ -35,7 +34,7 @@ function sample(bytesMax: number): readonly string[] {
   return [...worstStrings(bytesMax, isTried)].filter((_, index) => index % 17 === 0);
 }
 
-/** JSON writes some characters with two. */
+/** JSON escapes some characters with two. */
 const bodyTexts = sample(valueBytesMax).map((text) =>
   Buffer.byteLength(JSON.stringify(text)) > valueBytesMax ? text.slice(0, text.length / 2) : text,
 );
@@ -46,7 +45,7 @@ const headerTexts = [
   ),
 ];
 
-/** The path of an operation, of a card that exists. */
+/** The path of an operation on an existing card. */
 function pathOf({ path }: Operation): string {
   return path.replaceAll(/:[a-z_]+/g, String(id));
 }
@@ -57,14 +56,14 @@ async function quickly(name: string, work: () => Promise<TestAnswer>): Promise<v
     answer = await work();
   });
   assert.ok(answer && answer.status < 500, `${name}: ${answer?.status} ${answer?.text}`);
-  assert.ok(![413, 431].includes(answer.status), `${name} is refused unread`);
+  assert.ok(![413, 431].includes(answer.status), `${name} is rejected unread`);
 }
 
 for (const operation of operations) {
   const { body } = operation.documentation;
   if (!body) continue;
   const properties = Object.keys(body.fields);
-  test(`${operation.id} reads every parameter quickly`, async () => {
+  test(`${operation.id} parses every parameter quickly`, async () => {
     for (const property of [...properties, 'unknown']) {
       for (const [index, text] of bodyTexts.entries()) {
         const line = `${operation.method} ${pathOf(operation)}`;
@@ -84,7 +83,7 @@ for (const operation of operations) {
     }
   });
 
-  test(`${operation.id} reads every body quickly, with an idempotency key too`, async () => {
+  test(`${operation.id} parses every body quickly, with an idempotency key too`, async () => {
     const many = Array.from({ length: 4_500 }, (_, index) => index.toString(36));
     const bodies: Readonly<Record<string, string>> = {
       digits: `{"amount":1.${'0'.repeat(65_000)}1}`,
@@ -93,7 +92,7 @@ for (const operation of operations) {
       'wrapped names': `{"${body.wrapper}":{${many.map((name) => `"${name}":null`).join(',')}}}`,
       'nested lists': `{"note":${'['.repeat(32_000)}${']'.repeat(32_000)}}`,
       'nested objects': `{"note":${'{"":'.repeat(13_000)}1${'}'.repeat(13_000)}}`,
-      'a list of lists': `{"note":[[]${',[]'.repeat(21_000)}]}`,
+      'an array of arrays': `{"note":[[]${',[]'.repeat(21_000)}]}`,
     };
     const line = `${operation.method} ${pathOf(operation)}` as 'POST /';
     for (const [name, text] of Object.entries(bodies)) {
@@ -120,12 +119,12 @@ const headerNames = [
 ] as const; // prettier-ignore
 
 for (const name of headerNames) {
-  test(`the header ${name} is read quickly`, async () => {
+  test(`the header ${name} is parsed quickly`, async () => {
     const line = name === 'Last-Event-ID' ? 'GET /events/stream' : `PUT /gift_card/${id}`;
     const starts = name === 'Authorization' ? ['', 'Bearer ', 'Bearer a'] : [''];
     const isAlone = ['Authorization', 'X-Access-Token', 'X-GCF-Access-Token'].includes(name);
     for (const text of headerTexts) {
-      // An event stream that is opened has no end.
+      // An accepted event stream has no end.
       if (name === 'Last-Event-ID' && text.trim() === '') continue;
       for (const start of starts) {
         const fields = [
@@ -147,7 +146,7 @@ for (const name of headerNames) {
   });
 }
 
-test('every query parameter of every operation is read quickly', async () => {
+test('every query parameter of every operation is parsed quickly', async () => {
   const texts = headerTexts.map((text) => text.replaceAll(' ', '+').replaceAll(/[^!-~]|[#&]/g, 'x'));
   for (const operation of operations) {
     const own = operation.query.map((name) => [operation, name] as const);
@@ -166,7 +165,7 @@ test('every query parameter of every operation is read quickly', async () => {
   }
 });
 
-test('every path is read quickly', async () => {
+test('every path is parsed quickly', async () => {
   const places = [
     '/',
     '/gift_card/',

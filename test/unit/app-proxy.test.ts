@@ -30,7 +30,7 @@ import { show } from './samples.ts';
 const secret = 'hush';
 const shop = 'shop-name.myshopify.com';
 
-/** The example of the platform's documentation. */
+/** The example in Shopify's documentation of app proxies. */
 const documentedQuery =
   'extra=1&extra=2&shop=shop-name.myshopify.com&logged_in_customer_id=1&path_prefix=%2Fapps%2Fawesome_reviews&timestamp=1317327555' +
   '&signature=4c68c8624d737112c91818c11017d24d334b524cb5c2b8ba08daa056f7395ddb';
@@ -47,10 +47,10 @@ function signed(parameters: readonly QueryParameter[], key = secret): readonly Q
   return [...parameters, ['signature', sign(parameters, key)]];
 }
 
-// The library learns from this what it runs on.
+// The library requires the adapter of its runtime.
 await import('@shopify/shopify-api/adapters/node');
 
-/** The platform's own library, which reads the time from the system. */
+/** Shopify's own library, which reads the time from the system. */
 const platform = shopifyApi({
   apiKey: 'key',
   apiSecretKey: secret,
@@ -60,7 +60,7 @@ const platform = shopifyApi({
   logger: { log: () => undefined },
 });
 
-/** Whether the platform's library takes a query for signed. */
+/** Whether Shopify's library accepts the signature of a query. */
 async function platformAccepts(parameters: readonly QueryParameter[]): Promise<boolean> {
   const query: Record<string, string | string[]> = {};
   for (const [name, value] of parameters) {
@@ -99,8 +99,8 @@ await storage.write(() =>
 );
 
 /**
- * Whether the service takes a query for signed. A signature alone lets a signed-in customer search, and nobody else:
- * then the request is refused for want of a token, not for its signature.
+ * Whether the service accepts the signature of a query. A signature without a token allows only the search of a
+ * signed-in customer: any other query fails for lack of a token, not for its signature.
  */
 async function serviceAccepts(query: readonly QueryParameter[]): Promise<boolean> {
   const request = { headers: {} } as FastifyRequest;
@@ -116,7 +116,7 @@ async function serviceAccepts(query: readonly QueryParameter[]): Promise<boolean
   }
 }
 
-/** Runs with the system's time standing still, which the platform's library reads. */
+/** Runs with the system's time stopped, because Shopify's library reads it. */
 async function at(instant: number, run: () => Promise<void>): Promise<void> {
   mock.timers.enable({ apis: ['Date'], now: instant });
   try {
@@ -126,7 +126,7 @@ async function at(instant: number, run: () => Promise<void>): Promise<void> {
   }
 }
 
-test('the platform’s documented example is signed as it says', async () => {
+test('the service computes the documented signature of the documented example', async () => {
   const parameters = parseUrlEncoded(documentedQuery);
   const signature = '4c68c8624d737112c91818c11017d24d334b524cb5c2b8ba08daa056f7395ddb';
   assert.equal(
@@ -143,7 +143,7 @@ test('the platform’s documented example is signed as it says', async () => {
   });
 });
 
-test('the text that is signed leaves out the signature, sorts by name, joins values and separates nothing', () => {
+test('the signed text omits the signature, sorts by name, joins values and has no separators', () => {
   assert.equal(signingText([]), '');
   assert.equal(signingText([['signature', 'x']]), '');
   assert.equal(signingText([['b', '2'], ['a', '1']]), 'a=1b=2'); // prettier-ignore
@@ -161,7 +161,7 @@ test('the order of different parameters in the query makes no difference', () =>
   fc.assert(fc.property(twice, ([given, mixed]) => assert.equal(signingText(mixed), signingText(given))));
 });
 
-/** A query as the storefront sends it: its own parameters and those of a search, in any order. */
+/** A query from the storefront: its own parameters and those of a search, in any order. */
 const proxied = fc
   .record(
     {
@@ -179,14 +179,14 @@ const proxied = fc
     return fc.shuffledSubarray(parameters, { minLength: parameters.length });
   });
 
-test('what is signed is accepted by the platform’s library and by the service alike', async () => {
+test('Shopify’s library and the service accept a correct signature', async () => {
   await at(now, () =>
     fc.assert(
       fc.asyncProperty(proxied, async (parameters) => {
         const query = signed(parameters);
         assert.equal(await platformAccepts(query), true);
         assert.equal(await serviceAccepts(query), true);
-        // As it comes over the wire.
+        // The query as it is encoded in a request.
         const text = String(new URLSearchParams(query.map(([name, value]) => [name, value])));
         if (query.every(([, value]) => value.isWellFormed()))
           assert.equal(await serviceAccepts(parseUrlEncoded(text)), true);
@@ -196,7 +196,7 @@ test('what is signed is accepted by the platform’s library and by the service 
   );
 });
 
-test('what was changed after signing is refused by the platform’s library and by the service alike', async () => {
+test('Shopify’s library and the service reject a query that was changed after signing', async () => {
   const tampering = fc.record({
     how: fc.constantFrom(
       'value',
@@ -247,7 +247,7 @@ function replaced(text: string, which: number, letter: string): string {
   return text.slice(0, index) + letter + text.slice(index + 1);
 }
 
-test('a timestamp may be 90 seconds away, either way, and not 91', async (t) => {
+test('a timestamp can differ by 90 seconds in either direction, and not by 91', async (t) => {
   assert.equal(signatureAgeMaxSeconds, 90);
   for (const [seconds, isAccepted] of [
     [-91, false],
@@ -273,7 +273,7 @@ test('a timestamp may be 90 seconds away, either way, and not 91', async (t) => 
   );
 });
 
-test('a signature that is right is refused where a parameter is missing or has another form', async (t) => {
+test('a correct signature is rejected if a parameter is missing or invalid', async (t) => {
   const good: Readonly<Record<string, string>> = {
     shop,
     timestamp: String(nowSeconds),
@@ -286,22 +286,22 @@ test('a signature that is right is refused where a parameter is missing or has a
       ['an empty shop', { shop: '' }],
       ['another shop', { shop: 'other.example' }],
       ['a shop with a port', { shop: `${shop}:443` }],
-      ['a shop that runs on', { shop: `${shop}timestamp=1` }],
+      ['a shop with a suffix', { shop: `${shop}timestamp=1` }],
       ['no timestamp', { timestamp: undefined }],
       ['an empty timestamp', { timestamp: '' }],
       ['a timestamp with a fraction', { timestamp: `${nowSeconds}.0` }],
       ['a timestamp with a sign', { timestamp: `+${nowSeconds}` }],
-      ['a timestamp with zeros in front', { timestamp: `0${nowSeconds}` }],
+      ['a timestamp with leading zeros', { timestamp: `0${nowSeconds}` }],
       ['a timestamp with an exponent', { timestamp: `${nowSeconds}e0` }],
       ['a timestamp with space', { timestamp: ` ${nowSeconds}` }],
-      ['a customer that is no number', { logged_in_customer_id: '1a' }],
+      ['a customer that is not a number', { logged_in_customer_id: '1a' }],
       ['a customer 0', { logged_in_customer_id: '0' }],
       [
-        'a customer with the path behind it',
+        'a customer followed by the path',
         { logged_in_customer_id: '1path_prefix=/apps/gcf', path_prefix: undefined },
       ],
-      ['a path that is not one', { path_prefix: 'apps' }],
-      ['a path with the shop behind it', { path_prefix: `/appsshop=${shop}` }],
+      ['an invalid path', { path_prefix: 'apps' }],
+      ['a path followed by the shop', { path_prefix: `/appsshop=${shop}` }],
       ['an empty path', { path_prefix: '' }],
     ];
   await at(now, async () => {
@@ -318,14 +318,14 @@ test('a signature that is right is refused where a parameter is missing or has a
       }),
     );
   }
-  await t.test('without customer and path', () =>
+  await t.test('customer and path can be missing', () =>
     at(now, async () => {
       assert.equal(await serviceAccepts(signed([['shop', shop], ['timestamp', String(nowSeconds)]])), true); // prettier-ignore
     }),
   );
 });
 
-test('each parameter of the proxy has a form', async (t) => {
+test('each parameter of the proxy has a format', async (t) => {
   const forms: Readonly<
     Record<(typeof proxyParameters)[number], readonly [good: readonly string[], bad: readonly string[]]>
   > = {
@@ -366,7 +366,7 @@ test('each parameter of the proxy has a form', async (t) => {
         assert.equal(isWellFormed(name, value), true),
       );
     for (const value of bad)
-      await t.test(`no ${name}: ${show(value).slice(0, 30)}`, () =>
+      await t.test(`invalid ${name}: ${show(value).slice(0, 30)}`, () =>
         assert.equal(isWellFormed(name, value), false),
       );
   }

@@ -1,16 +1,14 @@
 /**
- * Which part of `src/` may import which. A part is a folder, or a file beside the folders: the wiring (`main.ts`
- * with `database.ts`, `background.ts`, `readiness.ts` and `start-checks.ts`), `cli.ts` (with `cli/`), `context.ts`, and as `ground` every other one, such as `config.ts` and `keys.ts`.
- *
- * `.oxlintrc.json` says the same to the linter: `lint-arrows.test.ts` compares the two, arrow by arrow, and
- * `tidy.test.ts` holds the tree itself to this table.
+ * Imports that are allowed between the parts of `src/`: a part is a folder or a group of files next to the
+ * folders. `lint-arrows.test.ts` compares this table with `.oxlintrc.json`, and `tidy.test.ts` with the source
+ * files.
  */
 
 const ground = ['domain', 'ground'];
 const storage = [...ground, 'context', 'storage'];
 const service = [...storage, 'service'];
 
-/** Every part sees itself; domain, beside that, sees nothing. */
+/** The parts that each part can import. Every part can import itself. */
 export const sees: Readonly<Record<string, readonly string[]>> = {
   domain: ['domain'],
   ground,
@@ -26,7 +24,7 @@ export const sees: Readonly<Record<string, readonly string[]>> = {
   main: [...service, 'delivery', 'http', 'api', 'docs', 'web', 'cli', 'main'],
 };
 
-/** The part that a file belongs to, by its path below `src/`: `storage/card.ts` is in storage, `keys.ts` in ground. */
+/** The part of a file by its path in `src/`: `storage/card.ts` is in storage, `keys.ts` in ground. */
 export function partOf(path: string): string {
   const [top = '', ...rest] = path.split('/');
   if (rest.length > 0) return top;

@@ -1,4 +1,4 @@
-/** The load generator of the benchmark against servers that work, and servers that do not. */
+/** The load generator of the benchmark with working and failing servers. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -79,7 +79,7 @@ test('a response that arrives in pieces is assembled', async () => {
   assert.deepEqual(bodies, ['{"a": 1}', '{"a": 1}', '{"a": 1}']);
 });
 
-test('no request is sent after the time has passed', async () => {
+test('no request is sent after the end of the duration', async () => {
   await using server = await serve((_request, response) => {
     response.setHeader('content-length', 2).end('{}');
   });
@@ -88,7 +88,7 @@ test('no request is sent after the time has passed', async () => {
   assert.ok(latenciesMs.length > 0);
 });
 
-test('an open loop sends as many requests as the rate says, evenly, however slow the server is', async () => {
+test('an open loop sends requests evenly at the given rate, however slow the server is', async () => {
   const receivedAt: number[] = [];
   await using server = await serve((_request, response) => {
     receivedAt.push(performance.now());
@@ -96,22 +96,23 @@ test('an open loop sends as many requests as the rate says, evenly, however slow
   });
   const { latenciesMs } = await run([server], 64, { next, seconds: 0.5, rate: 200 });
   assert.equal(latenciesMs.length, 100);
-  // A burst would have all of them near the start.
+  // A burst would send all of them near the start.
   const [first = 0, middle = 0] = [receivedAt[0], receivedAt[50]];
   assert.ok(middle - first >= 200, `the 51st request was sent ${middle - first} ms after the first`);
 });
 
-test('latencies of an open loop count the time that a request waits for a connection', async () => {
+test('latencies of an open loop include the wait for a connection', async () => {
   await using server = await serve((_request, response) => {
     setTimeout(() => response.setHeader('content-length', 2).end('{}'), 40);
   });
-  // One connection serves at most 25 a second, so that of 20 requests due in 100 ms the last waits 700 ms.
+  // One connection serves at most 25 requests a second. 20 requests are due within 100 ms, so the last waits
+  // 700 ms.
   const { latenciesMs } = await run([server], 1, { next, seconds: 0.1, rate: 200 });
   assert.equal(latenciesMs.length, 20);
   assert.ok(Math.max(...latenciesMs) >= 600, String(Math.max(...latenciesMs)));
 });
 
-test('a response that must not be measured ends the run', async (t) => {
+test('an invalid response ends the run', async (t) => {
   const rejects = async (listener: RequestListener, message: RegExp, sent = request): Promise<void> => {
     await using server = await serve(listener);
     await assert.rejects(run([server], 2, { next: () => sent, requests: 10 }), message);

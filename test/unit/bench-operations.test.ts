@@ -1,4 +1,4 @@
-/** The requests that the benchmark sends, and what it expects of the ledger afterwards. */
+/** The requests that the benchmark sends, and the ledger that it expects afterwards. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -62,20 +62,20 @@ test('a sample of the responses to every operation is checked, and a wrong one f
       assert.ok(checks.length >= 10);
       for (const check of checks) assert.throws(() => check(wrong));
     });
-  await t.test('those of the baseline are not checked', () => {
+  await t.test('responses of the baseline are not checked', () => {
     assert.ok(requestsOf('create', 640, { isChecking: false }).every(({ check }) => check === null));
   });
 });
 
-test('a ledger that lost a confirmed change or made it twice fails', async (t) => {
+test('a ledger that lost or repeated a confirmed change fails', async (t) => {
   const expected = new ExpectedLedger();
   requestsOf('create', 2, { expected });
   requestsOf('create with a key', 1, { expected });
   requestsOf('debit', 260, { expected });
   requestsOf('update', 5, { expected });
-  // Two cards from before and three created ones: 5 × 25.00 - 2.60.
+  // Two cards from before and three new ones: 5 × 25.00 - 2.60.
   const right = { cards: 5, transfers: 265, outstanding: '122.40' };
-  await t.test('the right one passes', () => expected.check(2, right));
+  await t.test('the correct ledger passes', () => expected.check(2, right));
   const wrong = {
     'a lost card': { ...right, cards: 4 },
     'an additional entry': { ...right, transfers: 266 },

@@ -1,4 +1,4 @@
-/** The command line of the benchmark, and what it makes of its figures. */
+/** The command line of the benchmark and the evaluation of its figures. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { cpuMicros } from '../../bench/processes.ts';
 import { joined, type FixtureResults, type Measured, type Results } from '../../bench/results.ts';
 import { latencyOf, lowerQuartile, median, spread } from '../../bench/statistics.ts';
 
-/** An operation whose rounds cost the given µs, and 10 µs in the baseline. */
+/** An operation with the given µs per round, and 10 µs in the baseline. */
 function measured(
   operation: Measured['operation'],
   micros: readonly number[],
@@ -77,21 +77,21 @@ function results(fixtures: readonly FixtureResults[], given: Partial<Results> = 
   };
 }
 
-test('a lower quartile ignores rounds that other programs made slow', () => {
+test('a lower quartile ignores rounds that other programs slowed down', () => {
   assert.equal(lowerQuartile([90, 10, 11, 12, 13, 70, 80, 60]), 12);
   assert.equal(median([3, 1, 2]), 2);
   assert.equal(spread([10, 10, 15, 16]), 0.5);
   assert.ok(Number.isNaN(lowerQuartile([])));
 });
 
-test('latencies are those of all rounds together', () => {
+test('latencies include those of all rounds', () => {
   const fast = new Float64Array(990).fill(1);
   const slow = new Float64Array(10).fill(50);
   assert.deepEqual(latencyOf([slow, fast]), { p50Ms: 1, p99Ms: 50, p999Ms: 50 });
   assert.deepEqual(latencyOf([fast, fast]), { p50Ms: 1, p99Ms: 1, p999Ms: 1 });
 });
 
-test('the processor time of a process is that of all its threads', async () => {
+test('the processor time of a process includes all its threads', async () => {
   const busyMs = 300;
   const code = `const { parentPort } = require('node:worker_threads');
     for (const { user } = process.threadCpuUsage(); process.threadCpuUsage().user - user < ${busyMs} * 1000;);
@@ -105,7 +105,7 @@ test('the processor time of a process is that of all its threads', async () => {
   assert.ok(spent >= busyMs * 1_000, `${spent} µs`);
 });
 
-test('results of several runs are joined, and of the same fixture the first counts', () => {
+test('results of several runs are merged, and the first one of the same fixture is used', () => {
   const one = results(
     [fixture({ cards: 10_000, readyAfterMs: 1 }), fixture({ engine: 'postgres', cards: 10_000 })],
     { revision: 'one', minutes: 2 },
@@ -124,8 +124,8 @@ test('results of several runs are joined, and of the same fixture the first coun
   assert.throws(() => joined([]), /no run/);
 });
 
-test('the command line chooses what is measured', async (t) => {
-  await t.test('by default both engines with ten thousand and a million cards', () => {
+test('the command line selects the measurements', async (t) => {
+  await t.test('by default both engines run with ten thousand and a million cards', () => {
     const { plan, from, record, compareWith } = readCommand([]);
     assert.deepEqual(plan.engines, ['embedded', 'postgres']);
     assert.deepEqual(plan.cards, [10_000, 1_000_000]);
@@ -137,7 +137,7 @@ test('the command line chooses what is measured', async (t) => {
     assert.deepEqual(readCommand(['--full']).plan.cards, [10_000, 1_000_000, 10_000_000]);
     assert.deepEqual(readCommand(['--cards', '5,60']).plan.cards, [5, 60]);
   });
-  await t.test('--compare uses the recorded results, or a file', () => {
+  await t.test('--compare uses the recorded results or a file', () => {
     assert.equal(readCommand(['--compare']).compareWith, recordedFile);
     assert.equal(readCommand(['--compare', 'other.json']).compareWith, 'other.json');
     assert.deepEqual(readCommand(['--compare']).plan.cards, [10_000]);
@@ -151,7 +151,7 @@ test('the command line chooses what is measured', async (t) => {
   }); // prettier-ignore
 });
 
-test('--compare finds a request that costs more than recorded, beyond the spread of both runs', async (t) => {
+test('--compare reports a request that costs more than recorded, beyond the spread of both runs', async (t) => {
   const costing = (...micros: readonly number[]): Results =>
     results([fixture({ measured: [measured('create', micros)] })]);
   const recorded = costing(30, 30, 30, 30);
@@ -170,13 +170,13 @@ test('--compare finds a request that costs more than recorded, beyond the spread
     assert.equal(isWorse(costing(30, 30, 30, 30, 90)), false);
   });
   await t.test('a lower cost is not worse', () => assert.equal(isWorse(costing(15)), false));
-  await t.test('a cost that could not be measured is worse', () => {
+  await t.test('a cost without a measurement is worse', () => {
     assert.equal(isWorse(costing(Number.NaN)), true);
   });
-  await t.test('a fixture that only one run has is ignored', () => {
+  await t.test('a fixture of only one run is ignored', () => {
     assert.deepEqual(changesOf(recorded, results([fixture({ cards: 5 })])), []);
   });
-  await t.test('the processor time of the database server is compared as well', () => {
+  await t.test('the processor time of the database server is compared too', () => {
     const served = (...databaseMicros: readonly number[]): Results =>
       results([fixture({ engine: 'postgres', measured: [measured('debit', [20], { databaseMicros })] })]);
     const worse = changesOf(served(50), served(60)).filter((change) => change.isWorse);
@@ -229,7 +229,7 @@ test('each goal is compared with its figure', () => {
   ]);
 });
 
-test('tables have a row for each operation, and a column for the database server where there is one', () => {
+test('tables have a row for each operation, and a column for the database server if there is one', () => {
   const tables = new Map(tablesOf(complete).map((table) => [table.title, table]));
   assert.deepEqual(tables.get('SQLite, 10,000 cards')?.rows, [
     ['create', '60', '0.17', '16,667', '0.17', '1.0', '12.0', '30.0'],
@@ -247,7 +247,7 @@ test('tables have a row for each operation, and a column for the database server
   assert.equal(markdown(table), lines.join('\n'));
 });
 
-test('a run whose figures must not be compared has a warning', () => {
+test('a run with figures that cannot be compared has a warning', () => {
   const first = (given: Partial<Results>): string | undefined =>
     warningsOf(results([], given))[0]?.split(':')[0];
   assert.equal(first({}), undefined);
@@ -257,12 +257,12 @@ test('a run whose figures must not be compared has a warning', () => {
   assert.equal(first({ warmUpRequests: 3_000 }), 'Provisional');
 });
 
-test('docs/performance.md is generated from the recorded results, and short', async () => {
+test('docs/performance.md is generated from the recorded results and is short', async () => {
   const recorded = JSON.parse(readFileSync(recordedFile, 'utf8')) as Results;
   const file = 'docs/performance.md';
   const page = await format(pageOf(recorded), { ...(await resolveConfig(file)), filepath: file });
   assert.equal(readFileSync(file, 'utf8'), page, 'run npm run bench -- --from bench/recorded.json --record');
-  // Figures are not words.
+  // Figures do not count as words.
   const words = page.match(/\S*\p{L}{2}\S*/gu)?.length ?? 0;
   assert.ok(words <= 1_200, `${words} words`);
 });

@@ -25,7 +25,7 @@ function read(contentType: string | undefined, sent: string | Uint8Array, encodi
   return { ...body, errors: refusals.toErrors() };
 }
 
-/** The parameters of a body in which nothing was refused. */
+/** Returns the parameters of a body without errors. */
 function parametersOf(contentType: string, sent: string): Record<string, unknown> {
   const { parameters, errors } = read(contentType, sent);
   assert.deepEqual(errors, {});
@@ -99,7 +99,7 @@ test('bare and wrapped are the same, in JSON and in a form', () => {
   );
 });
 
-test('a body both wrapped and bare is refused, whichever way round, and nothing of it is read', async (t) => {
+test('a body that is both wrapped and bare is rejected in either order, and none of it is parsed', async (t) => {
   const bodies: readonly (readonly [string, string])[] = [
     [json, '{"gift_card": {"initial_value": 25}, "note": "x"}'],
     [json, '{"note": "x", "gift_card": {"initial_value": 25}}'],
@@ -118,7 +118,7 @@ test('a body both wrapped and bare is refused, whichever way round, and nothing 
   }
 });
 
-test('a wrapper holds an object', async (t) => {
+test('a wrapper must be an object', async (t) => {
   for (const value of ['null', '5', '"x"', 'true', '[]', '[{"note": "x"}]', '4.9999999999999999999']) {
     await t.test(value, () => {
       const { parameters, errors } = read(json, `{"gift_card": ${value}}`);
@@ -131,10 +131,10 @@ test('a wrapper holds an object', async (t) => {
   }
 });
 
-test('each operation takes one wrapper, and the name of another one is no wrapper', async (t) => {
+test('each operation accepts one wrapper, and the name of another wrapper is an unknown parameter', async (t) => {
   for (const wrapper of wrappers) {
     for (const name of wrappers) {
-      await t.test(`${name} where ${wrapper} is taken`, () => {
+      await t.test(`${name} where ${wrapper} is accepted`, () => {
         const texts = [
           [json, `{"${name}": {"note": "x"}}`],
           [form, `${name}[note]=x`],
@@ -179,7 +179,7 @@ test('JSON that cannot be parsed is an invalid body', async (t) => {
   }
 });
 
-test('a JSON body whose root is no object is an invalid body', async (t) => {
+test('a JSON body whose root is not an object is an invalid body', async (t) => {
   for (const text of [
     'null',
     '5',
@@ -209,7 +209,7 @@ test('a body that is not UTF-8 is an invalid body', async (t) => {
       for (const type of [json, form]) faultOf(() => read(type, sent), 'invalid-body');
     });
   }
-  await t.test('a lone surrogate may be escaped, for the text’s own rule to refuse it', () =>
+  await t.test('an escaped lone surrogate is parsed, and the validation of the text rejects it', () =>
     assert.deepEqual(parametersOf(json, String.raw`{"note": "\ud800"}`), { note: '\ud800' }),
   );
 });
@@ -223,7 +223,7 @@ test('a malformed form is an invalid body', async (t) => {
   }
 });
 
-test('a field that a form gives twice is an invalid body', async (t) => {
+test('a repeated field of a form is an invalid body', async (t) => {
   const cases = {
     'note=a&note=b': 'note',
     'note=a&note=a': 'note',
@@ -241,7 +241,7 @@ test('a field that a form gives twice is an invalid body', async (t) => {
   }
 });
 
-test('a name that stands twice in one JSON object is an invalid body', async (t) => {
+test('a repeated name in a JSON object is an invalid body', async (t) => {
   const cases: readonly (readonly [text: string, name: string])[] = [
     ['{"balance": 5, "balance": 6}', 'balance'],
     ['{"balance": 5, "balance": 5}', 'balance'],
@@ -262,14 +262,14 @@ test('a name that stands twice in one JSON object is an invalid body', async (t)
   }
 });
 
-test('all names that stand twice are told together', () => {
+test('all repeated names are listed together', () => {
   const twice = ['is given twice'];
   const errorsOf = (type: string, text: string) => faultOf(() => read(type, text), 'invalid-body').errors;
   assert.deepEqual(errorsOf(form, 'a=1&b=2&c=3&b=4&a=5&a=6'), { b: twice, a: twice });
   assert.deepEqual(errorsOf(json, '{"a": 1, "b": {"c": 1, "c": 2}, "a": 3, "d": 4}'), { c: twice, a: twice });
 });
 
-test('a name may stand again in another object, or as a value', async (t) => {
+test('a name can occur again in another object, or as a value', async (t) => {
   const texts = [
     '{"a": {"a": {"a": 1}}}',
     '{"a": [{"a": 1}, {"a": 2}]}',
@@ -283,8 +283,8 @@ test('a name may stand again in another object, or as a value', async (t) => {
   }
 });
 
-test('no JSON that a serialiser writes has a name twice, and one more of any name is found', () => {
-  // Objects without prototype are compared by their JSON.
+test('serialized JSON has no repeated name, and any added repetition is found', () => {
+  // Objects without a prototype are compared by their JSON.
   fc.assert(
     fc.property(
       fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { minKeys: 1, maxKeys: 6 }),
@@ -303,7 +303,7 @@ test('no JSON that a serialiser writes has a name twice, and one more of any nam
   );
 });
 
-test('a JSON number is kept only if a double holds it exactly', async (t) => {
+test('a JSON number is accepted only if a double holds it exactly', async (t) => {
   const exact: Readonly<Record<string, number>> = {
     '0': 0, '-0': -0, '5': 5, '15.00': 15, '0.1': 0.1, '4.005': 4.005, '-3.5': -3.5, '1e2': 100, '1E2': 100, '1e+2': 100,
     '100e-2': 1, '0.5e1': 5, '1.50e1': 15, '0e99999': 0, '0.00000000000000000000': 0, '25.00000000000000000000': 25,
@@ -334,14 +334,14 @@ test('a JSON number is kept only if a double holds it exactly', async (t) => {
   }
 });
 
-/** A decimal notation as a whole number of 10^-400. */
+/** Returns a decimal number as a multiple of 10^-400. */
 function scaled(text: string): bigint {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
   return BigInt(whole + fraction) * 10n ** BigInt(400 + Number(exponent) - fraction.length);
 }
 
-test('whether a JSON number is exact is what reckoning with its digits says', () => {
+test('a JSON number is exact if and only if integer arithmetic on its digits says so', () => {
   const number = fc.oneof(
     fc.stringMatching(/^(?:0|[1-9][0-9]{0,22})(?:\.[0-9]{1,25})?$/),
     fc.stringMatching(/^(?:0|[1-9][0-9]{0,3})(?:\.[0-9]{1,18})?[eE][-+]?[0-9]{1,2}$/),
@@ -359,13 +359,13 @@ test('whether a JSON number is exact is what reckoning with its digits says', ()
   );
 });
 
-test('digits inside a string are no number', () => {
+test('digits inside a string are not a number', () => {
   const text =
     '{"note": "12345678901234567890", "message": "1e400", "12345678901234567890": "4.9999999999999999999"}';
   assert.deepEqual(parametersOf(json, text), JSON.parse(text));
 });
 
-test('a parameter may be called as what every object has', async (t) => {
+test('a parameter can have the name of an inherited property', async (t) => {
   const cases: readonly (readonly [type: string, text: string, names: readonly string[]])[] = [
     [json, '{"__proto__": {"initial_value": 5}}', ['__proto__']],
     [json, '{"__proto__": {"initial_value": 12345678901234567890}}', ['__proto__']],
@@ -383,12 +383,12 @@ test('a parameter may be called as what every object has', async (t) => {
       const { parameters } = read(type, text);
       assert.deepEqual([...parameters.keys()], names);
       assert.equal(parameters.get('initial_value'), undefined);
-      assert.ok(!('initial_value' in {}), 'every object was changed');
+      assert.ok(!('initial_value' in {}), 'Object.prototype was changed');
     });
   }
 });
 
-test('nesting as deep as a body allows is read or refused, never a fault of the service', async (t) => {
+test('a body with any depth of nesting is parsed or rejected, never an internal error', async (t) => {
   for (const depth of [100, 5_000, 32_000]) {
     for (const [open, close] of [
       ['[', ']'],
@@ -423,14 +423,14 @@ test('the content type is JSON or a form, in UTF-8', async (t) => {
     'application/json; charset=utf-8x', 'application', 'json', 'application/octet-stream', 'application/x-www-form-urlencoded; charset=latin1',
   ]; // prettier-ignore
   for (const type of refused) {
-    await t.test(`${show(type)} is refused`, () => {
+    await t.test(`${show(type)} is rejected`, () => {
       faultOf(() => read(type, '{}'), 'unsupported-media-type');
     });
   }
   assert.deepEqual(parametersOf(`${form}; charset=UTF-8`, 'note=x'), { note: 'x' });
 });
 
-test('a body without a content type, or compressed, is refused', () => {
+test('a body without a content type, or compressed, is rejected', () => {
   faultOf(() => read(undefined, '{}'), 'unsupported-media-type');
   for (const encoding of ['gzip', 'br', 'deflate', 'zstd', 'gzip, identity', 'x-identity', '']) {
     faultOf(() => read(json, '{}', encoding), 'unsupported-media-type');
@@ -438,7 +438,7 @@ test('a body without a content type, or compressed, is refused', () => {
   for (const encoding of ['identity', 'Identity']) assert.deepEqual(read(json, '{}', encoding).errors, {});
 });
 
-test('whatever the bytes, a body is read or is a fault of the caller', () => {
+test('any bytes are parsed or rejected with a client error', () => {
   const type = fc.constantFrom(json, form, `${json}; charset=utf-8`);
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 60 }),

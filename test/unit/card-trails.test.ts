@@ -7,7 +7,7 @@ const currency = currencyOf('USD');
 const cardId = 17;
 const lookup = 5n;
 
-/** The trail of one card of 15.00, with the balances after its transfers. */
+/** The trail of one card of 15.00 with the balances after its transfers. */
 function trailsOf(version: number, balances: readonly bigint[]): CardTrails {
   const trails = new CardTrails(currency);
   const balance = { minor: balances.at(-1) ?? 0n, currency };
@@ -22,7 +22,7 @@ function trailsOf(version: number, balances: readonly bigint[]): CardTrails {
   return trails;
 }
 
-/** Compares events, given as versions with balances, and concludes. */
+/** Compares events, given as versions with balances, and returns all findings. */
 function findingsOf(
   trails: CardTrails,
   events: readonly (readonly [version: number, balance: string])[],
@@ -40,7 +40,7 @@ function findingsOf(
 const balances = [1_500n, 1_000n, 1_500n, 200n];
 const events = [[1, '15.00'], [2, '10.00'], [3, '10.00'], [4, '15.00'], [5, '2.00']] as const; // prettier-ignore
 
-test('events agree with the transfers, also those that changed no balance', () => {
+test('events agree with the transfers, including events that do not change the balance', () => {
   assert.deepEqual(findingsOf(trailsOf(5, balances), events), []);
 });
 
@@ -48,7 +48,7 @@ test('several events of one version agree', () => {
   assert.deepEqual(findingsOf(trailsOf(5, balances), [...events, [5, '2.00'], [4, '15.00']]), []);
 });
 
-test('events whose ids are in another order than their versions agree', () => {
+test('events agree if their ids and versions have different orders', () => {
   const orders = [[4, 3, 2, 1, 0], [0, 2, 1, 4, 3], [1, 0, 3, 2, 4], [2, 4, 0, 1, 3]]; // prettier-ignore
   for (const order of orders) {
     const shuffled = order.flatMap((place) => (events[place] ? [events[place]] : []));
@@ -56,7 +56,7 @@ test('events whose ids are in another order than their versions agree', () => {
   }
 });
 
-test('a balance that no transfer leaves is found in any event', () => {
+test('a balance that does not follow from a transfer is found in any event', () => {
   const problem = 'has events that say other balances than its transfers';
   for (const place of events.keys()) {
     const changed = events.map(
@@ -75,7 +75,7 @@ test('two balances of one version are found', () => {
   assert.deepEqual(findingsOf(trailsOf(5, balances), [...events, [5, '3.00']]), [{ cardId, problem }]);
 });
 
-test('a gap is found whatever comes after it, and the memory for what comes after is bounded', () => {
+test('a missing event is found whatever follows it, with bounded memory', () => {
   for (const place of events.keys())
     assert.deepEqual(findingsOf(trailsOf(5, balances), events.toSpliced(place, 1)), [
       { cardId, problem: `has no event of version ${place + 1}` },
@@ -86,7 +86,7 @@ test('a gap is found whatever comes after it, and the memory for what comes afte
   ]);
 });
 
-test('amounts are read with the decimals of the currency, and nothing else is an amount', () => {
+test('amounts must have the decimals of the currency', () => {
   for (const balance of ['15', '15.0', '15.000', '-15.00', '1e3', '', ' 15.00', '9'.repeat(16) + '.00'])
     assert.deepEqual(findingsOf(trailsOf(1, [1_500n]), [[1, balance]]), [
       { cardId, problem: "event 1 says another record than the card's" },

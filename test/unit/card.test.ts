@@ -15,7 +15,7 @@ import { amount, cardWith } from './samples.ts';
 
 const today = '2026-06-15';
 
-test('a card is good through the whole of its last day, and expired from the next on', () => {
+test('a card is usable until the end of its last day, and expired from the next day on', () => {
   assert.equal(isExpired(cardWith({ expiresOn: '2026-06-16' }), today), false);
   assert.equal(isExpired(cardWith({ expiresOn: '2026-06-15' }), today), false);
   assert.equal(isExpired(cardWith({ expiresOn: '2026-06-14' }), today), true);
@@ -23,18 +23,18 @@ test('a card is good through the whole of its last day, and expired from the nex
   assert.equal(isExpired(cardWith({ expiresOn: null }), today), false);
 });
 
-test('a card is disabled once there is an instant at which it was', () => {
+test('a card is disabled if it has a disabling time', () => {
   assert.equal(isDisabled(cardWith({ disabledAt: null })), false);
   assert.equal(isDisabled(cardWith({ disabledAt: 1 })), true);
   assert.equal(isDisabled(cardWith({ disabledAt: 0 })), true);
 });
 
-test('expiry does not disable, and disabling does not expire', () => {
+test('expiry does not disable a card, and disabling does not expire it', () => {
   assert.equal(isDisabled(cardWith({ expiresOn: '2000-01-01' })), false);
   assert.equal(isExpired(cardWith({ disabledAt: 5, expiresOn: null }), today), false);
 });
 
-test('what is held of a balance is not available, down to nothing', () => {
+test('the held amount of a balance is not available, down to zero', () => {
   const cases = [[1_050n, 0n, 1_050n], [1_050n, 400n, 650n], [1_050n, 1_050n, 0n], [0n, 0n, 0n]] as const; // prettier-ignore
   for (const [balance, held, available] of cases) {
     const card = { balance: amount(balance, 'KWD'), held: amount(held, 'KWD') };
@@ -43,7 +43,7 @@ test('what is held of a balance is not available, down to nothing', () => {
   assert.throws(() => availableOf({ balance: amount(5n, 'USD'), held: amount(0n, 'EUR') }), RangeError);
 });
 
-test('only what differs from the card is a change', async (t) => {
+test('only a value that differs from the card is a change', async (t) => {
   const card = cardWith({ balance: amount(1_050n), expiresOn: '2031-12-31', note: 'a' });
   const bare = cardWith({ expiresOn: null, note: null });
   const disabled = cardWith({ disabledAt: 5 });
@@ -62,10 +62,10 @@ test('only what differs from the card is a change', async (t) => {
       ['another balance', card, { balance: amount(1_049n) }, { balance: amount(1_049n) }],
       ['a balance of zero', card, { balance: amount(0n) }, { balance: amount(0n) }],
       ['another day', card, { expiresOn: '2031-12-30' }, { expiresOn: '2031-12-30' }],
-      ['no day any more', card, { expiresOn: null }, { expiresOn: null }],
-      ['a first day', bare, { expiresOn: '2031-12-31' }, { expiresOn: '2031-12-31' }],
+      ['no expiry', card, { expiresOn: null }, { expiresOn: null }],
+      ['a first expiry', bare, { expiresOn: '2031-12-31' }, { expiresOn: '2031-12-31' }],
       ['another note', card, { note: 'b' }, { note: 'b' }],
-      ['no note any more', card, { note: null }, { note: null }],
+      ['no note', card, { note: null }, { note: null }],
       [
         'all at once',
         card,
@@ -81,7 +81,7 @@ test('only what differs from the card is a change', async (t) => {
 
 const keeping = { releaseHolds: false };
 
-test('a card with open holds is disabled only with their release, and keeps what they hold', () => {
+test('a card with open holds is disabled only with their release, and updates cannot use the held amount', () => {
   const card = cardWith({ balance: amount(1_000n), held: amount(400n) });
   const held = ['must be at least 4.00, which is held'];
   const open = ['cannot be done: the card has open holds; release_holds releases them'];
@@ -94,14 +94,14 @@ test('a card with open holds is disabled only with their release, and keeps what
   assert.deepEqual(refuseChanges(card, { balance: amount(0n), disable: true }, { releaseHolds: true }), {});
 });
 
-test('a card that is not disabled refuses no change', () => {
+test('a card that is not disabled accepts every change', () => {
   const changes = { disable: false, balance: amount(0n), expiresOn: '2000-01-01', note: 'x' };
   assert.deepEqual(refuseChanges(cardWith(), changes, keeping), {});
   assert.deepEqual(refuseChanges(cardWith(), { disable: true, balance: amount(1n) }, keeping), {});
   assert.deepEqual(refuseChanges(cardWith({ expiresOn: '2000-01-01' }), changes, keeping), {});
 });
 
-test('on a disabled card balance and expiry cannot change, the note can, and nothing enables it', async (t) => {
+test('a disabled card rejects changes of balance and expiry, accepts a note, and cannot be enabled', async (t) => {
   const card = cardWith({ disabledAt: 5, balance: amount(1_050n), expiresOn: '2031-12-31' });
   const fixed = ['cannot change: the card is disabled'];
   const cases: readonly (readonly [name: string, changes: CardChanges, errors: object])[] = [
@@ -109,10 +109,10 @@ test('on a disabled card balance and expiry cannot change, the note can, and not
     ['disabling again', { disable: true }, {}],
     ['enabling', { disable: false }, { disable: ['cannot be undone'] }],
     ['the balance', { balance: amount(1_049n) }, { balance: fixed }],
-    ['the present balance', { balance: amount(1_050n) }, {}],
+    ['the current balance', { balance: amount(1_050n) }, {}],
     ['the expiry', { expiresOn: '2031-12-30' }, { expires_on: fixed }],
     ['the expiry, to never', { expiresOn: null }, { expires_on: fixed }],
-    ['the present expiry', { expiresOn: '2031-12-31' }, {}],
+    ['the current expiry', { expiresOn: '2031-12-31' }, {}],
     ['the note', { note: 'x' }, {}],
     [
       'everything',
@@ -134,7 +134,7 @@ const someCard = fc
   })
   .map(cardWith);
 
-test('a search means a usable card before a disabled or expired one, then the newest', async (t) => {
+test('a search prefers a usable card to a disabled or expired one, then the newest', async (t) => {
   const old = cardWith({ id: 1, createdAt: 10, expiresOn: null });
   const newer = cardWith({ id: 2, createdAt: 20, expiresOn: null });
   const disabled = cardWith({ id: 3, createdAt: 30, expiresOn: null, disabledAt: 31 });
@@ -142,14 +142,14 @@ test('a search means a usable card before a disabled or expired one, then the ne
   const lastDay = cardWith({ id: 5, createdAt: 5, expiresOn: today });
   const twin = cardWith({ id: 9, createdAt: 20, expiresOn: null });
   const cases: readonly (readonly [name: string, cards: readonly Card[], chosen: Card | undefined])[] = [
-    ['none of none', [], undefined],
-    ['the only one, even if it is not usable', [disabled], disabled],
-    ['the newer one', [old, newer], newer],
+    ['no card of no cards', [], undefined],
+    ['the only card, even if it is not usable', [disabled], disabled],
+    ['the newer card', [old, newer], newer],
     ['a usable old one before a newer disabled one', [disabled, old], old],
     ['a usable old one before a newer expired one', [expired, old], old],
-    ['a card on its last good day is usable', [expired, disabled, lastDay], lastDay],
-    ['the newer of two that are not usable', [disabled, expired], expired],
-    ['of two of one instant the later id', [newer, twin], twin],
+    ['a card on its last day is usable', [expired, disabled, lastDay], lastDay],
+    ['the newer of two unusable cards', [disabled, expired], expired],
+    ['the larger id of two cards with the same time', [newer, twin], twin],
   ];
   for (const [name, cards, chosen] of cases) {
     await t.test(name, () => {
@@ -159,7 +159,7 @@ test('a search means a usable card before a disabled or expired one, then the ne
   }
 });
 
-test('which card a search means does not depend on the order in which they were found', () => {
+test('the result of a search does not depend on the order of the cards', () => {
   const isUsable = (card: Card): boolean =>
     card.disabledAt === null && (card.expiresOn === null || card.expiresOn >= today);
   const rank = (card: Card): readonly number[] => [Number(isUsable(card)), card.createdAt, card.id];
@@ -176,7 +176,7 @@ test('which card a search means does not depend on the order in which they were 
   );
 });
 
-test('changes that were made are changes no more', () => {
+test('applied changes no longer count as changes', () => {
   const someChanges = fc.record(
     {
       disable: fc.boolean(),

@@ -1,4 +1,4 @@
-/** Client addresses: what a connection and trusted proxies name, and the key that limits count them under. */
+/** Client addresses, from connections and trusted proxies, and their keys in limits. */
 
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
@@ -11,7 +11,7 @@ function requestFrom(peer: string | undefined, forwardedFor?: string): IncomingM
   return { socket: { remoteAddress: peer }, headers } as IncomingMessage;
 }
 
-test('IPv4 clients have a key each, and IPv6 clients one for each /64', () => {
+test('each IPv4 client has a key, and each IPv6 /64 has one', () => {
   const keys: Readonly<Record<string, string>> = {
     '192.0.2.1': '192.0.2.1',
     '::ffff:192.0.2.1': '192.0.2.1',
@@ -35,7 +35,7 @@ test('IPv4 clients have a key each, and IPv6 clients one for each /64', () => {
   for (const [address, key] of Object.entries(keys)) assert.equal(addressKey(address), key, address);
 });
 
-test('all addresses of a /64 have one key, and those of another have another, in every notation', () => {
+test('all addresses of a /64 share a key, which differs from that of another /64, in every notation', () => {
   const group = fc.integer({ min: 0, max: 0xffff });
   const network = fc.tuple(fc.integer({ min: 1, max: 0xffff }), group, group, group);
   const host = fc.tuple(group, group, group, group);
@@ -57,7 +57,7 @@ test('all addresses of a /64 have one key, and those of another have another, in
   );
 });
 
-test('without trusted proxies the client is the peer, whatever it says', () => {
+test('without trusted proxies the client is the peer, and its headers are ignored', () => {
   const clients = clientAddresses([]);
   assert.equal(clients.of(requestFrom('192.0.2.1', '198.51.100.1')), '192.0.2.1');
   assert.equal(clients.of(requestFrom('::ffff:192.0.2.1')), '192.0.2.1');
@@ -66,7 +66,7 @@ test('without trusted proxies the client is the peer, whatever it says', () => {
   assert.ok(!clients.isTrusted(undefined));
 });
 
-test('the client is the nearest address that no trusted proxy has', () => {
+test('the client is the nearest address that is not a trusted proxy', () => {
   const clients = clientAddresses(['127.0.0.1', '10.0.0.0/8', 'fd00::/8']);
   for (const [peer, forwardedFor, client] of [
     ['127.0.0.1', '192.0.2.7', '192.0.2.7'],
@@ -86,7 +86,7 @@ test('the client is the nearest address that no trusted proxy has', () => {
     assert.equal(clients.of(requestFrom(peer, forwardedFor)), client, `${peer} ${forwardedFor}`);
 });
 
-test('an entry that is no address ends the walk: it names nobody, and nothing before it counts', () => {
+test('an invalid entry ends the search for the client: earlier entries do not count', () => {
   const clients = clientAddresses(['127.0.0.1', '10.0.0.0/8']);
   for (const entry of [
     'unknown',
@@ -106,7 +106,7 @@ test('an entry that is no address ends the walk: it names nobody, and nothing be
   }
 });
 
-test('networks of IPv4 are found in IPv6, and the other way round', () => {
+test('IPv4 networks match IPv4-mapped IPv6 addresses, and the other way round', () => {
   const clients = clientAddresses(['::ffff:10.0.0.0/104', '::ffff:192.0.2.1', '2001:db8::/32']);
   for (const peer of ['10.9.9.9', '::ffff:10.9.9.9', '192.0.2.1', '2001:db8:ffff::1'])
     assert.ok(clients.isTrusted(peer), peer);

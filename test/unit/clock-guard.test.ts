@@ -1,4 +1,4 @@
-/** What the service makes of a clock that jumps. Times are hours from a start, so that each case reads as a story. */
+/** The service with a clock that jumps. Times are in hours from a start. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -12,15 +12,15 @@ const day = 24 * hour;
 const start = Date.UTC(2026, 5, 1, 12);
 
 type Machine = ClockGuard & {
-  /** What was reported, in order. */
+  /** The reports in order. */
   readonly reports: (readonly [kind: string, byMs?: number])[];
-  /** Lets time pass. */
+  /** Advances all clocks. */
   pass(ms: number): void;
-  /** Sets the clock forward, or back. */
+  /** Sets the clock forward or back. */
   set(byMs: number): void;
-  /** Suspends the machine; its other clocks go on. */
+  /** Suspends the machine. Its other clocks continue. */
   suspend(ms: number): void;
-  /** Stops the whole virtual machine, and corrects its clock after that. */
+  /** Stops the whole virtual machine, and then corrects its clock. */
   freeze(ms: number): void;
   readonly wall: () => number;
 };
@@ -56,7 +56,7 @@ function machine({ isConfirmed = true } = {}): Machine {
   };
 }
 
-/** Lets time pass in steps, as a service does that looks at its clock now and then. */
+/** Advances the clocks in steps, as a service does that reads its clock regularly. */
 function passInSteps(one: Machine, ms: number, stepMs = minute): void {
   for (let passed = 0; passed < ms; passed += stepMs) {
     one.pass(Math.min(stepMs, ms - passed));
@@ -72,7 +72,7 @@ function assertBelieves(one: Machine): void {
   );
 }
 
-test('a clock that runs evenly is believed', () => {
+test('a clock that runs evenly is trusted', () => {
   const one = machine();
   for (const ms of [0, 1, minute, day, 40 * day]) {
     one.pass(ms);
@@ -81,7 +81,7 @@ test('a clock that runs evenly is believed', () => {
   assert.deepEqual(one.reports, []);
 });
 
-test('corrections of up to five minutes are believed at once', () => {
+test('corrections of up to five minutes are trusted at once', () => {
   for (const byMs of [1, -1, 5 * minute, -5 * minute]) {
     const one = machine();
     one.set(byMs);
@@ -90,7 +90,7 @@ test('corrections of up to five minutes are believed at once', () => {
   }
 });
 
-test('a clock that is set a day ahead for a minute lets nothing expire and nothing be erased', () => {
+test('a clock that is set a day ahead for a minute expires nothing and erases nothing', () => {
   const one = machine();
   one.pass(2 * hour);
   one.set(day);
@@ -107,7 +107,7 @@ test('a clock that is set a day ahead for a minute lets nothing expire and nothi
   assert.deepEqual(one.reports, [['jumped', day], ['returned']]);
 });
 
-test('a clock that is set back for a minute keeps what is written then for its whole time', () => {
+test('a record that is written while the clock is set back for a minute is retained for its full time', () => {
   const one = machine();
   one.set(-day);
   const { clock } = one;
@@ -119,7 +119,7 @@ test('a clock that is set back for a minute keeps what is written then for its w
   assert.deepEqual(one.reports, [['jumped', -day], ['returned']]);
 });
 
-test('a clock that has been stable for an hour after a jump is believed, and not a minute earlier', () => {
+test('a clock that is stable for an hour after a jump is trusted, and not a minute earlier', () => {
   for (const byMs of [day, -day]) {
     const one = machine();
     one.set(byMs);
@@ -136,7 +136,7 @@ test('a clock that has been stable for an hour after a jump is believed, and not
   }
 });
 
-test('the hour starts over when the clock jumps once more', () => {
+test('the hour starts again when the clock jumps again', () => {
   const one = machine();
   one.set(day);
   one.clock.earliest();
@@ -154,7 +154,7 @@ test('the hour starts over when the clock jumps once more', () => {
   ]);
 });
 
-test('after a jump ahead was believed, what was written before is retained for its whole time', () => {
+test('after a jump ahead is trusted, records from before it are retained for their full time', () => {
   const one = machine();
   const written = one.clock.latest();
   one.set(day);
@@ -179,7 +179,7 @@ test('small steps that add up to a jump within an hour are a jump', () => {
   assert.equal(one.clock.earliest(), start + 50 * minute);
 });
 
-test('a machine that was suspended has not jumped', () => {
+test('a suspended machine does not count as a jump', () => {
   const one = machine();
   one.pass(hour / 2);
   one.suspend(9 * hour);
@@ -192,7 +192,7 @@ test('a machine that was suspended has not jumped', () => {
   assert.equal(one.clock.earliest(), one.wall() - day);
 });
 
-test('a virtual machine that was stopped and set right is believed after an hour', () => {
+test('a virtual machine that was stopped and corrected is trusted after an hour', () => {
   const one = machine();
   one.freeze(9 * hour);
   assert.equal(one.clock.earliest(), start);
@@ -200,7 +200,7 @@ test('a virtual machine that was stopped and set right is believed after an hour
   assert.equal(one.isTrusted(), true);
 });
 
-test('a clock outside of the years of ids is never believed, however stable', () => {
+test('a clock outside of the years of ids is never trusted, however stable', () => {
   for (const instant of [0, Date.UTC(2095, 0, 1)]) {
     const one = machine();
     const byMs = instant - start;
@@ -216,7 +216,7 @@ test('a clock outside of the years of ids is never believed, however stable', ()
   }
 });
 
-test('at start nothing is erased until the clock has been stable for an hour or something confirms it', () => {
+test('after a start, nothing is erased until the clock has been stable for an hour or is confirmed', () => {
   const one = machine({ isConfirmed: false });
   assert.deepEqual([one.clock.earliest(), one.clock.latest(), one.clock.retainFrom(day)], [start, start, 0]);
   passInSteps(one, hour - 1);
@@ -229,7 +229,7 @@ test('at start nothing is erased until the clock has been stable for an hour or 
   assertBelieves(other);
 });
 
-test('the present lies between the earliest and the latest instant while a wrong clock is corrected within the hour', () => {
+test('the current time is between the earliest and the latest instant if a wrong clock is corrected within the hour', () => {
   const steps = fc.array(
     fc.record({
       kind: fc.constantFrom('pass', 'set', 'return', 'suspend'),
@@ -246,14 +246,14 @@ test('the present lies between the earliest and the latest instant while a wrong
         if (kind === 'set') one.set(isBack ? -ms : ms);
         if (kind === 'return') one.set(real - one.wall());
         if (kind === 'suspend') {
-          // The clock of a machine that sleeps is not set.
+          // The clock of a suspended machine is not set.
           one.set(real - one.wall());
           one.clock.earliest();
           one.suspend(ms);
           real += ms;
         }
         if (kind === 'pass') {
-          // Less than the hour after which a wrong clock is believed; then it is set right again.
+          // The clock is corrected before the hour after which a wrong clock is trusted.
           const passing = Math.min(ms, 20 * minute);
           one.pass(passing);
           real += passing;

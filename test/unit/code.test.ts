@@ -33,13 +33,13 @@ test('every symbol of the alphabet is as likely as every other', () => {
   assert.deepEqual(new Set(counts.values()), new Set([8]));
 });
 
-test('the alphabet has 32 symbols in lower case, and none of the look-alikes i, l, o and u', () => {
+test('the alphabet has 32 lower-case symbols, without the look-alikes i, l, o and u', () => {
   assert.equal(new Set(codeAlphabet).size, 32);
   assert.match(codeAlphabet, /^[0-9a-z]{32}$/);
   assert.doesNotMatch(codeAlphabet, /[ilou]/);
 });
 
-test('a random code reads back as itself', () => {
+test('a random code is parsed unchanged', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
       const code = randomCode(() => bytes);
@@ -48,7 +48,7 @@ test('a random code reads back as itself', () => {
   );
 });
 
-test('a code that a store chose is kept in lower case, without spaces and hyphens', async (t) => {
+test('a custom code is stored in lower case, without spaces and hyphens', async (t) => {
   const cases = {
     'SPRING-2031-0001': 'spring20310001',
     abcdefgh: 'abcdefgh',
@@ -68,7 +68,7 @@ test('a code that a store chose is kept in lower case, without spaces and hyphen
   }
 });
 
-test('a code has 8 to 20 letters or digits, separators not counted', async (t) => {
+test('a code has 8 to 20 letters or digits; separators do not count', async (t) => {
   const texts = [
     '',
     ' ',
@@ -104,13 +104,13 @@ test('a code consists of ASCII letters and digits only', async (t) => {
   }
 });
 
-test('a value of another type is no code', () => {
+test('a value of another type is not a code', () => {
   for (const value of [12_345_678, null, undefined, true, ['abcdefgh'], { code: 'abcdefgh' }]) {
     assert.equal(refusalOf(parseCode(value)), 'must be a string of 8 to 20 letters or digits');
   }
 });
 
-test('case and separators make no difference to a code', () => {
+test('case and separators do not change a code', () => {
   const symbol = fc.constantFrom(...'0123456789abcdefghijklmnopqrstuvwxyz'.split(''));
   const separators = fc.stringMatching(/^[ -]{0,3}$/);
   fc.assert(
@@ -128,7 +128,7 @@ test('case and separators make no difference to a code', () => {
   );
 });
 
-test('no refusal repeats the code that it refuses', () => {
+test('the error of an invalid code does not contain it', () => {
   fc.assert(
     fc.property(fc.oneof(anyUnits, fc.stringMatching(/^[0-9A-Z-]{21,30}$/)), (text) => {
       const parsed = parseCode(text);
@@ -143,7 +143,7 @@ test('the last characters of a code are its last four', () => {
   assert.equal(lastCharactersOf(new Secret('q2m8xk4w9c0d7f3k')), '7f3k');
 });
 
-test('a search takes exactly four letters or digits, in either case', async (t) => {
+test('a search accepts exactly four letters or digits, in either case', async (t) => {
   for (const [text, canonical] of [
     ['7f3k', '7f3k'],
     ['7F3K', '7f3k'],

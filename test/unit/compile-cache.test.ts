@@ -1,4 +1,6 @@
-/** What Node.js makes of the sources is kept for the next start, for nobody but its owner, and is not needed. */
+/**
+ * The compile cache of Node.js is stored for the next start, only its owner can read it, and it is optional.
+ */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -20,7 +22,7 @@ function version(environment: Readonly<Record<string, string>>): string {
   return stdout;
 }
 
-test('a command keeps it beside the packages, where only its owner may look', () => {
+test('a command stores the cache in node_modules, with access for its owner only', () => {
   const told = version({});
   const files = readdirSync(cache, { recursive: true, encoding: 'utf8' });
   assert.ok(files.length > 100, `${files.length} files`);
@@ -30,6 +32,6 @@ test('a command keeps it beside the packages, where only its owner may look', ()
   assert.equal(version({}), told);
 });
 
-test('without it, a command does the same', () => {
+test('a command works the same without the cache', () => {
   assert.equal(version({ NODE_DISABLE_COMPILE_CACHE: '1' }), version({}));
 });

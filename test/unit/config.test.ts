@@ -19,7 +19,7 @@ import { show } from './samples.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What is wrong with an environment; fails if nothing is. */
+/** Returns the problems of an environment. Fails if there are none. */
 function problemsOf(environment: Environment): readonly string[] {
   try {
     readConfig(environment);
@@ -40,7 +40,7 @@ function fileOf(t: TestContext, content: string): string {
 
 type Case = {
   readonly read: (environment: Environment) => unknown;
-  /** What is read if the variable is absent or empty. */
+  /** The value if the variable is absent or empty. */
   readonly default: unknown;
   readonly accepted: readonly (readonly [text: string, value: unknown])[];
   readonly rejected: readonly string[];
@@ -49,7 +49,7 @@ type Case = {
 const revealed = (secret: Secret | null | undefined): string | null => secret?.reveal() ?? null;
 const sender = 'cards@flowers.example';
 
-/** Every setting. The compiler asks for an entry here for each row of the table. */
+/** The compiler requires an entry here for each setting. */
 const cases: {
   readonly [Group in keyof typeof settings]: {
     readonly [Field in keyof (typeof settings)[Group]]: Case;
@@ -133,7 +133,7 @@ const cases: {
         'x.db', '/var/lib/x.db', 'file:', 'file://', 'file:x.db?mode=ro', 'file:x.db#a', 'file:data/', 'file://host/x.db', 'sqlite:x.db', 'mysql://h/d',
         'FILE:x.db', ':memory:', 'postgres://', 'postgres://h', 'postgres://h/', 'postgres://u:hush@/d', 'postgres://h:port/d', 'postgres://one,,two/d', 'postgres://h/d#a', 'postgres://h/d/e', 'file:///a%zz', 'file:///a%2Fb.db',
         'postgres://largesse:hush-hush@db.example', 'mysql://largesse:p@hush-hush@db.example/gifts', 'postgres://:hush-hush@db.example',
-        // A slash in a password should be encoded, and often is not.
+        // A slash in a password should be encoded, but often is not.
         'postgres://largesse:pass/hush-hush@db.example/gifts', 'postgres://db.example?user=largesse&password=hush-hush',
       ],
     },
@@ -184,7 +184,7 @@ const cases: {
   },
 }; // prettier-ignore
 
-/** The value, or the error. */
+/** Returns the value or the error. */
 function valueOf(read: () => unknown): unknown {
   try {
     return read();
@@ -214,7 +214,7 @@ for (const { row, given } of rows) {
     for (const [text, value] of given.accepted)
       await t.test(show(text), () => assert.deepEqual(given.read({ [variable]: text }), value));
   });
-  test(`${variable} rejects everything else, with one sentence`, async (t) => {
+  test(`${variable} rejects all other values with one sentence`, async (t) => {
     for (const text of given.rejected) {
       await t.test(show(text), () => {
         const [problem = '', ...others] = problemsOf({ [variable]: text });
@@ -228,7 +228,7 @@ for (const { row, given } of rows) {
   });
 }
 
-test('with nothing set, the service listens to this machine only, on port 3000', () => {
+test('without configuration, the service listens on this machine only, on port 3000', () => {
   const of = (group: Readonly<Record<string, Case>>): object =>
     Object.fromEntries(Object.entries(group).map(([field, given]) => [field, given.default]));
   assert.deepEqual(readConfig({}), {
@@ -242,7 +242,7 @@ test('with nothing set, the service listens to this machine only, on port 3000',
   });
 });
 
-test('no two settings share a variable, and each has a description, which ends like a sentence', () => {
+test('every setting has its own variable and a description that ends like a sentence', () => {
   assert.equal(new Set(rows.map(({ row }) => row.variable)).size, rows.length);
   for (const { row } of rows) {
     assert.match(row.variable, /^[A-Z]+(?:_[A-Z]+)*$/);
@@ -251,13 +251,13 @@ test('no two settings share a variable, and each has a description, which ends l
   }
 });
 
-test('a configuration cannot be changed', () => {
+test('a configuration is immutable', () => {
   assert.ok(Object.isFrozen(readConfig({})));
   assert.ok(Object.isFrozen(readDatabaseConfig({})));
   assert.ok(Object.isFrozen(limits));
 });
 
-test('everything that could grow has a maximum', () => {
+test('every limit has a maximum', () => {
   assert.equal(limits.bodyBytesMax, 64 * 1024);
   for (const [name, limit] of Object.entries(limits)) {
     assert.ok(Number.isSafeInteger(limit) && limit > 0, name);
@@ -283,7 +283,7 @@ test('an invalid text is shown with its control characters escaped', () => {
   ]);
 });
 
-test('of a server, everything but the password is shown, and each host is a URL of its own', () => {
+test('a server is shown without its password, and each host has its own URL', () => {
   const { database } = readDatabaseConfig({
     DATABASE_URL: 'postgres://u:hush@one:1,two:2/d?sslmode=verify-full',
   });
@@ -295,14 +295,14 @@ test('of a server, everything but the password is shown, and each host is a URL 
   );
 });
 
-test('the key file is in the folder of the database, unless it is named', () => {
+test('the key file is in the folder of the database by default', () => {
   const read = (environment: Environment): string => readDatabaseConfig(environment).keysFile;
   assert.equal(read({ DATABASE_URL: 'file:/var/lib/x.db' }), '/var/lib/largesse.keys.json');
   assert.equal(read({ DATABASE_URL: 'file:/var/lib/x.db', KEYS_FILE: '/run/keys.json' }), '/run/keys.json');
   assert.equal(read({ DATABASE_URL: 'postgres://h/d' }), resolve('data/largesse.keys.json'));
 });
 
-test('commands that only need the database accept other variables that are invalid', () => {
+test('commands that only need the database ignore other invalid variables', () => {
   assert.equal(readDatabaseConfig({ PORT: 'x', DATABASE_URL: 'file:/x.db' }).keysFile, '/largesse.keys.json');
   assert.throws(() => readDatabaseConfig({ DATABASE_URL: 'x' }), ConfigError);
 });
@@ -311,7 +311,7 @@ const withFile = rows.filter(({ row }) => row.contains !== undefined);
 assert.equal(withFile.length, 3);
 for (const { row, given } of withFile) {
   const { variable } = row;
-  test(`${variable} can come from a file that ${variable}_FILE names`, (t) => {
+  test(`${variable} can come from the file in ${variable}_FILE`, (t) => {
     assert.ok(given);
     const [[text, value] = []] = given.accepted;
     assert.ok(text !== undefined);
@@ -329,11 +329,11 @@ for (const { row, given } of withFile) {
   });
 }
 
-test('a secret never shows', () => {
+test('a secret is never shown', () => {
   assert.ok(!JSON.stringify(readConfig({ METRICS_TOKEN: '0123456789abcdef' })).includes('0123456789'));
 });
 
-test('the databases of a copy are named by a URL, a variable or a file', (t) => {
+test('the databases of a copy are given by a URL, a variable or a file', (t) => {
   const file = fileOf(t, 'postgres://u:hush@h/d\n');
   const environment = { TARGET: 'file:/y.db' };
   const read = (from: string, to: string): readonly string[] => {
@@ -353,17 +353,17 @@ test('the databases of a copy are named by a URL, a variable or a file', (t) => 
   );
 });
 
-test('only this machine reaches a loopback address', async (t) => {
+test('isLoopback accepts only addresses and names of this machine', async (t) => {
   const inside = ['127.0.0.1', '127.1.2.3', '127.255.255.255', '::1', '[::1]', 'localhost', 'LOCALHOST'];
   const outside = [
     '', '0.0.0.0', '::', '[::]', '10.0.0.1', '128.0.0.1', '1.127.0.0', '127.0.0.1.evil.example', '127.evil.example', 'localhost.evil.example',
     'evil.localhost.example', '127', '127.1', '2130706433', '0x7f.0.0.1', '::2', '[::1', '::1]', ' localhost', 'localhost:3000', '169.254.1.1',
   ]; // prettier-ignore
   for (const host of inside) {
-    await t.test(`${host} is one`, () => assert.equal(isLoopback(host), true));
+    await t.test(`${host} is a loopback host`, () => assert.equal(isLoopback(host), true));
   }
   for (const host of outside) {
-    await t.test(`${show(host)} is none`, () => assert.equal(isLoopback(host), false));
+    await t.test(`${show(host)} is not a loopback host`, () => assert.equal(isLoopback(host), false));
   }
   assert.equal(readConfig({ HOST: 'localhost' }).isLoopback, true);
   assert.equal(readConfig({ HOST: '0.0.0.0' }).isLoopback, false);

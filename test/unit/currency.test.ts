@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { currencyCodes, currencyOf, findCurrency } from '../../src/domain/currency.ts';
 
-/** From ISO 4217, list one. `Intl` answers other digits for those marked. */
+/** From ISO 4217, list one. `Intl` has other digits for the marked ones. */
 const decimals: Readonly<Record<string, number>> = {
   USD: 2, EUR: 2, GBP: 2, CHF: 2, TWD: 2, SEK: 2, MXN: 2, MRU: 2,
   JPY: 0, KRW: 0, ISK: 0, UGX: 0, CLP: 0, PYG: 0, VND: 0, XAF: 0, XOF: 0, XPF: 0, UYI: 0,
@@ -35,7 +35,7 @@ test('the currencies with another number of decimals than 2 are those of ISO 421
   );
 });
 
-test('what is no currency of anybody’s money is refused', async (t) => {
+test('a code without a currency is rejected', async (t) => {
   const codes = [
     'XAU', 'XAG', 'XPT', 'XPD', 'XXX', 'XTS', 'XDR', 'XSU', 'XUA', 'XBA', 'XBB', 'XBC', 'XBD',
     '', 'usd', 'Usd', 'US', 'USDX', ' USD', 'USD ', '840', 'DEM', 'ZZZ', '__proto__', 'constructor', 'toString',
@@ -53,14 +53,14 @@ test('the Caribbean guilder, in ISO 4217 since March 2025, is a currency', () =>
   assert.deepEqual(findCurrency('XCG'), { code: 'XCG', decimals: 2 });
 });
 
-test('the codes are sorted, each once, in upper case', () => {
+test('the codes are unique, sorted and in upper case', () => {
   const codes = currencyCodes();
   assert.ok(codes.length > 150, `only ${codes.length}`);
   assert.deepEqual(codes, [...new Set(codes)].toSorted());
   for (const code of codes) assert.match(code, /^[A-Z]{3}$/);
 });
 
-test('a currency is one object that nobody can change', () => {
+test('a currency is one frozen object', () => {
   const usd = currencyOf('USD');
   assert.equal(findCurrency('USD'), usd);
   assert.ok(Object.isFrozen(usd));

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { dayOf, dayPattern, formatInstant, isTimeZone, parseDay } from '../../src/domain/day.ts';
 import { refusalOf, show, valueOf } from './samples.ts';
 
-test('a day that exists is accepted', async (t) => {
+test('an existing day is accepted', async (t) => {
   for (const day of [
     '2026-01-01',
     '2026-12-31',
@@ -18,7 +18,7 @@ test('a day that exists is accepted', async (t) => {
   }
 });
 
-test('a day that does not exist is refused', async (t) => {
+test('a day that does not exist is rejected', async (t) => {
   const days = [
     '2026-02-29', '2026-02-30', '2026-02-31', '1900-02-29', '2100-02-29', '2026-04-31', '2026-06-31', '2026-09-31', '2026-11-31',
     '2026-01-32', '2026-12-32', '2026-01-00', '2026-00-10', '2026-13-01', '2026-99-99', '2026-00-00',
@@ -28,7 +28,7 @@ test('a day that does not exist is refused', async (t) => {
   }
 });
 
-test('what is not written YYYY-MM-DD is refused', async (t) => {
+test('a date in another format than YYYY-MM-DD is rejected', async (t) => {
   const values: readonly unknown[] = [
     '', '2026-1-1', '2026-01-1', '26-01-01', '20260101', '2026/01/01', '2026.01.01', '01-02-2026', '31.12.2026', '2026-01', '2026',
     '2026-01-01T00:00:00Z', '2026-01-01 00:00', '2026-01-01Z', ' 2026-01-01', '2026-01-01 ', '2026-01-01\n', '+002026-01-01', '-2026-01-01',
@@ -57,30 +57,30 @@ test('exactly the days of the Gregorian calendar exist', () => {
   );
 });
 
-test('the day of an instant is the one of its time zone, to the millisecond', async (t) => {
+test('the day of an instant depends on its time zone, to the millisecond', async (t) => {
   const cases: readonly (readonly [zone: string, instant: string, day: string])[] = [
     ['UTC', '2026-03-08T00:00:00.000Z', '2026-03-08'],
     ['UTC', '2026-03-08T23:59:59.999Z', '2026-03-08'],
     ['UTC', '2026-03-09T00:00:00.000Z', '2026-03-09'],
-    // Fourteen hours ahead of UTC: the first to see a day.
+    // Fourteen hours ahead of UTC, where each day starts first.
     ['Pacific/Kiritimati', '2025-12-31T09:59:59.999Z', '2025-12-31'],
     ['Pacific/Kiritimati', '2025-12-31T10:00:00.000Z', '2026-01-01'],
     ['Pacific/Pago_Pago', '2026-01-01T10:59:59.999Z', '2025-12-31'],
     ['Pacific/Pago_Pago', '2026-01-01T11:00:00.000Z', '2026-01-01'],
-    // Daylight saving starts on 8 March 2026: the midnight before is at 5:00 UTC, the one after at 4:00.
+    // Daylight saving starts on 8 March 2026. The midnight before is at 5:00 UTC, the one after at 4:00.
     ['America/New_York', '2026-03-08T04:59:59.999Z', '2026-03-07'],
     ['America/New_York', '2026-03-08T05:00:00.000Z', '2026-03-08'],
     ['America/New_York', '2026-03-09T03:59:59.999Z', '2026-03-08'],
     ['America/New_York', '2026-03-09T04:00:00.000Z', '2026-03-09'],
-    // And ends on 1 November.
+    // Daylight saving ends on 1 November.
     ['America/New_York', '2026-11-01T03:59:59.999Z', '2026-10-31'],
     ['America/New_York', '2026-11-01T04:00:00.000Z', '2026-11-01'],
     ['America/New_York', '2026-11-02T04:59:59.999Z', '2026-11-01'],
     ['America/New_York', '2026-11-02T05:00:00.000Z', '2026-11-02'],
-    // A midnight that does not exist: the clocks went from 23:59:59 to 1:00.
+    // A midnight that does not exist: the clocks changed from 23:59:59 to 1:00.
     ['America/Sao_Paulo', '2018-11-04T02:59:59.999Z', '2018-11-03'],
     ['America/Sao_Paulo', '2018-11-04T03:00:00.000Z', '2018-11-04'],
-    // A day that was left out, on the other side of the date line.
+    // A day that was skipped, on the other side of the date line.
     ['Pacific/Apia', '2011-12-30T09:59:59.999Z', '2011-12-29'],
     ['Pacific/Apia', '2011-12-30T10:00:00.000Z', '2011-12-31'],
     ['Asia/Kathmandu', '2026-01-01T18:14:59.999Z', '2026-01-01'],
@@ -91,7 +91,7 @@ test('the day of an instant is the one of its time zone, to the millisecond', as
   }
 });
 
-test('the day of an instant agrees with what Intl shows', () => {
+test('the day of an instant agrees with Intl', () => {
   const zones = [
     'UTC',
     'Pacific/Kiritimati',
@@ -116,7 +116,7 @@ test('the day of an instant agrees with what Intl shows', () => {
   );
 });
 
-test('asked again and again around a midnight, the day changes at its first millisecond', () => {
+test('for repeated calls around a midnight, the day changes at its first millisecond', () => {
   const midnight = Date.parse('2026-11-21T05:00:00Z');
   for (const [offset, day] of [
     [-60_000, '2026-11-20'],
@@ -130,7 +130,7 @@ test('asked again and again around a midnight, the day changes at its first mill
   }
 });
 
-test('an instant is written in UTC, in whole seconds, never in a second that is still to come', () => {
+test('an instant is formatted in UTC, in whole seconds, rounded down', () => {
   assert.equal(formatInstant(Date.UTC(2025, 7, 15, 12, 37, 38)), '2025-08-15T12:37:38Z');
   assert.equal(formatInstant(Date.UTC(2025, 7, 15, 12, 37, 38, 999)), '2025-08-15T12:37:38Z');
   assert.equal(formatInstant(Date.UTC(2025, 11, 31, 23, 59, 59, 999)), '2025-12-31T23:59:59Z');
@@ -142,7 +142,7 @@ test('an instant is written in UTC, in whole seconds, never in a second that is 
   );
 });
 
-test('an instant is written as Temporal writes it, however far away it is', () => {
+test('an instant is formatted as by Temporal, however far away it is', () => {
   const farthest = 8_640_000_000_000_000;
   const [first, last] = [Date.parse('1000-01-01'), Date.parse('+010000-01-01')];
   const examples = [-1, -farthest, farthest, first - 1, first, last - 1, last].map((at): [number] => [at]);
@@ -160,7 +160,7 @@ test('an instant is written as Temporal writes it, however far away it is', () =
   for (const instant of [farthest + 1, Number.NaN]) assert.throws(() => formatInstant(instant), RangeError);
 });
 
-test('a time zone is known by its IANA name', async (t) => {
+test('a time zone has an IANA name', async (t) => {
   for (const name of [
     'UTC',
     'Europe/Berlin',
@@ -183,11 +183,11 @@ test('a time zone is known by its IANA name', async (t) => {
     'CEST',
     '__proto__',
   ]) {
-    await t.test(`${show(name)} is none`, () => assert.equal(isTimeZone(name), false));
+    await t.test(`${show(name)} is not a time zone`, () => assert.equal(isTimeZone(name), false));
   }
 });
 
-test('an offset or a timestamp is no time zone name', async (t) => {
+test('an offset or a timestamp is not the name of a time zone', async (t) => {
   for (const name of [
     '+02:00',
     '-05',

@@ -1,4 +1,4 @@
-/** What docs/deployment.md and compose.yaml say, where the program can contradict them. */
+/** docs/deployment.md and compose.yaml agree with the program. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -9,12 +9,12 @@ import { loadMigrations } from '../../src/storage/migrate.ts';
 const page = readFileSync('docs/deployment.md', 'utf8');
 const compose = readFileSync('compose.yaml', 'utf8');
 
-/** The first group of every match. */
+/** Returns the first group of every match. */
 function found(text: string, pattern: RegExp): readonly string[] {
   return Array.from(text.matchAll(pattern), ([, name = '']) => name);
 }
 
-test('the list for Citus distributes every table of what belongs to a store, and drops what it refuses', () => {
+test('the list for Citus distributes every table with the data of stores, and drops the triggers that Citus rejects', () => {
   const schema = loadMigrations('postgres')
     .map(({ text }) => text)
     .join('\n');
@@ -28,7 +28,7 @@ test('the list for Citus distributes every table of what belongs to a store, and
   assert.deepEqual(found(page, /^drop trigger (\w+) on/gm).toSorted(), ofStatements.toSorted());
 });
 
-test('compose.yaml publishes to this machine only, sets what the service reads, and holds no password', () => {
+test('compose.yaml publishes on this machine only, sets supported variables, and contains no password', () => {
   const ports = found(compose, /^ +- (\S+:3000)$/gm);
   assert.deepEqual(ports, ['127.0.0.1:${PORT:-3000}:3000']);
   const [, environment = ''] = /^ {2}environment:\n([\s\S]*?)^ {2}\w/m.exec(compose) ?? [];

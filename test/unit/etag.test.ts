@@ -6,7 +6,7 @@ import { cardWith, show } from './samples.ts';
 
 const card = cardWith({ id: 244, version: 3 });
 
-test('the tag of a card is strong, and another for every card and version', () => {
+test('the tag of a card is strong and differs for every card and version', () => {
   assert.equal(etagOf(card), '"244-3"');
   const number = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
   fc.assert(
@@ -18,7 +18,7 @@ test('the tag of a card is strong, and another for every card and version', () =
   );
 });
 
-test('If-None-Match says that the client has the card as it is', async (t) => {
+test('If-None-Match is true for the current version of the card', async (t) => {
   const known = [
     '"244-3"',
     ' "244-3" ',
@@ -41,7 +41,7 @@ test('If-None-Match says that the client has the card as it is', async (t) => {
   }
 });
 
-test('If-Match names the versions that the client would change', async (t) => {
+test('If-Match lists the versions that the client accepts', async (t) => {
   const cases: readonly (readonly [header: string | undefined, versions: readonly number[] | null])[] = [
     [undefined, null],
     ['*', null],
@@ -50,7 +50,7 @@ test('If-Match names the versions that the client would change', async (t) => {
     [' "244-3" ', [3]],
     ['"244-3", "244-5"', [3, 5]],
     ['"244-3","1-1", "abc"', [3]],
-    // A weak tag does not vouch for every byte (RFC 9110, 13.1.1).
+    // A weak tag does not match (RFC 9110, 13.1.1).
     ['W/"244-3"', []],
     ['W/"244-3", "244-4"', [4]],
     ['', []],
@@ -73,13 +73,13 @@ test('If-Match names the versions that the client would change', async (t) => {
   }
 });
 
-test('a tag matches to the byte: one with zeros in front is another', async (t) => {
+test('tags are compared byte by byte: leading zeros make another tag', async (t) => {
   for (const header of ['"0244-3"', '"244-03"', '"244-003"', '"00244-03"']) {
     await t.test(header, () => assert.deepEqual(matchedVersions(header, 244), []));
   }
 });
 
-test('a card’s own tag is known to If-None-Match and matches If-Match', () => {
+test('the tag of a card matches itself in If-None-Match and If-Match', () => {
   const number = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
   fc.assert(
     fc.property(number, number, (id, version) => {

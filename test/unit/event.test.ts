@@ -15,11 +15,11 @@ const card = cardWith({ version: 4 });
 const about = { storeId: 17, subjectId: 244_212_357_349, subjectVersion: 4 };
 const gift_card = recordOf(sameIds, card);
 
-test('a created card is told as its record', () => {
+test('the event of a new card contains its record', () => {
   assert.deepEqual(cardCreated(sameIds, card), { type: 'gift_card.created', ...about, data: { gift_card } });
 });
 
-test('an update names what changed, by the names of the record', () => {
+test('the event of an update lists the changed fields of the record', () => {
   assert.deepEqual(cardUpdated(sameIds, card, { balance: amount(1n), expiresOn: null, note: 'x' }), [
     { type: 'gift_card.updated', ...about, data: { gift_card, changed: ['balance', 'expires_on', 'note'] } },
   ]);
@@ -29,7 +29,7 @@ test('an update names what changed, by the names of the record', () => {
   );
 });
 
-test('a disabling is told by a name of its own, after whatever else changed', () => {
+test('a disabling has its own event, after the event of other changes', () => {
   const disabled = { type: 'gift_card.disabled', ...about, data: { gift_card, changed: ['disabled_at'] } };
   assert.deepEqual(cardUpdated(sameIds, card, { disable: true }), [disabled]);
   assert.deepEqual(cardUpdated(sameIds, card, { disable: true, balance: amount(1n) }), [
@@ -38,14 +38,14 @@ test('a disabling is told by a name of its own, after whatever else changed', ()
   ]);
 });
 
-test('an update that changes nothing is not told', () => {
+test('an update without changes has no event', () => {
   assert.deepEqual(cardUpdated(sameIds, card, {}), []);
 });
 
 const transaction = transactionOf(sameIds, transferWith({ kind: 'debit', credit: 'redemptions' }));
 const hold = holdRecordOf(sameIds, holdWith(), 0);
 
-test('a movement is told with the card after it, and with the transaction or hold that explains it', () => {
+test('the event of a movement contains the new state of the card and the transaction or hold', () => {
   assert.deepEqual(cardMoved(sameIds, 'gift_card.redeemed', card, { transaction, hold }), {
     type: 'gift_card.redeemed',
     ...about,
@@ -65,7 +65,7 @@ test('a movement is told with the card after it, and with the transaction or hol
   }
 });
 
-test('a disabling that is withdrawn is told as an update, of the same field as the disabling', () => {
+test('a re-enabling is an update event of the same field as the disabling', () => {
   assert.deepEqual(cardEnabled(sameIds, card), {
     type: 'gift_card.updated',
     ...about,
@@ -73,7 +73,7 @@ test('a disabling that is withdrawn is told as an update, of the same field as t
   });
 });
 
-test('a created customer is told with its address, as a subject without versions', () => {
+test('the event of a new customer contains its email and has no version', () => {
   assert.deepEqual(
     customerCreated(sameIds, 17, { id: 51, email: 'Ada@Example.com', storefrontCustomerId: 7, createdAt: 1 }),
     {
@@ -86,7 +86,7 @@ test('a created customer is told with its address, as a subject without versions
   );
 });
 
-test('an event is told with its head, what has changed, and its data as it was written', () => {
+test('an event has its head, the changed fields, and its data as stored', () => {
   const written = {
     id: 7,
     sequence: 4,
@@ -117,7 +117,7 @@ test('an event is told with its head, what has changed, and its data as it was w
   );
 });
 
-test('no event about a card carries a code, and each is JSON', () => {
+test('no event of a card contains a code, and each is JSON', () => {
   for (const event of [
     cardCreated(sameIds, card),
     ...cardUpdated(sameIds, card, { disable: true, note: 'x' }),

@@ -1,4 +1,4 @@
-/** No regular expression of the service takes longer than in proportion to its text. */
+/** The time of every regular expression of the service is linear in its text. */
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -18,13 +18,13 @@ const expressions = new Map(
 
 const show = ({ source, flags }: Expression): string => `/${source}/${flags}`;
 
-/** The documentation is made of the service's own texts, once, when it starts. */
+/** The documentation is rendered from the service's own texts, once at its start. */
 const ownTexts = 'src/http/reference/';
 
-/** Each for a reason: the list may shrink. */
+/** Each exception has its reason. This list can only shrink. */
 const allowed: Readonly<Record<string, string>> = {
   [String.raw`src/http/etag.ts /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/g`]:
-    'a match begins at a quotation mark or just before it, and what is repeated holds none: each run is read once',
+    'a match starts at a quotation mark or just before it, and the repeated part contains none: each run is read once',
 };
 
 test('the expressions of every layer are found, as literals and as strings', () => {
@@ -34,7 +34,7 @@ test('the expressions of every layer are found, as literals and as strings', () 
     assert.ok(found.some((name) => name.startsWith(one)), one);
 }); // prettier-ignore
 
-test('no expression repeats something in a match that may begin anywhere, and then needs something else', () => {
+test('no unanchored expression has an unbounded repetition before another part', () => {
   const found = [...expressions].filter(
     ([name, expression]) => !name.startsWith(ownTexts) && triesEveryPlace(expression),
   );
@@ -45,7 +45,7 @@ test('no expression repeats something in a match that may begin anywhere, and th
   );
 });
 
-test('which expressions try every place', () => {
+test('triesEveryPlace finds quadratic expressions', () => {
   const expression = ({ source, flags }: RegExp): Expression => ({ source, flags });
   for (const bad of [
     /0+$/, / *$/, /^ +| +$/g, /a(?:b+c?)$/, /(?:^a|b)\s*$/, /\s{2,}$/, /.*@/, /"[^"]*"/, /x?(?:ab)+$/, /[^\x20-\x7e].*@/, /(?:a+|b)(?:$|c)/,
@@ -59,7 +59,7 @@ const lengthMax = 65_536;
 
 for (const [name, expression] of expressions) {
   if (name.startsWith(ownTexts)) continue;
-  test(`${name} takes no longer than in proportion to the text`, async () => {
+  test(`the time of ${name} is linear in the text`, async () => {
     const matcher = new RegExp(expression.source, expression.flags.replaceAll(/[gy]/g, ''));
     const samples = samplesOf(expression).slice(0, 16);
     const starts = samples.map((_, index) => samples.slice(0, index).join(''));

@@ -1,10 +1,10 @@
-/** The regular expressions of a source file, and which of them try every place of a text again and again. */
+/** Finds the regular expressions of a source file, and those that take quadratic time. */
 
 import { parseSync, Visitor } from 'oxc-parser';
 
 export type Expression = { readonly source: string; readonly flags: string };
 
-/** The literals of a file, and the strings that begin or end as a pattern does. */
+/** Returns the regular expression literals of a file, and strings that start or end like a pattern. */
 export function expressionsOf(path: string, text: string): readonly Expression[] {
   const { program, errors } = parseSync(path, text);
   if (errors.length > 0) throw new Error(`${path} cannot be parsed`);
@@ -26,22 +26,22 @@ function isPattern(text: string): boolean {
   return text.length > 1 && (text.startsWith('^') || /[\])}*+?\w]\$$/.test(text));
 }
 
-/** One thing that an expression matches, and how often. */
+/** One part of an expression with its quantifier. */
 type Term = {
   readonly kind: 'start' | 'end' | 'look' | 'group' | 'symbol';
-  /** As it is written, without its quantifier. */
+  /** The source without its quantifier. */
   readonly text: string;
   readonly min: number;
   readonly max: number;
-  /** Of a group. */
+  /** Empty except for groups. */
   readonly alternatives: readonly Alternative[];
 };
 
 type Alternative = readonly Term[];
 
-/** The alternatives of an expression. @throws SyntaxError if it is none. */
+/** Returns the alternatives of an expression. @throws SyntaxError if it is invalid. */
 function alternativesOf({ source, flags }: Expression): readonly Alternative[] {
-  // The engine judges the syntax; what follows only divides what is well-formed.
+  // The engine validates the syntax. The code below only splits a valid expression.
   void new RegExp(source, flags);
   let at = 0;
   const read = (pattern: RegExp): string => {
@@ -105,15 +105,15 @@ function timesOf(quantifier: string): Pick<Term, 'min' | 'max'> {
 }
 
 type State = {
-  /** A match can begin in one place only: behind `^`. */
+  /** A match can start in one place only: after `^`. */
   readonly isAnchored: boolean;
-  /** Something that is repeated without bound stands before here, in a match that begins anywhere. */
+  /** An unbounded repetition precedes this place, in a match that can start anywhere. */
   readonly isRepeated: boolean;
 };
 
 /**
- * Whether an expression repeats something without bound, in a match that may begin anywhere, and then needs
- * something else, such as the end: each place of a long run is tried, and each time the rest of the run is read.
+ * Whether an expression has an unbounded repetition and then another part, in a match that can start anywhere.
+ * Such an expression takes quadratic time: it reads the rest of a long run from each of its places.
  */
 export function triesEveryPlace(expression: Expression): boolean {
   let isFound = false;
@@ -137,7 +137,7 @@ export function triesEveryPlace(expression: Expression): boolean {
   return isFound;
 }
 
-/** Some of the characters that each part of an expression matches, in their order. */
+/** Returns some characters that each part of an expression matches, in order. */
 export function samplesOf(expression: Expression): readonly string[] {
   const candidates = Array.from('aZ0 -.,:/@"\\_=*+()<>{}%#é\n\t\u00a0\u0301');
   const symbols = (alternatives: readonly Alternative[]): readonly string[] =>

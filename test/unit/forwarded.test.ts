@@ -1,4 +1,4 @@
-/** Which requests look forwarded: those with a header of any proxy, CDN or platform, and no others. */
+/** Forwarded requests have a header of any proxy, CDN or platform. */
 
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
@@ -38,7 +38,7 @@ const ofProxies = [
   'X-NF-Request-ID', 'X-Render-Origin-Server', 'Rndr-Id', 'X-Railway-Edge', 'DO-Connecting-IP', 'Oxygen-Buyer-IP',
 ] as const; // prettier-ignore
 
-test('a header of a proxy, CDN or platform makes a request look forwarded, alone', () => {
+test('any header of a proxy, CDN or platform makes a request forwarded', () => {
   assert.deepEqual(
     ofProxies.filter((name) => !looks([name])),
     [],
@@ -59,7 +59,7 @@ const ofClients = [
   'Device-Memory', 'Downlink', 'ECT', 'RTT', 'Save-Data', 'Viewport-Width', 'Access-Control-Request-Method',
 ] as const; // prettier-ignore
 
-test('the headers of clients do not, even all together', () => {
+test('the headers of clients do not make a request forwarded, even all together', () => {
   assert.deepEqual(
     ofClients.filter((name) => looks([name])),
     [],
@@ -67,7 +67,7 @@ test('the headers of clients do not, even all together', () => {
   assert.ok(!looks(ofClients));
 });
 
-test('HTTP/1.0 does, without any header', () => {
+test('HTTP/1.0 makes a request forwarded, without any header', () => {
   assert.ok(looks(['Host'], '1.0'));
   assert.ok(!looks(['Host'], '1.1'));
 });

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { hasRunOut, holdSecondsDefault, holdSecondsMax, type HoldStatus } from '../../src/domain/hold.ts';
 
-test('a hold lasts 15 minutes unless told otherwise, and 7 days at most', () => {
+test('a hold lasts 15 minutes by default, and 7 days at most', () => {
   assert.deepEqual([holdSecondsDefault, holdSecondsMax], [900, 604_800]);
 });
 
-test('an open hold has run out from its very instant on; a closed one never runs out', () => {
+test('an open hold is expired from its expiry time on, and a closed one never expires', () => {
   const expected = {
     open: [false, true, true],
     captured: [false, false, false],

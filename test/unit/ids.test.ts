@@ -5,7 +5,7 @@ import { ClockError, instantOf, systemChance, systemClock } from '../../src/cloc
 
 const epoch = Date.UTC(2025, 0, 1);
 const now = Date.UTC(2026, 6, 1, 12);
-/** The first instant that is too late. */
+/** The first instant after the range. */
 const end = Date.UTC(2059, 0, 1);
 
 test('later ids are larger, whatever the clock does, and all are integers below 2^52', () => {
@@ -26,27 +26,27 @@ test('later ids are larger, whatever the clock does, and all are integers below 
   );
 });
 
-test('ids differ where a burst runs ahead of the clock and the clock catches up', () => {
+test('ids are unique when a burst runs ahead of the clock and the clock catches up', () => {
   let time = now;
   const chance = systemChance({ earliest: () => time });
   let last = 0;
   for (let count = 1; count <= 400_000; count += 1) {
-    // With steps of 16.5 on average, so many ids take up just about the 4,096 of one millisecond.
+    // With an average step of 16.5, 245 ids use up almost all 4,096 ids of a millisecond.
     if (count % 245 === 0) time += 1;
     const id = chance.id();
-    // A message for each of so many would take longer than the ids.
+    // A message for each id would take longer than the ids.
     if (!(id > last)) assert.fail(`${id} after ${last}`);
     last = id;
   }
 });
 
-test('ids last until 2058, and with months to spare they are below 2^52', () => {
+test('ids last until 2058, and remain below 2^52 with months to spare', () => {
   const last = systemChance({ earliest: () => end - 1 }).id();
   assert.ok(Number.isSafeInteger(last) && last < 2 ** 52 - 300 * 86_400_000 * 4_096);
   assert.ok(systemChance({ earliest: () => epoch }).id() >= 0);
 });
 
-test('a clock outside of the years 2025 to 2058 draws no ids and names the time', () => {
+test('a clock outside of the years 2025 to 2058 generates no ids, and the error contains the time', () => {
   for (const [instant, shown] of [
     [0, '1970-01-01T00:00:00.000Z'],
     [epoch - 1, '2024-12-31T23:59:59.999Z'],
@@ -61,20 +61,21 @@ test('a clock outside of the years 2025 to 2058 draws no ids and names the time'
   }
 });
 
-test('an id tells when it was made, to the millisecond', () => {
+test('an id contains its creation time to the millisecond', () => {
   for (const time of [epoch + 1, now, now + 1, Date.UTC(2058, 5, 1)]) {
     const id = systemChance({ earliest: () => time }).id();
     assert.equal(instantOf(id), time);
   }
 });
 
-test('the ids of different processes at one instant differ by chance', () => {
+test('the ids of different processes at one instant differ randomly', () => {
   const ids = Array.from(
     { length: 4_000 },
     () => systemChance({ earliest: () => now }).id() - (now - epoch) * 4_096,
   );
   assert.ok(Math.min(...ids) >= 0 && Math.max(...ids) <= 4_095);
-  // Of 4,000 draws from 4,096 some 2,550 are different; a fifth of the range is missed as good as never.
+  // 4,000 random numbers below 4,096 have about 2,550 different values. Missing a fifth of the range is
+  // practically impossible.
   assert.ok(new Set(ids).size > 2_300, `only ${new Set(ids).size} different ones`);
   for (const fifth of [0, 1, 2, 3, 4]) {
     const count = ids.filter((id) => Math.floor(id / 820) === fifth).length;
@@ -82,8 +83,8 @@ test('the ids of different processes at one instant differ by chance', () => {
   }
 });
 
-test('ids of one burst lie 1 to 32 apart, so that their distance counts nothing', () => {
-  // Seen from a clock that stands still, every id after the first few comes from a step.
+test('ids of one burst are 1 to 32 apart, to hide how many there are', () => {
+  // With a stopped clock, every id after the first few comes from a step.
   const chance = systemChance({ earliest: () => now });
   const ids = Array.from({ length: 20_000 }, () => chance.id()).slice(5_000);
   const steps = ids.slice(1).map((id, index) => id - (ids[index] ?? 0));
@@ -93,11 +94,11 @@ test('ids of one burst lie 1 to 32 apart, so that their distance counts nothing'
   assert.ok(Math.abs(mean - 16.5) < 0.5, `steps of ${mean} on average`);
 });
 
-test('random bytes are as many as were asked for, and other ones each time', () => {
+test('random bytes have the requested length and differ each time', () => {
   const chance = systemChance(systemClock);
   for (const length of [0, 1, 12, 32, 5_000]) assert.equal(chance.bytes(length).length, length);
   assert.notDeepEqual(chance.bytes(16), chance.bytes(16));
-  // Of 20,000 bytes each value comes up about 78 times.
+  // In 20,000 bytes, each value occurs about 78 times.
   assert.equal(new Set(chance.bytes(20_000)).size, 256);
 });
 
@@ -109,7 +110,7 @@ test('request ids are random UUIDs', () => {
     assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
-test('the system’s clock gives whole milliseconds of now', () => {
+test('the system clock returns the current time in whole milliseconds', () => {
   const before = Date.now();
   const time = systemClock.now();
   assert.ok(Number.isInteger(time) && time >= before && time <= Date.now());

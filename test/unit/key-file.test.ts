@@ -24,7 +24,7 @@ function folderOf(t: TestContext): string {
   return folder;
 }
 
-test('a key file is made with one random key, for its owner only, and reads back', (t) => {
+test('a new key file contains one random key, only its owner can read it, and it can be read back', (t) => {
   const path = join(folderOf(t), 'keys.json');
   const drawn: Uint8Array[] = [];
   const observed: Chance = {
@@ -51,14 +51,14 @@ test('a key file is made with one random key, for its owner only, and reads back
   assert.match(readFileSync(path, 'utf8'), /\n$/);
 });
 
-test('the folder of a new key file is made, for its owner only', (t) => {
+test('the folder of a new key file is created, for its owner only', (t) => {
   const folder = join(folderOf(t), 'a', 'b');
   makeKeyFile(join(folder, 'keys.json'), chance);
   assert.equal(statSync(folder).mode & 0o777, 0o700);
   assert.deepEqual(readdirSync(folder), ['keys.json']);
 });
 
-test('a key file that is there already stays as it is, and nothing is left beside it', (t) => {
+test('an existing key file is not changed, and no temporary file remains', (t) => {
   const folder = folderOf(t);
   const path = join(folder, 'keys.json');
   makeKeyFile(path, chance);
@@ -68,18 +68,18 @@ test('a key file that is there already stays as it is, and nothing is left besid
   assert.deepEqual(readdirSync(folder), ['keys.json']);
 });
 
-test('a key file that cannot be put in its place is a failure that leaves nothing behind', (t) => {
+test('a key file that cannot be created is an error, and no temporary file remains', (t) => {
   const folder = folderOf(t);
   writeFileSync(join(folder, 'file'), '');
   assert.throws(() => makeKeyFile(join(folder, 'file', 'keys.json'), chance));
   assert.deepEqual(readdirSync(folder), ['file']);
 });
 
-test('where there is no file there are no keys', (t) => {
+test('without a file there are no keys', (t) => {
   assert.equal(readKeyFile(join(folderOf(t), 'keys.json')), undefined);
 });
 
-test('a file that cannot be read is not taken for an absent one', (t) => {
+test('an unreadable file is an error, not an absent file', (t) => {
   const path = join(folderOf(t), 'keys.json');
   mkdirSync(path);
   assert.throws(() => readKeyFile(path), KeyFileError);
@@ -87,7 +87,7 @@ test('a file that cannot be read is not taken for an absent one', (t) => {
 
 const secret = (fill: number): string => Buffer.alloc(32, fill).toString('base64');
 
-test('several keys are read in their order, the one in use first', (t) => {
+test('several keys are read in order, with the current one first', (t) => {
   const path = join(folderOf(t), 'keys.json');
   writeFileSync(path, JSON.stringify({ keys: [{ id: 'new', secret: secret(2) }, { id: 'old', secret: secret(1), since: 2025 }] })); // prettier-ignore
   const keys = readKeyFile(path) ?? [];
@@ -100,16 +100,16 @@ test('several keys are read in their order, the one in use first', (t) => {
   );
 });
 
-test('a file that holds no keys, or a bad one beside good ones, is refused as a whole', async (t) => {
+test('a file without keys, or with an invalid one among valid ones, is rejected', async (t) => {
   const path = join(folderOf(t), 'keys.json');
   const good = { id: 'a', secret: secret(1) };
   const contents: Readonly<Record<string, string>> = {
     nothing: '',
-    'no JSON': '{"keys": [',
+    'not JSON': '{"keys": [',
     null: 'null',
     'a number': '5',
     'a list': JSON.stringify([good]),
-    'no list of keys': '{}',
+    'not a list of keys': '{}',
     'an object of keys': JSON.stringify({ keys: { 0: good, length: 1 } }),
     'an empty list': JSON.stringify({ keys: [] }),
     'a null': JSON.stringify({ keys: [good, null] }),
@@ -134,7 +134,7 @@ test('a file that holds no keys, or a bad one beside good ones, is refused as a 
   }
 });
 
-test('a refusal of a key file names the file and never a secret', (t) => {
+test('the error of a key file contains its path and never a secret', (t) => {
   const path = join(folderOf(t), 'keys.json');
   writeFileSync(path, JSON.stringify({ keys: [{ id: 'a', secret: secret(7) }, {}] }));
   assert.throws(
@@ -148,7 +148,7 @@ test('a refusal of a key file names the file and never a secret', (t) => {
   );
 });
 
-test('a key file is exposed as soon as anybody but its owner may do anything with it', (t) => {
+test('a key file is exposed if any user except its owner has any permission on it', (t) => {
   const path = join(folderOf(t), 'keys.json');
   writeFileSync(path, '');
   for (const mode of [0o600, 0o400, 0o700]) {

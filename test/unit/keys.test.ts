@@ -35,7 +35,7 @@ test('no two purposes, texts or keys share a digest', () => {
   assert.equal(new Set(digests).size, 2 * purposes.length * 3);
 });
 
-test('what is written is digested with the first key, what is searched with all of them', () => {
+test('data is digested with the first key and looked up with all keys', () => {
   assert.deepEqual(keys.ids, ['new', 'old']);
   assert.deepEqual(keys.digest('idempotency', 'a'), keysOf([fresh]).digest('idempotency', 'a'));
   assert.deepEqual(keys.digests('idempotency', 'a'), [
@@ -44,7 +44,7 @@ test('what is written is digested with the first key, what is searched with all 
   ]);
 });
 
-test('what was sealed opens for its purpose and row, to the byte', () => {
+test('sealed data opens byte for byte for its purpose and row', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 200 }),
@@ -60,14 +60,14 @@ test('what was sealed opens for its purpose and row, to the byte', () => {
   );
 });
 
-test('a seal opens wherever in a larger buffer it stands', () => {
+test('a seal opens at any position of a larger buffer', () => {
   const sealed = keys.seal('idempotency', plain, 'row 1', nonce);
   const around = Buffer.concat([Buffer.alloc(7, 0xff), sealed, Buffer.alloc(5, 0xff)]);
   const view = around.subarray(7, 7 + sealed.length);
   assert.deepEqual(Buffer.from(keys.open('idempotency', view, 'row 1')), plain);
 });
 
-test('a seal does not show what it holds', () => {
+test('a seal does not show its content', () => {
   const sealed = Buffer.from(keys.seal('idempotency', plain, 'row 1', nonce));
   assert.ok(!sealed.includes(plain));
   assert.equal(sealed.length, 1 + 'new'.length + sealNonceLength + 16 + plain.length);
@@ -83,7 +83,7 @@ test('a seal of another row, another purpose or another key does not open', () =
   assert.throws(() => keysOf([old]).open('idempotency', sealed, 'row 1'), /sealed with the key "new"/);
 });
 
-test('a seal in which any one bit was changed does not open', () => {
+test('a seal with any one changed bit does not open', () => {
   const sealed = keys.seal('idempotency', plain, 'row 1', nonce);
   for (let bit = 0; bit < sealed.length * 8; bit += 1) {
     const changed = Uint8Array.from(sealed);
@@ -93,8 +93,8 @@ test('a seal in which any one bit was changed does not open', () => {
   }
 });
 
-test('a seal that was cut short or made longer does not open', () => {
-  // Of a seal that holds nothing, what is cut off is the end of the tag.
+test('a truncated or extended seal does not open', () => {
+  // In the seal of an empty content, the truncated part is the end of the tag.
   for (const bytes of [plain, Buffer.of()]) {
     const sealed = Buffer.from(keys.seal('idempotency', bytes, 'row 1', nonce));
     for (let length = 0; length < sealed.length; length += 1) {
@@ -104,7 +104,7 @@ test('a seal that was cut short or made longer does not open', () => {
   }
 });
 
-test('after a rotation, what the old key sealed still opens, and new seals are the new key’s', () => {
+test('after a rotation, seals of the old key still open, and new seals use the new key', () => {
   const sealed = keysOf([old]).seal('store-secret', plain, 'store 1', nonce);
   assert.deepEqual(Buffer.from(keys.open('store-secret', sealed, 'store 1')), plain);
   const again = keys.seal('store-secret', plain, 'store 1', nonce);
@@ -119,7 +119,7 @@ test('a nonce has exactly 12 bytes', () => {
   }
 });
 
-test('keys that cannot be told apart, or are too short or too long, are refused', async (t) => {
+test('ambiguous keys, and keys that are too short or too long, are rejected', async (t) => {
   const refused: Readonly<Record<string, readonly MasterKey[]>> = {
     'no key': [],
     'one id twice': [master('a', 1), master('b', 2), master('a', 3)],
@@ -152,7 +152,7 @@ test('bytes are the same only in value and length', () => {
   assert.equal(sameBytes(Uint8Array.of(1), Uint8Array.of()), false);
 });
 
-test('public ids depend on their own key only, which is the last one unless another is named', () => {
+test('public ids depend on their own key only, which is the last one by default', () => {
   const ids = keys.publicIds;
   const samples = [1, 2, 244_212_357_349, 2 ** 52 - 1];
   const shown = (other: typeof ids) => samples.map((id) => other.of(id));

@@ -1,4 +1,4 @@
-/** bin/largesse.js: which Node.js runs the command line, and what it says where none can. */
+/** bin/largesse.js selects the Node.js that runs the command line, and reports an error without one. */
 
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -9,12 +9,12 @@ import { runProgram, startProgram } from '../support/programs.ts';
 
 const launcher = join(import.meta.dirname, '../../bin/largesse.js');
 
-/** Makes a Node.js say that it is an old one. */
+/** Makes Node.js report an old version. */
 const asOld = `data:text/javascript,${encodeURIComponent(
   "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.11.1' } });",
 )}`;
 
-/** A folder with the launcher and a command line that says how it was called. */
+/** A folder with the launcher and a command line that prints its arguments. */
 function makeInstallation(): Disposable & { readonly folder: string; readonly file: string } {
   const folder = mkdtempSync(join(tmpdir(), 'largesse-launcher-'));
   mkdirSync(join(folder, 'bin'));
@@ -34,7 +34,7 @@ function makeInstallation(): Disposable & { readonly folder: string; readonly fi
   };
 }
 
-test('an old Node.js without another one ends in one sentence that names both versions', async () => {
+test('without a newer Node.js, an old one prints one sentence with both versions', async () => {
   using made = makeInstallation();
   const { code, output, errors } = await runProgram(process.execPath, [
     '--import',
@@ -46,7 +46,7 @@ test('an old Node.js without another one ends in one sentence that names both ve
   assert.match(errors, /^largesse: Node\.js 26 or later is required, and this is 20\.11\.1: [^\n]+\n$/);
 });
 
-test('an old Node.js hands over to the one that npm ci installed, with arguments, signals and exit code', async () => {
+test('an old Node.js starts the one that npm ci installed, with arguments, signals and exit code', async () => {
   using made = makeInstallation();
   mkdirSync(join(made.folder, 'node_modules/node/bin'), { recursive: true });
   symlinkSync(process.execPath, join(made.folder, 'node_modules/node/bin/node'));
@@ -62,7 +62,7 @@ test('an old Node.js hands over to the one that npm ci installed, with arguments
   assert.deepEqual(await waiting.ended(), { code: 7, signal: null });
 });
 
-test('a Node.js that is new enough runs the command line itself', async () => {
+test('a new Node.js runs the command line itself', async () => {
   using made = makeInstallation();
   const { code, output } = await runProgram(process.execPath, [made.file, 'status']);
   assert.deepEqual({ code, output }, { code: 3, output: `runs ${process.versions.node} status\n` });
@@ -83,7 +83,7 @@ test('npm start runs the launcher, and a SIGTERM to npm reaches the service', as
   assert.equal((await npm.ended()).code, 7, npm.errors());
 });
 
-test('no script runs while packages are installed', () => {
+test('the installation of packages runs no script', () => {
   for (const name of ['preinstall', 'install', 'postinstall', 'prepare'])
     assert.equal(scripts[name], undefined, name);
 });

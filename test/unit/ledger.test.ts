@@ -31,7 +31,7 @@ test('an issue moves the value from sales to the card', () => {
   assert.equal(effectOf(issueOf(amount(2_500n))), 2_500n);
 });
 
-test('an adjustment upwards credits the card, one downwards debits it', () => {
+test('an adjustment upwards credits the card, and one downwards debits it', () => {
   assert.deepEqual(adjustmentOf(amount(1_000n), amount(2_500n)), {
     kind: 'adjustment',
     amount: amount(1_500n),
@@ -46,13 +46,13 @@ test('an adjustment upwards credits the card, one downwards debits it', () => {
   });
 });
 
-test('an adjustment by nothing, or into another currency, is no adjustment', () => {
+test('an adjustment by zero or into another currency is an error', () => {
   assert.throws(() => adjustmentOf(amount(5n), amount(5n)), RangeError);
   assert.throws(() => adjustmentOf(amount(0n), amount(0n)), RangeError);
   assert.throws(() => adjustmentOf(amount(5n, 'USD'), amount(6n, 'EUR')), RangeError);
 });
 
-test('an adjustment brings any balance to any target, by a positive amount between two accounts', () => {
+test('an adjustment moves a positive amount from any balance to any target', () => {
   const balances = fc.bigInt({ min: 0n, max: 10n ** 16n });
   fc.assert(
     fc.property(balances, balances, (balance, target) => {
@@ -83,7 +83,7 @@ test('a debit and a capture move an amount from the card to redemptions, a credi
   assert.equal(effectOf(creditOf(amount(1_500n))), 1_500n);
 });
 
-test('debits, captures and credits can be given back, and nothing else', () => {
+test('only debits, captures and credits can be reversed', () => {
   const expected = {
     issue: false,
     adjustment: false,
@@ -96,7 +96,7 @@ test('debits, captures and credits can be given back, and nothing else', () => {
   assert.deepEqual(Object.fromEntries(kinds.map((kind) => [kind, isReversible(kind)])), expected);
 });
 
-test('a reversal moves its own amount between the same accounts, the other way round', () => {
+test('a reversal moves its amount between the same accounts in the opposite direction', () => {
   assert.deepEqual(reversalOf(debitOf(amount(1_500n)), amount(400n)), {
     kind: 'reversal',
     amount: amount(400n),
@@ -111,7 +111,7 @@ test('a reversal moves its own amount between the same accounts, the other way r
   });
 });
 
-test('what is moved and reversed as a whole has moved nothing, in any currency', () => {
+test('a movement and its full reversal add up to zero, in any currency', () => {
   const positive = fc.bigInt({ min: 1n, max: 10n ** 16n });
   const make = fc.constantFrom<(value: Movement['amount']) => Movement>(debitOf, captureOf, creditOf);
   fc.assert(
@@ -126,7 +126,7 @@ test('what is moved and reversed as a whole has moved nothing, in any currency',
   );
 });
 
-test('only crediting the card raises its balance', () => {
+test('only a credit of the card raises its balance', () => {
   assert.equal(effectOf({ amount: amount(7n), credit: 'card' }), 7n);
   for (const credit of systemAccounts) assert.equal(effectOf({ amount: amount(7n), credit }), -7n);
 });
@@ -138,7 +138,7 @@ test('a chain starts from 32 zero bytes', () => {
   );
 });
 
-test('the canonical content is what every chain there is was made of', () => {
+test('the canonical content has the bytes that existing hash chains contain', () => {
   assert.equal(
     canonicalContent(transfer),
     '[17,244212357349,2,244212357350,"adjustment","15.00","USD","card","adjustments","10.00","api_client:7",null,null,null,null,null,1755261458999]',
@@ -161,7 +161,7 @@ test('the canonical content is what every chain there is was made of', () => {
   );
 });
 
-test('every field of a transfer counts in its content', async (t) => {
+test('every field of a transfer is part of its content', async (t) => {
   const others: Transfer = {
     storeId: 18,
     cardId: 244_212_357_348,
@@ -194,7 +194,7 @@ test('every field of a transfer counts in its content', async (t) => {
   );
 });
 
-test('no two different transfers read alike', () => {
+test('two different transfers have different content', () => {
   const text = fc.option(fc.constantFrom('', 'null', ',', '","', 'a', 'a","b', '1', '\\'), { nil: null });
   const small = fc.integer({ min: 1, max: 12 });
   const any = fc.record({
@@ -217,7 +217,7 @@ test('no two different transfers read alike', () => {
     reverses: fc.option(small, { nil: null }),
     createdAt: small,
   }) satisfies fc.Arbitrary<Transfer>;
-  // Two transfers that differ in a few fields at most, as an edited one would.
+  // Two transfers that differ in up to three fields, as after a manipulation.
   const pair = fc.tuple(any, any, fc.subarray(Object.keys(transfer), { maxLength: 3 })).map(
     ([left, right, fields]) =>
       [
@@ -237,7 +237,7 @@ test('no two different transfers read alike', () => {
   );
 });
 
-/** JSON has no bigint. The currency of a balance is the one of the amount. */
+/** JSON has no bigint. A balance has the currency of its amount. */
 function plain(key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   return key === 'balanceAfter' ? String((value as Transfer['balanceAfter']).minor) : value;

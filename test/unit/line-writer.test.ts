@@ -1,4 +1,4 @@
-/** The line writer writes whole lines in order; with a stalled reader it drops lines and counts them. */
+/** The line writer writes whole lines in order. With a stalled reader it drops lines and counts them. */
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -91,7 +91,7 @@ test('with a stalled reader, flush ends, lines over the limit are dropped, and t
   closeSync(fd);
 });
 
-test('a reader that was slow receives the rest at once, although a stalled reader is retried slowly', async () => {
+test('a slow reader receives the rest at once, although a stalled reader is retried slowly', async () => {
   const path = join(folder, 'slow');
   execFileSync('mkfifo', [path]);
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
@@ -118,7 +118,7 @@ test('flushSync waits for a slow reader of the current and the waiting lines, an
     waitingLengthMax: 1_000_000,
     flushMaxMs: 30_000,
   });
-  // The pipe takes 64 KiB of the first line at once.
+  // The pipe accepts 64 KiB of the first line at once.
   patient.write('a'.repeat(200_000));
   patient.write('b'.repeat(100_000));
   patient.flushSync();

@@ -1,4 +1,4 @@
-/** The linter's rules about folders, tried on files that break them, in a temporary tree with this configuration. */
+/** The linter rejects files that break the rules about folders. Each test lints a temporary tree. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -15,7 +15,7 @@ type Diagnostic = {
   readonly labels: readonly { readonly span: { readonly line: number } }[];
 };
 
-/** Lints files that exist for this call only, given as path → lines. */
+/** Lints temporary files, given as path → lines. */
 function lint(files: Readonly<Record<string, readonly string[]>>): readonly Diagnostic[] {
   using tree = mkdtempDisposableSync(join(tmpdir(), 'largesse-lint-'));
   for (const file of ['.oxlintrc.json', 'tsconfig.json']) cpSync(file, join(tree.path, file));
@@ -29,11 +29,11 @@ function lint(files: Readonly<Record<string, readonly string[]>>): readonly Diag
     cwd: tree.path,
     encoding: 'utf8',
   });
-  assert.match(stdout, /^\s*\{/, `the linter gave no report: ${stdout}${stderr}`);
+  assert.match(stdout, /^\s*\{/, `the linter returned no report: ${stdout}${stderr}`);
   return (JSON.parse(stdout) as Report).diagnostics;
 }
 
-test('the linter refuses every import that the table of arrows does not allow, and no other', async (t) => {
+test('the linter rejects exactly the imports that the table does not allow', async (t) => {
   const folders = ['domain', 'storage', 'service', 'delivery', 'http', 'api', 'docs', 'web', 'cli'];
   const imported = [
     ...folders.map((folder) => `${folder}/card.ts`),
@@ -47,7 +47,7 @@ test('the linter refuses every import that the table of arrows does not allow, a
     'config.ts',
     'clock-and-chance.ts',
   ];
-  assert.deepEqual(new Set(importers.map(partOf)), new Set(Object.keys(sees)), 'every part is tried');
+  assert.deepEqual(new Set(importers.map(partOf)), new Set(Object.keys(sees)), 'every part has a case');
 
   const specifier = (importer: string, path: string): string => {
     const way = posix.relative(posix.dirname(importer), path);
@@ -74,7 +74,7 @@ test('the linter refuses every import that the table of arrows does not allow, a
   }
 });
 
-test('the linter refuses what a folder must not say, and nothing that it may', async (t) => {
+test('the linter rejects forbidden lines of a folder, and accepts allowed ones', async (t) => {
   const generator = 'Generator<string, number, number>';
   const lines: readonly (readonly [folder: string, line: string, refusedBy: string | undefined])[] = [
     ['src/domain', "export { readFileSync } from 'node:fs';", 'eslint(no-restricted-imports)'],
@@ -113,7 +113,7 @@ test('the linter refuses what a folder must not say, and nothing that it may', a
     await t.test(`${folder}: ${line}`, () => {
       const rules = diagnostics.filter(({ filename }) => filename === pathOf(index)).map(({ code }) => code);
       if (refusedBy === undefined) assert.deepEqual(rules, []);
-      else assert.ok(rules.includes(refusedBy), `refused by ${rules.join(', ') || 'nothing'}`);
+      else assert.ok(rules.includes(refusedBy), `rejected by ${rules.join(', ') || 'nothing'}`);
     });
   }
 });

@@ -1,4 +1,4 @@
-/** The lock file fixes the content of every package, on every platform. */
+/** The lock file fixes the content of every package on every platform. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

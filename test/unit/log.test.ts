@@ -1,4 +1,4 @@
-/** The service's log on standard output: what it prints, and what a process does when it cannot print. */
+/** The service's log on standard output, and the end of a process that cannot write to it. */
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync, type StdioOptions } from 'node:child_process';
@@ -20,7 +20,7 @@ const request: AnsweredRequest = {
   actor: 'api_client:1',
 };
 
-/** The arguments of a process that creates a log and then runs a few lines of JavaScript with it. */
+/** Returns the arguments of a process that creates a log and runs a script with it. */
 function argumentsOf(script: string, logLevel = 'info'): string[] {
   const setUp =
     `import { createLog } from '${join(import.meta.dirname, '../../src/log.ts')}';` +
@@ -29,7 +29,7 @@ function argumentsOf(script: string, logLevel = 'info'): string[] {
   return ['--input-type=module', '--eval', setUp + script];
 }
 
-/** What such a process prints. */
+/** Returns the output lines and the exit code of such a process. */
 function printed(
   script: string,
   logLevel?: string,
@@ -40,7 +40,7 @@ function printed(
   return { lines, code: status };
 }
 
-test('the line of a request is the one that the logger would write', () => {
+test('the line of a request equals the line of the logger', () => {
   const { lines } = printed(
     `log.answered(request); log.logger.info(request, 'request');
      const { store, actor, ...other } = request;
@@ -55,7 +55,7 @@ test('the line of a request is the one that the logger would write', () => {
   assert.deepEqual(JSON.parse(answered ?? ''), { level: 'info', time: '', ...request, message: 'request' });
 }); // prettier-ignore
 
-test('a level above info leaves the lines of requests out', () => {
+test('a level above info omits the lines of requests', () => {
   const { lines } = printed(`log.answered(request); log.logger.warn('warned'); await log.flush();`, 'warn');
   assert.equal(lines.length, 1);
   assert.match(lines[0] ?? '', /"message":"warned"/);
@@ -78,7 +78,7 @@ for (const [end, code, expected] of [
   });
 }
 
-/** Runs such a process with its standard output elsewhere. @returns its exit code; null if it had to be killed. */
+/** Runs such a process with another standard output. @returns its exit code; null if it was killed. */
 async function exitCodeOf(script: string, stdout: 'pipe' | number): Promise<number | null> {
   const stdio: StdioOptions = ['ignore', stdout, 'inherit'];
   const child = spawn(process.execPath, argumentsOf(script), {
@@ -96,28 +96,28 @@ const manyLines = `for (let count = 0; count < 50_000; count += 1) log.answered(
 
 for (const [written, script] of [
   ['a few lines', fewLines],
-  ['more lines than are kept', manyLines],
+  ['more lines than the limit', manyLines],
 ] as const) {
   for (const [end, exit] of [
     ['exits', 'process.exit(3);'],
     ['flushes and exits', 'await log.flush(); process.exit(3);'],
   ] as const) {
-    test(`a process that has logged ${written} ${end} when nobody reads the pipe`, async (t) => {
+    test(`a process that has logged ${written} ${end} without a reader of the pipe`, async (t) => {
       const folder = mkdtempSync(join(tmpdir(), 'largesse-log-'));
       t.after(() => rmSync(folder, { recursive: true }));
       const path = join(folder, 'pipe');
       execFileSync('mkfifo', [path]);
-      // A blocking pipe, as a supervisor passes on, with space for 64 KiB.
+      // A blocking pipe, as from a supervisor, with space for 64 KiB.
       const pipe = openSync(path, constants.O_RDWR);
       assert.equal(await exitCodeOf(script + exit, pipe), 3);
       closeSync(pipe);
     });
 
-    test(`a process that has logged ${written} ${end} when the reader has closed the pipe`, async () => {
+    test(`a process that has logged ${written} ${end} after the reader has closed the pipe`, async () => {
       assert.equal(await exitCodeOf(script + exit, 'pipe'), 3);
     });
 
-    test(`a process that has logged ${written} ${end} when the disk is full`, async () => {
+    test(`a process that has logged ${written} ${end} with a full disk`, async () => {
       const full = openSync('/dev/full', 'w');
       assert.equal(await exitCodeOf(script + exit, full), 3);
       closeSync(full);

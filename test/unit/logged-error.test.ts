@@ -5,7 +5,7 @@ import { loggedError } from '../../src/logged-error.ts';
 
 const secret = 'ada@example.com';
 
-/** An error as node-postgres makes it. */
+/** Returns an error as node-postgres creates it. */
 function postgresError(code: string, message: string): Error {
   return Object.assign(new Error(message), {
     name: 'error',
@@ -22,7 +22,7 @@ function postgresError(code: string, message: string): Error {
   });
 }
 
-test('of an error of PostgreSQL only names are logged', () => {
+test('the log contains only names of a PostgreSQL error', () => {
   const { stack, ...rest } = loggedError(postgresError('23505', 'duplicate key value'));
   assert.deepEqual(rest, {
     type: 'error',
@@ -36,7 +36,7 @@ test('of an error of PostgreSQL only names are logged', () => {
   assert.match(stack, /^at /);
 });
 
-test('a message is withheld unless its class of codes quotes no values', () => {
+test('a message is omitted unless its class of codes contains no values', () => {
   for (const code of ['22P02', '22001', '22021', '22P05', 'XX000', 'HV000', '21000', '44000', 'P0002']) {
     const logged = loggedError(postgresError(code, `invalid input syntax: "${secret}"\n    at ${secret}`));
     assert.match(logged.message, /^withheld/, code);
@@ -44,7 +44,7 @@ test('a message is withheld unless its class of codes quotes no values', () => {
   }
 });
 
-test('what an error was caused by, and what it consists of, is logged no differently', () => {
+test('causes and aggregated errors are logged with the same rules', () => {
   const inner = postgresError('22P02', secret);
   const wrapped = new Error('could not be done', { cause: new AggregateError([inner, inner], 'all failed') });
   const logged = loggedError(Object.assign(wrapped, { request: { body: secret }, response: secret }));
@@ -56,18 +56,18 @@ test('what an error was caused by, and what it consists of, is logged no differe
   );
 });
 
-test('causes that go in a circle are followed for a while', () => {
+test('circular causes are followed to a limit', () => {
   const error = new Error('one');
   error.cause = error;
   assert.equal(JSON.stringify(loggedError(error)).match(/"message":"one"/g)?.length, 6);
 });
 
-test('what is thrown and is no error is not logged', () => {
+test('a thrown value that is not an error is not logged', () => {
   for (const thrown of [secret, { secret }, undefined, null, 5])
     assert.ok(!JSON.stringify(loggedError(thrown)).includes(secret));
 });
 
-test('errors of SQLite name columns and constraints, and no values', () => {
+test('SQLite errors contain columns and constraints, and no values', () => {
   const database = new DatabaseSync(':memory:');
   database.exec(`
     create table customers (id integer primary key, email text not null unique check (email <> '${'b'.repeat(9)}'),

@@ -8,7 +8,7 @@ const now = Date.UTC(2026, 5, 15, 12, 1);
 const recordOf = (given: Partial<MailDelivery> = {}) =>
   mailRecordOf(sameIds, mailWith(given), { domain: 'flowers.example', now });
 
-test('a mail tells what became of it in the words of a webhook’s delivery', () => {
+test('the record of an email has the same form as that of a webhook delivery', () => {
   assert.equal(
     JSON.stringify(recordOf()),
     JSON.stringify({
@@ -57,14 +57,14 @@ test('a mail tells what became of it in the words of a webhook’s delivery', ()
   });
 });
 
-test('a reply of a mail server is the response of the last attempt, an error on the way is its failure', () => {
+test('the reply of a mail server is the response of the last attempt, and any other error is its failure', () => {
   const cases: readonly (readonly [Partial<MailDelivery>, string | null, string | null])[] = [
     [{ answer: '550-5.1.1 no such user' }, '550-5.1.1 no such user', null],
     [{ answer: '451' }, '451', null],
     [{ answer: 'connect ECONNREFUSED 127.0.0.1:25' }, null, 'connect ECONNREFUSED 127.0.0.1:25'],
     [{ answer: '5500 is no reply code' }, null, '5500 is no reply code'],
     [{ answer: null }, null, null],
-    // What took it was no mail server: the folder of development mode.
+    // The folder of development mode accepted it, not a mail server.
     [{ state: 'sent', answer: 'kept in the folder', nextAt: null }, 'kept in the folder', null],
   ];
   for (const [given, response, detail] of cases) {
@@ -75,12 +75,12 @@ test('a reply of a mail server is the response of the last attempt, an error on 
   }
 });
 
-test('a mail without an attempt has none, whatever was claimed and given back', () => {
+test('an email without an attempt has no last attempt, even after a claim and its release', () => {
   for (const given of [{ attempts: 0, lastAt: null, answer: null }, { attempts: 0 }])
     assert.equal(recordOf(given).last_attempt, null);
 });
 
-test('a cancelled mail says why, and that is no response', () => {
+test('a cancelled email has a reason and no response', () => {
   const cancelled = { state: 'cancelled', answer: 'the card is disabled', nextAt: null } as const;
   const { status, cancel_reason: reason, last_attempt: last } = recordOf(cancelled);
   assert.deepEqual([status, reason], ['cancelled', 'the card is disabled']);

@@ -18,7 +18,7 @@ const usd = currencyOf('USD');
 const positive = (currency: Currency) => ({ currency, zeroAllowed: false });
 const orZero = (currency: Currency) => ({ currency, zeroAllowed: true });
 
-test('an amount is taken by its exact value, from a string or a JSON number', async (t) => {
+test('an amount is parsed by its exact value, from a string or a JSON number', async (t) => {
   const cases: readonly (readonly [value: unknown, code: string, minor: bigint])[] = [
     [15, 'USD', 1_500n],
     [15.0, 'USD', 1_500n],
@@ -30,7 +30,7 @@ test('an amount is taken by its exact value, from a string or a JSON number', as
     [0.01, 'USD', 1n],
     ['0.10', 'USD', 10n],
     [1e3, 'USD', 100_000n],
-    // A hundred times each of these is no whole number in floating point.
+    // A hundred times each of these is not a whole number in floating point.
     [0.29, 'USD', 29n],
     [1.15, 'USD', 115n],
     [4.35, 'USD', 435n],
@@ -55,7 +55,7 @@ test('an amount is taken by its exact value, from a string or a JSON number', as
   }
 });
 
-test('a string that is no plain decimal notation is refused', async (t) => {
+test('a string that is not a plain decimal number is rejected', async (t) => {
   const texts = [
     '1e3', '+5', ' 5', '1,00', '0x10', 'NaN', '.5', '5.', '05',
     '', '.', '-', '5 ', '5\n', '5\t', '\u00a05', '5\u0000', '00', '00.5', '-5', '-0', '--5', '1E3', '1e0', '5e-1', '1.2.3', '1..2',
@@ -71,7 +71,7 @@ test('a string that is no plain decimal notation is refused', async (t) => {
   }
 });
 
-test('a value of another type is no amount', async (t) => {
+test('a value of another type is not an amount', async (t) => {
   const values: readonly (readonly [name: string, value: unknown])[] = [
     ['null', null],
     ['undefined', undefined],
@@ -97,7 +97,7 @@ test('a value of another type is no amount', async (t) => {
   }
 });
 
-test('an amount with more decimals than its currency is refused, never rounded', async (t) => {
+test('an amount with more decimals than its currency is rejected, never rounded', async (t) => {
   const cases: readonly (readonly [value: unknown, code: string, words: string])[] = [
     [4.005, 'USD', 'must have at most 2 decimals, as USD has'],
     ['4.005', 'USD', 'must have at most 2 decimals, as USD has'],
@@ -121,7 +121,7 @@ test('an amount with more decimals than its currency is refused, never rounded',
   }
 });
 
-test('zero is an amount only where zero is allowed', async (t) => {
+test('zero is an amount only if zero is allowed', async (t) => {
   for (const value of [0, -0, '0', '0.0', '0.00']) {
     await t.test(Object.is(value, -0) ? '-0' : show(value), () => {
       assert.equal(refusalOf(parseAmount(value, positive(usd))), 'must be greater than 0');
@@ -130,7 +130,7 @@ test('zero is an amount only where zero is allowed', async (t) => {
   }
 });
 
-test('a negative number is refused with the bound that it misses', async (t) => {
+test('a negative number is rejected with the lower bound', async (t) => {
   for (const value of [-5, -0.01, -4.005, -1e21, -1e-7, -Number.MAX_VALUE]) {
     await t.test(show(value), () => {
       assert.equal(refusalOf(parseAmount(value, positive(usd))), 'must be greater than 0');
@@ -162,7 +162,7 @@ test('an amount has at most 12 digits before the point', async (t) => {
   assert.equal(valueOf(parseAmount(999_999_999_999, positive(usd))).minor, 99_999_999_999_900n);
 });
 
-test('a number that a double does not hold is refused, whatever it would round to', () => {
+test('a number that a double cannot hold is rejected, even if it would round to a valid amount', () => {
   for (const source of ['4.9999999999999999999', '1e400', '0', '15.00']) {
     assert.equal(
       refusalOf(parseAmount(new InexactNumber(source), orZero(usd))),
@@ -171,7 +171,7 @@ test('a number that a double does not hold is refused, whatever it would round t
   }
 });
 
-test('formatting an amount and reading it again gives the same amount', () => {
+test('a formatted amount is parsed to the same amount', () => {
   fc.assert(
     fc.property(anyCurrency, fc.bigInt({ min: 0n, max: 10n ** 16n - 1n }), (currency, raw) => {
       const minor = raw % 10n ** BigInt(integerDigitsMax + currency.decimals);
@@ -200,7 +200,7 @@ test('a JSON number and its text are the same amount', () => {
   );
 });
 
-test('a string is an amount exactly if it is written as one', () => {
+test('a string is an amount if and only if it has the format of one', () => {
   const almost = fc.oneof(
     fc.stringMatching(/^[-+ 0]?[0-9]{0,14}[.,]?[0-9]{0,5}[ e]?$/),
     fc.stringMatching(/^(?:0|[1-9][0-9]{0,12})(?:\.[0-9]{1,5})?$/),
@@ -211,7 +211,7 @@ test('a string is an amount exactly if it is written as one', () => {
       const parsed = parseAmount(text, { currency, zeroAllowed });
       assert.equal(parsed.ok, isAmount(text, currency.decimals, zeroAllowed), show(text));
       if (!parsed.ok) return;
-      // Exactly what stands there, only with all of the currency's decimals.
+      // The formatted text is the same, padded to the decimals of the currency.
       const [whole = '', fraction = ''] = text.split('.');
       const padded = fraction.padEnd(currency.decimals, '0');
       assert.equal(formatMoney(parsed.value), padded === '' ? whole : `${whole}.${padded}`);
@@ -220,7 +220,7 @@ test('a string is an amount exactly if it is written as one', () => {
   );
 });
 
-/** The rule once more, read character by character. */
+/** A second implementation of the rule, character by character. */
 function isAmount(text: string, decimals: number, zeroAllowed: boolean): boolean {
   const parts = text.split('.');
   const [whole = '', fraction] = parts;
@@ -235,7 +235,7 @@ function isAmount(text: string, decimals: number, zeroAllowed: boolean): boolean
   return zeroAllowed || /[1-9]/.test(text);
 }
 
-test('whatever is sent, reading it as an amount answers and never gives less than allowed', () => {
+test('any value is parsed or rejected, and the result is never below the minimum', () => {
   fc.assert(
     fc.property(fc.anything(), anyCurrency, fc.boolean(), (value, currency, zeroAllowed) => {
       const parsed = parseAmount(value, { currency, zeroAllowed });
@@ -245,7 +245,7 @@ test('whatever is sent, reading it as an amount answers and never gives less tha
   );
 });
 
-test('any double is read by its value or refused', () => {
+test('every double is parsed by its value or rejected', () => {
   fc.assert(
     fc.property(fc.double(), anyCurrency, (value, currency) => {
       const parsed = parseAmount(value, orZero(currency));
@@ -255,13 +255,13 @@ test('any double is read by its value or refused', () => {
   );
 });
 
-test('the documented pattern of an amount is the plain decimal notation', () => {
+test('the documented pattern of an amount is plain decimal notation', () => {
   const pattern = new RegExp(decimalPattern);
   for (const text of ['0', '15', '15.0', '0.01', '4.005']) assert.match(text, pattern);
   for (const text of ['05', '5.', '.5', '-5', '1e3', '15.00\n']) assert.doesNotMatch(text, pattern);
 });
 
-test('an amount is written with exactly the decimals of its currency', async (t) => {
+test('an amount is formatted with exactly the decimals of its currency', async (t) => {
   const cases: readonly (readonly [minor: bigint, code: string, text: string])[] = [
     [1_500n, 'USD', '15.00'],
     [15n, 'JPY', '15'],
@@ -293,7 +293,7 @@ test('amounts of one currency are compared and subtracted', () => {
   assert.equal(exceeds(amount(199n), amount(200n)), false);
 });
 
-test('amounts of two currencies are never reckoned against each other', () => {
+test('arithmetic on two currencies is an error', () => {
   for (const reckon of [subtract, equal, exceeds]) {
     assert.throws(() => reckon(amount(1n, 'USD'), amount(1n, 'EUR')), RangeError);
     assert.throws(() => reckon(amount(0n, 'JPY'), amount(0n, 'USD')), /JPY cannot be reckoned against USD/);

@@ -38,21 +38,21 @@ type Responses = NonNullable<Operation['responses']>;
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null;
 
-/** The document as it is served. */
+/** Returns the served document. */
 function served(basePath: string): OpenApiDocument {
   return JSON.parse(JSON.stringify(openApiDocument(basePath))) as OpenApiDocument;
 }
 
 const document = served('');
 
-/** Everything in the document, with the path to it. */
+/** Yields every node of the document with its path. */
 function* walk(node: unknown, path = '#'): Generator<readonly [path: string, node: Json]> {
   if (!isObject(node)) return;
   yield [path, node];
   for (const [key, value] of Object.entries(node)) yield* walk(value, `${path}/${key.replaceAll('/', '~1')}`);
 }
 
-/** What a local reference points to. */
+/** Returns the target of a local reference. */
 function targetOf(reference: string): Json {
   let target: unknown = document;
   for (const key of reference.replace(/^#\//, '').split('/'))
@@ -61,7 +61,7 @@ function targetOf(reference: string): Json {
   return target;
 }
 
-/** The same with every reference replaced by what it points to. */
+/** Returns the node with every reference replaced by its target. */
 function inlined(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(inlined);
   if (!isObject(node)) return node;
@@ -74,7 +74,7 @@ function validator(schema: unknown): (value: unknown) => boolean {
   return (value) => compiled.Check(value);
 }
 
-/** Every operation and page with its path, its responses without references. */
+/** Every operation and page with its path and resolved responses. */
 const described = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
   (['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const).flatMap((method) => {
     const operation = item[method];
@@ -95,7 +95,7 @@ function operationOf(id: string): Operation {
   return found.operation;
 }
 
-/** The codes of a response, as its `x-faults` names them. */
+/** The codes in the `x-faults` of all responses. */
 function faultsOf(operation: Operation): string[] {
   return Object.values(operation.responses ?? {}).flatMap((response) => {
     const codes: unknown = Reflect.get(response, 'x-faults');
@@ -106,7 +106,7 @@ function faultsOf(operation: Operation): string[] {
 const lintConfig = await createConfig({
   extends: ['recommended'],
   rules: {
-    // Every warning of the recommended rules fails the tests below. These come on top of them.
+    // A warning of the recommended rules fails the tests too. These rules are additional.
     'operation-description': 'error',
     'operation-tag-defined': 'error',
     'operation-singular-tag': 'error',
@@ -123,7 +123,7 @@ for (const basePath of ['', '/apps/x']) {
   found.set(basePath, await lintFromString({ source, config: lintConfig }));
 }
 
-/** What the linter found, by the rule's name. */
+/** The findings of the linter for matching rules. */
 function complaints(isMeant: (rule: string) => boolean): string[] {
   return [...found].flatMap(([basePath, list]) =>
     list
@@ -134,10 +134,10 @@ function complaints(isMeant: (rule: string) => boolean): string[] {
   );
 }
 
-/** These have tests of their own. */
+/** Rules with separate tests. */
 const separate = new Set(['operation-4xx-response', 'no-unused-components']);
 
-test('the linter has nothing to say against the description, wherever the service is reached', () => {
+test('the linter has no findings, with and without a base path', () => {
   assert.equal(found.size, 2);
   assert.deepEqual(
     complaints((rule) => !separate.has(rule)),
@@ -145,7 +145,7 @@ test('the linter has nothing to say against the description, wherever the servic
   );
 });
 
-test('the linter does find what is wrong', async () => {
+test('the linter finds errors', async () => {
   const broken = served('');
   const source = JSON.stringify({
     ...broken,
@@ -162,21 +162,21 @@ test('the linter does find what is wrong', async () => {
   }
 });
 
-test('every operation and page documents at least one refusal', () => {
+test('every operation and page documents at least one error', () => {
   assert.deepEqual(
     complaints((rule) => rule === 'operation-4xx-response'),
     [],
   );
 });
 
-test('no component is described that nothing refers to', () => {
+test('every component is used', () => {
   assert.deepEqual(
     complaints((rule) => rule === 'no-unused-components'),
     [],
   );
 });
 
-test('the operations and four pages are described, each by a name of its own', () => {
+test('the operations and four pages are documented with unique names', () => {
   assert.deepEqual(
     described.map(({ path, method, operation }) => `${operation.operationId} ${method} ${path}`).toSorted(),
     [
@@ -227,7 +227,7 @@ test('the operations and four pages are described, each by a name of its own', (
   }
 });
 
-test('the description names where the service is reached', () => {
+test('the document contains the URL of the service', () => {
   assert.deepEqual(
     document.servers?.map(({ url }) => url),
     ['/'],
@@ -241,10 +241,10 @@ test('the description names where the service is reached', () => {
   assert.equal(document.info.version, manifest.version);
 });
 
-/** Refused before a handler sees the request, or failed: any operation. */
+/** Statuses of any operation: rejected before the handler, or failed. */
 const anywhere = ['400', '401', '403', '408', '417', '429', '431', '500', '503'];
 const ofBodies = ['413', '415', '422'];
-/** A write has a body, and a key that may be in use. */
+/** A write has a body, and its key can be in use. */
 const ofWrites = ['409', ...ofBodies];
 
 const codesAnywhere: readonly FaultCode[] = [
@@ -273,7 +273,7 @@ const ifMatch = 'header If-Match';
 const ifNoneMatch = 'header If-None-Match';
 const inWrites = ['query dry_run', 'header Idempotency-Key'];
 
-/** Operations whose failed lookups are limited: by an id, a code, or the end of a code. */
+/** Operations with limited failed lookups: by an id, a code, or the last characters of a code. */
 function isThrottled(id: string, known: readonly string[]): boolean {
   const byCode = ['createGiftCard', 'searchGiftCard', 'lookUpGiftCard', 'redeemGiftCard'];
   const ids = [cardId, holdId, transactionId, customerId];
@@ -283,9 +283,9 @@ function isThrottled(id: string, known: readonly string[]): boolean {
 type Expected = {
   readonly scopes: readonly string[];
   readonly statuses: readonly string[];
-  /** Besides those of any operation, any body and any key. */
+  /** In addition to those of every operation, body and key. */
   readonly codes: readonly FaultCode[];
-  /** Besides X-Request-Id, which every operation takes. */
+  /** In addition to X-Request-Id of every operation. */
   readonly parameters: readonly string[];
   readonly body?: {
     readonly schema: string;
@@ -293,7 +293,7 @@ type Expected = {
     readonly required: boolean;
   };
   readonly answer: Readonly<Record<string, string>>;
-  /** Of a success, besides those of every one. */
+  /** Of a success, in addition to those of every success. */
   readonly headers: readonly string[];
 };
 
@@ -616,7 +616,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
   },
 };
 
-/** Whether a request may carry a key and be rehearsed. */
+/** Whether a request supports keys and dry runs. */
 function isWrite({ parameters: listed }: Expected): boolean {
   return listed.includes('header Idempotency-Key');
 }
@@ -624,12 +624,12 @@ function isWrite({ parameters: listed }: Expected): boolean {
 const expectedOperations = operations.map(({ id }) => ({ id, ...expectations[id] }));
 
 for (const { id, statuses } of expectedOperations) {
-  test(`${id} lists exactly the statuses that it can answer`, () => {
+  test(`${id} documents exactly the statuses that it can return`, () => {
     assert.deepEqual(Object.keys(operationOf(id).responses ?? {}), statuses.toSorted());
   });
 }
 
-test('the operations that are listed here are all there are, and writes are those that can be rehearsed', () => {
+test('every operation has a case here, and writes support dry runs', () => {
   assert.deepEqual(
     Object.keys(expectations),
     operations.map(({ id }) => id),
@@ -642,7 +642,7 @@ test('the operations that are listed here are all there are, and writes are thos
   }
 });
 
-/** No credential, no limit; but a malformed request or too many headers are refused before any page. */
+/** Pages have no credential and no limit, but a malformed request or too many headers are rejected. */
 const ofAnyPage = ['200', '400', '408', '417', '431', '500', '503'];
 
 for (const [id, expected] of Object.entries({
@@ -651,27 +651,27 @@ for (const [id, expected] of Object.entries({
   metrics: [...ofAnyPage, '401'],
   openapi: ofAnyPage,
 })) {
-  test(`the page ${id} lists exactly the statuses that it can answer`, () => {
+  test(`the page ${id} documents exactly the statuses that it can return`, () => {
     assert.deepEqual(Object.keys(operationOf(id).responses ?? {}), expected.toSorted());
   });
 }
 
-test('every code is in the table, with its status and words', () => {
+test('the table contains every code with its status and description', () => {
   assert.deepEqual(
     document['x-faults'],
     Object.entries(problems).map(([code, { status, title, detail }]) => ({ code, status, title, detail })),
   );
 });
 
-test('every code is told by an operation or page that can answer it', () => {
+test('every code is documented by an operation or page that can return it', () => {
   const told = new Set(described.flatMap(({ operation }) => faultsOf(operation)));
-  // A 405 is about a method that no operation has; the table is where it is told.
+  // A 405 does not belong to an operation. Only the table documents it.
   const untold = Object.keys(problems).filter((code) => !told.has(code));
   assert.deepEqual(untold, ['method-not-allowed']);
   for (const code of told) assert.ok(code in problems, code);
 });
 
-test('a response tells the codes of its own status only, each with an example', () => {
+test('a response documents codes of its own status only, each with an example', () => {
   let responses = 0;
   for (const { operation } of described) {
     for (const [status, response] of Object.entries(operation.responses ?? {})) {
@@ -700,7 +700,7 @@ test('a response tells the codes of its own status only, each with an example', 
   assert.ok(responses > 200, `only ${responses} responses`);
 });
 
-test('an error response is described once, however many operations have it', () => {
+test('an error response is defined once, however many operations have it', () => {
   const shared = Object.values(document.components?.responses ?? {}).map((response) => JSON.stringify(response));
   assert.equal(new Set(shared).size, shared.length);
   for (const { path, method } of described) {
@@ -711,7 +711,7 @@ test('an error response is described once, however many operations have it', () 
 }); // prettier-ignore
 
 for (const { id, codes, body, ...rest } of expectedOperations) {
-  test(`${id} tells exactly the codes that its kind of request can meet`, () => {
+  test(`${id} documents exactly the codes that its kind of request can return`, () => {
     const told = faultsOf(operationOf(id));
     assert.equal(new Set(told).size, told.length);
     const due = [
@@ -725,7 +725,7 @@ for (const { id, codes, body, ...rest } of expectedOperations) {
   });
 }
 
-test('responses name the headers that come with them', () => {
+test('responses document their headers', () => {
   const ofStatus: Readonly<Record<string, readonly string[]>> = {
     304: ['ETag', 'X-Request-Id'],
     401: ['X-Request-Id', 'WWW-Authenticate'],
@@ -749,7 +749,7 @@ test('responses name the headers that come with them', () => {
   }
 });
 
-test('an operation is opened by any one token header, with any one of the scopes that its route demands', () => {
+test('an operation accepts any one token header with any one of its scopes', () => {
   for (const { id, scopes, customerMaySearch } of operations) {
     assert.deepEqual(scopes, expectations[id].scopes, id);
     const ways = scopes.flatMap((scope) => [
@@ -778,7 +778,7 @@ function parametersOf(id: string): readonly GivenParameter[] {
   return (operationOf(id).parameters ?? []) as readonly GivenParameter[];
 }
 
-test('an operation documents the parameters that it reads besides its body', () => {
+test('an operation documents the parameters that it reads outside its body', () => {
   for (const { id, query } of operations) {
     const listed = parametersOf(id).map(
       ({ name, in: place, required = false }) => `${place} ${name}${required ? ' required' : ''}`,
@@ -792,7 +792,7 @@ test('an operation documents the parameters that it reads besides its body', () 
   }
 });
 
-test('a parameter besides the body takes what the service takes, and nothing else', () => {
+test('the schema of a parameter outside the body accepts exactly the values that the service accepts', () => {
   const integers = [1, 9_007_199_254_740_991];
   const noIds = [0, -1, 1.5, 'x', null];
   const cases: Readonly<Record<string, readonly [good: readonly unknown[], bad: readonly unknown[]]>> = {
@@ -829,7 +829,7 @@ test('a parameter besides the body takes what the service takes, and nothing els
   assert.deepEqual([...seen].toSorted(), Object.keys(cases).toSorted());
 });
 
-test('only events can be read from the newest one on', () => {
+test('only events support after=latest', () => {
   for (const { id } of operations) {
     const after = parametersOf(id).find(({ name, in: place }) => place === 'query' && name === 'after');
     if (after)
@@ -837,7 +837,7 @@ test('only events can be read from the newest one on', () => {
   }
 });
 
-/** The schema of the component that documents a body. */
+/** Returns the schema of the component of a body. */
 function bodySchema(name: string): Json {
   return targetOf(`#/components/schemas/${name}`);
 }
@@ -903,7 +903,7 @@ const bodies: Readonly<Record<string, { readonly read: object; readonly required
   Nothing: { read: {}, required: [] },
 };
 
-/** Fields of the record that an operation cannot set, but lets a client send along. */
+/** Fields of the record that an operation cannot set, but accepts from a client. */
 const sentAlong: Readonly<Record<string, readonly string[]>> = {
   CreateGiftCard: ['balance', ...claimableFields].filter((name) => !(name in creation)),
   UpdateGiftCard: [...claimableFields, 'code'],
@@ -911,7 +911,7 @@ const sentAlong: Readonly<Record<string, readonly string[]>> = {
 };
 
 for (const [name, { read: own, required: demanded }] of Object.entries(bodies)) {
-  test(`the body ${name} documents every parameter, as it is read, and demands those that are required`, () => {
+  test(`the body ${name} documents every parameter with its schema, and the required ones`, () => {
     const { properties, required, additionalProperties } = bodySchema(name);
     assert.ok(isObject(properties));
     const others = sentAlong[name] ?? [];
@@ -924,7 +924,7 @@ for (const [name, { read: own, required: demanded }] of Object.entries(bodies)) 
   });
 }
 
-test('what a client may send along is null in a creation, and a value of the record in an update', () => {
+test('a read-only field is null in a creation, and has the value of the record in an update', () => {
   const fieldsOf = (name: string): Json => bodySchema(name)['properties'] as Json;
   for (const [name, isUpdate] of [
     ['CreateGiftCard', false],
@@ -942,7 +942,7 @@ test('what a client may send along is null in a creation, and a value of the rec
   }
 });
 
-test('every body that is described here is some operation’s, and the other way round', () => {
+test('every documented body belongs to an operation, and the other way round', () => {
   const used = new Set(expectedOperations.flatMap(({ body }) => (body ? [body.schema] : [])));
   assert.deepEqual([...used].toSorted(), Object.keys(bodies).toSorted());
   assert.deepEqual(
@@ -960,7 +960,7 @@ type GivenBody = {
   readonly content: Readonly<Record<string, { readonly schema: Json; readonly example?: unknown }>>;
 };
 
-/** What the documentation says a request's body may be. */
+/** Returns a validator of the documented body of a request. */
 function documentedBody(id: string): (value: unknown) => boolean {
   const { content } = operationOf(id).requestBody as GivenBody;
   assert.deepEqual(Object.keys(content), ['application/json', 'application/x-www-form-urlencoded']);
@@ -982,7 +982,7 @@ for (const { id, body } of expectedOperations) {
     const example = given.content['application/json']?.example;
     assert.ok(isObject(example));
     assert.ok(isDocumented(example) && isDocumented({ [wrapper]: example }));
-    // A body that may be left out may be empty, too.
+    // An optional body can be empty too.
     assert.equal(isDocumented({}), !body.required);
     assert.equal(isDocumented({ [wrapper]: {} }), !body.required);
     for (const other of ['gift_card', 'transaction', 'hold'].filter((name) => name !== wrapper)) {
@@ -996,7 +996,7 @@ for (const { id, body } of expectedOperations) {
   });
 }
 
-test('a body of money is documented with what it takes, and not with what is refused', () => {
+test('the documented body of a movement accepts valid values and rejects invalid ones', () => {
   const debit = documentedBody('debitGiftCard');
   const all = { amount: 10, currency: 'USD', reference: 'r', note: '', order_id: 1001, partial: true };
   assert.ok(debit(all));
@@ -1031,7 +1031,7 @@ test('a body of money is documented with what it takes, and not with what is ref
   }
 });
 
-test('a body is documented bare and wrapped, never both, and a mistyped name is not', () => {
+test('a body is documented bare and wrapped but not both, and without misspelled names', () => {
   const create = documentedBody('createGiftCard');
   const update = documentedBody('updateGiftCard');
   for (const body of [
@@ -1063,7 +1063,7 @@ test('a body is documented bare and wrapped, never both, and a mistyped name is 
   assert.ok(!update({ disabled: true }));
 });
 
-test('a client that sends back the record that it read keeps to the documented body of an update', () => {
+test('a retrieved record is a valid documented body of an update', () => {
   const update = documentedBody('updateGiftCard');
   for (const card of [cardWith(), cardWith({ disabledAt: 5, customer: null, note: null, orderId: null })]) {
     const sent: unknown = JSON.parse(JSON.stringify(recordOf(sameIds, card)));
@@ -1072,12 +1072,12 @@ test('a client that sends back the record that it read keeps to the documented b
   }
 });
 
-test('a creation that sends fields of the record along as null keeps to its documented body', () => {
+test('a creation with null in fields of the record is a valid documented body', () => {
   const nulls = Object.fromEntries(Object.keys(recordOf(sameIds, cardWith())).map((name) => [name, null]));
   assert.ok(documentedBody('createGiftCard')({ ...nulls, initial_value: 25 }));
 });
 
-/** What the documentation says a success looks like. */
+/** Returns a validator of the documented response of a success. */
 function documentedAnswer(id: string, status: string): (value: unknown) => boolean {
   const response = operationOf(id).responses?.[status] as unknown as {
     readonly content: Readonly<Record<string, { schema: Json }>>;
@@ -1110,7 +1110,7 @@ const delivery = {
   last: { at: 3, durationMs: 41, result: { kind: 'answered', status: 503, body: 'no' } },
 } as const satisfies Delivery;
 
-/** What the service shows of each kind, as it is sent. */
+/** A sample of each kind of record as the service sends it. */
 const shown: Readonly<Record<string, Json>> = {
   GiftCard: plain,
   IssuedGiftCard: { ...plain, code: 'q2m8xk4w9c0d7f3k' },
@@ -1133,11 +1133,11 @@ const shown: Readonly<Record<string, Json>> = {
 };
 
 for (const { id, statuses, answer } of expectedOperations.filter((one) => one.id !== 'streamEvents')) {
-  test(`${id} is answered as it is documented: whole, and with nothing besides`, () => {
+  test(`${id} returns its documented response completely, and nothing else`, () => {
     const [status = ''] = statuses;
     const isDocumented = documentedAnswer(id, status);
     const listed = Object.entries(answer).map(([name, schema]) => {
-      // Where a response has one of several schemas, the last one.
+      // The last one if a response has several schemas.
       const one = shown[schema.split(' or ').at(-1) ?? ''] ?? assert.fail(schema);
       return { name, one, wrap: (value: unknown) => (name.endsWith('s') ? [value] : value) };
     });
@@ -1147,18 +1147,24 @@ for (const { id, statuses, answer } of expectedOperations.filter((one) => one.id
     assert.ok(!isDocumented({}));
     for (const { name, one, wrap } of listed) {
       const { [name]: _, ...less } = whole;
-      assert.ok(!isDocumented(less), `without ${name}`);
+      assert.ok(!isDocumented(less), `the schema accepts a response without ${name}`);
       assert.ok(!isDocumented({ ...whole, [name]: null }), name);
-      assert.ok(!isDocumented({ ...whole, [name]: wrap({ ...one, more: null }) }), `more in ${name}`);
+      assert.ok(
+        !isDocumented({ ...whole, [name]: wrap({ ...one, more: null }) }),
+        `the schema accepts more in ${name}`,
+      );
       for (const field of Object.keys(one)) {
         const { [field]: _field, ...rest } = one;
-        assert.ok(!isDocumented({ ...whole, [name]: wrap(rest) }), `${name} without ${field}`);
+        assert.ok(
+          !isDocumented({ ...whole, [name]: wrap(rest) }),
+          `the schema accepts ${name} without ${field}`,
+        );
       }
     }
   });
 }
 
-test('the code of a card is only in the answer to its creation, and to a rotation', () => {
+test('only the responses of a creation and a rotation contain the code of a card', () => {
   const told = Object.entries(document.components?.schemas ?? {}).flatMap(([name, schema]) =>
     isObject(schema['properties']) && 'code' in schema['properties'] ? [name] : [],
   );
@@ -1173,7 +1179,7 @@ test('the code of a card is only in the answer to its creation, and to a rotatio
   );
 });
 
-test('values of another form than the documented one are none', () => {
+test('values in another format than the documented one are invalid', () => {
   const cases: Readonly<Record<string, readonly (readonly [wrong: Json, right: Json])[]>> = {
     GiftCard: [
       [{ disabled_at: '2026-01-02' }, { disabled_at: '2026-01-02T03:04:05Z' }],
@@ -1209,7 +1215,7 @@ test('values of another form than the documented one are none', () => {
   }
 });
 
-test('every kind and status that there is, is documented', () => {
+test('every kind and status is documented', () => {
   const propertyOf = (name: string, field: string): unknown =>
     (bodySchema(name)['properties'] as Readonly<Record<string, Json>>)[field]?.['enum'];
   assert.deepEqual(propertyOf('Transaction', 'kind'), [
@@ -1221,7 +1227,7 @@ test('every kind and status that there is, is documented', () => {
   assert.deepEqual(propertyOf('Hold', 'status'), ['open', 'captured', 'voided', 'expired']);
 });
 
-test('what is shown lists its fields in the order in which they are sent, all required', () => {
+test('records list their fields in the order of the response, all required', () => {
   for (const [name, one] of Object.entries(shown)) {
     const schema = bodySchema(name);
     assert.deepEqual(Object.keys(schema['properties'] ?? {}), Object.keys(one), name);
@@ -1229,7 +1235,7 @@ test('what is shown lists its fields in the order in which they are sent, all re
   }
 });
 
-test('every example satisfies the schema that it stands for', () => {
+test('every example satisfies its schema', () => {
   let examples = 0;
   for (const [path, node] of walk(document)) {
     if (isObject(node['schema'])) {
@@ -1243,7 +1249,7 @@ test('every example satisfies the schema that it stands for', () => {
       for (const example of given) assert.ok(isValid(example), `${path}: ${JSON.stringify(example)}`);
       examples += given.length;
     }
-    // Of schemas only: there `examples` is a list.
+    // Only in a schema, `examples` is a list.
     if (Array.isArray(node['examples'])) {
       const isValid = validator(node);
       for (const example of node['examples'])

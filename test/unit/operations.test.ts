@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { operations } from '../../src/api/index.ts';
 
-test('the list of operations says the method and path of each one', () => {
+test('the list of operations contains the method and path of each', () => {
   const listed = [
     ...readFileSync('src/api/index.ts', 'utf8').matchAll(/^ {2}(?:\w+\.)?(\w+), \/\/ (\w+) (\S+)$/gm),
   ];

@@ -23,7 +23,7 @@ function reading(given: Partial<Reading> & { readonly store?: Store } = {}): Rea
 
 const all: Readonly<Record<string, Parameter<unknown>>> = parameters;
 
-/** Values such as clients send, good and nearly good, for every kind of parameter. */
+/** Valid and nearly valid values of clients for every kind of parameter. */
 const anySent = fc.oneof(
   { arbitrary: fc.jsonValue(), weight: 1 },
   { arbitrary: anyUnits, weight: 1 },
@@ -104,7 +104,7 @@ const anySent = fc.oneof(
   },
 );
 
-test('there is a parameter of every kind to look at', () => {
+test('the test covers every parameter', () => {
   assert.deepEqual(Object.keys(all).toSorted(), [
     'amount', 'balance', 'code', 'currency', 'disable', 'email', 'expectedCurrency', 'expiresIn', 'expiresOn', 'expiresOnOrLater',
     'initialValue', 'message', 'note', 'notify', 'optionalAmount', 'orderId', 'partial', 'paused',
@@ -115,7 +115,7 @@ test('there is a parameter of every kind to look at', () => {
 });
 
 for (const [name, parameter] of Object.entries(all)) {
-  test(`${name}: whatever is accepted, the published schema accepts too`, () => {
+  test(`${name}: the published schema accepts every accepted value`, () => {
     const published = Compile(parameter.schema);
     let accepted = 0;
     fc.assert(
@@ -124,17 +124,17 @@ for (const [name, parameter] of Object.entries(all)) {
         if (parsed.ok) {
           accepted += 1;
           const json = isForm && typeof sent === 'string' ? parameter.fromForm(sent) : sent;
-          assert.ok(published.Check(json), `the schema refuses ${show(json)}`);
+          assert.ok(published.Check(json), `the schema rejects ${show(json)}`);
         } else {
           assert.match(parsed.refusal, /^(?:must|is) \S/);
         }
       }),
       { numRuns: 2_000 },
     );
-    assert.ok(accepted >= 10, `only ${accepted} of the values were good ones`);
+    assert.ok(accepted >= 10, `only ${accepted} of the values were accepted`);
   });
 
-  test(`${name}: its examples are accepted, by the schema and by the reading`, () => {
+  test(`${name}: the schema and the parser accept its examples`, () => {
     const { examples, description } = parameter.schema as {
       readonly examples?: unknown[];
       readonly description?: string;
@@ -148,7 +148,7 @@ for (const [name, parameter] of Object.entries(all)) {
   });
 }
 
-/** As JSON Schema names it. */
+/** Returns the JSON Schema types. */
 function typesOf(schema: unknown): readonly unknown[] {
   const { type, anyOf = [] } = schema as { readonly type?: unknown; readonly anyOf?: readonly unknown[] };
   return [...(type === undefined ? [] : [type]), ...anyOf.flatMap(typesOf)];
@@ -158,7 +158,7 @@ const amounts = new Set(['amount', 'balance', 'initialValue', 'optionalAmount'])
 
 for (const [name, { schema, read }] of Object.entries(all)) {
   const types = typesOf(schema);
-  test(`${name}: JSON has it in one type, or as null; only an amount is a number or a string`, () => {
+  test(`${name}: JSON has one type or null; only an amount is a number or a string`, () => {
     const others = types.filter((type) => type !== 'null');
     assert.deepEqual(others.length, amounts.has(name) ? 2 : 1, others.join());
     if (others.includes('string')) return;
@@ -176,7 +176,7 @@ test('an integer in a form is digits, the first of them not 0', () => {
     assert.equal(integerFromForm(text), text);
 }); // prettier-ignore
 
-test('only the value of a new card, what moves, the code of a lookup and both parameters of a search are required', () => {
+test('only the value of a new card, the amount of a movement, the code of a lookup and both parameters of a search are required', () => {
   const isRequired = Object.entries(all).filter(([, parameter]) => parameter.isRequired);
   assert.deepEqual(isRequired.map(([name]) => name).toSorted(), [
     'amount',
@@ -189,7 +189,7 @@ test('only the value of a new card, what moves, the code of a lookup and both pa
   ]);
 });
 
-test('an amount is taken by its value and refused in words that follow its name', () => {
+test('an amount is parsed by value, and its errors follow the parameter name', () => {
   const { initialValue, balance, amount: moved, optionalAmount } = parameters;
   for (const value of [15, '15', '15.0', '15.00', 1.5e1]) {
     for (const parameter of [initialValue, balance, moved, optionalAmount]) {
@@ -229,7 +229,7 @@ test('an amount is in the store’s currency, with its decimals', () => {
   }
 });
 
-test('the value of a new card may reach the store’s own limit and not exceed it', () => {
+test('the value of a new card can reach and not exceed the limit of the store', () => {
   const limited = reading({ store: storeWith({ issueLimit: amount(50_000n) }) });
   const { initialValue } = parameters;
   assert.deepEqual(valueOf(initialValue.read('500', limited)), amount(50_000n));
@@ -243,14 +243,14 @@ test('the value of a new card may reach the store’s own limit and not exceed i
   assert.deepEqual(valueOf(initialValue.read('500.01', reading())), amount(50_001n));
 });
 
-test('no other amount is judged by the store’s limit before the card is known', () => {
+test('the limit of the store does not apply to other amounts before the card is known', () => {
   const limited = reading({ store: storeWith({ issueLimit: amount(50_000n) }) });
   for (const parameter of [parameters.balance, parameters.amount, parameters.optionalAmount]) {
     assert.deepEqual(valueOf<unknown>(parameter.read('500.01', limited)), amount(50_001n));
   }
 });
 
-test('a new card expires today or later, as the store’s time zone has it', async (t) => {
+test('a new card expires today or later, in the store’s time zone', async (t) => {
   const cases: readonly (readonly [zone: string, now: string, today: string, yesterday: string])[] = [
     ['UTC', '2026-06-14T23:59:59.999Z', '2026-06-14', '2026-06-13'],
     ['UTC', '2026-06-15T00:00:00.000Z', '2026-06-15', '2026-06-14'],
@@ -258,7 +258,7 @@ test('a new card expires today or later, as the store’s time zone has it', asy
     ['Pacific/Kiritimati', '2026-06-15T10:00:00.000Z', '2026-06-16', '2026-06-15'],
     ['America/New_York', '2026-06-15T03:59:59.999Z', '2026-06-14', '2026-06-13'],
     ['America/New_York', '2026-06-15T04:00:00.000Z', '2026-06-15', '2026-06-14'],
-    // The nights in which daylight saving starts and ends.
+    // The nights when daylight saving starts and ends.
     ['America/New_York', '2026-03-08T04:59:59.999Z', '2026-03-07', '2026-03-06'],
     ['America/New_York', '2026-03-08T05:00:00.000Z', '2026-03-08', '2026-03-07'],
     ['America/New_York', '2026-03-09T03:59:59.999Z', '2026-03-08', '2026-03-07'],
@@ -274,7 +274,7 @@ test('a new card expires today or later, as the store’s time zone has it', asy
   }
 });
 
-test('an update sets any day that exists, a past one too, and null for never', () => {
+test('an update accepts any existing day, including past ones, and null for never', () => {
   for (const parameter of [parameters.expiresOn, parameters.expiresOnOrLater]) {
     assert.equal(valueOf(parameter.read(null, reading())), null);
     assert.equal(valueOf(parameter.read('9999-12-31', reading())), '9999-12-31');
@@ -295,7 +295,7 @@ test('an update sets any day that exists, a past one too, and null for never', (
   );
 });
 
-test('addresses, texts and codes are none when they are null', () => {
+test('emails, texts and codes can be null', () => {
   const { email, recipientEmail, note, message, code } = parameters;
   for (const parameter of [email, recipientEmail, note, message, code]) {
     assert.equal(valueOf<unknown>(parameter.read(null, reading())), null);
@@ -312,7 +312,7 @@ test('addresses, texts and codes are none when they are null', () => {
   assert.equal(valueOf(code.read('SPRING-2031-0001', reading()))?.reveal(), 'spring20310001');
 });
 
-test('a search takes neither null nor nothing', () => {
+test('a search accepts neither null nor an empty value', () => {
   assert.equal(parameters.searchedEmail.read(null, reading()).ok, false);
   assert.equal(parameters.searchedCharacters.read(null, reading()).ok, false);
   assert.equal(parameters.searchedEmail.read('', reading()).ok, false);
@@ -359,7 +359,7 @@ for (const [name, flag] of Object.entries({ disable, releaseHolds, partial })) {
   });
 }
 
-test('currency can only be the store’s own', () => {
+test('currency can only be that of the store', () => {
   const { currency } = parameters;
   assert.equal(valueOf(currency.read('USD', reading())), null);
   assert.equal(valueOf(currency.read(null, reading())), null);
@@ -376,7 +376,7 @@ test('currency can only be the store’s own', () => {
   assert.equal(refusalOf(currency.read('USD', yen)), 'must be JPY, the store’s currency');
 });
 
-test('the code of a lookup is a whole one, spaces, hyphens and case aside', () => {
+test('the code of a lookup is complete, in any spelling', () => {
   const { requiredCode } = parameters;
   assert.equal(valueOf(requiredCode.read('Q2M8 xk4w-9C0D-7f3k', reading())).reveal(), 'q2m8xk4w9c0d7f3k');
   for (const value of [null, '', '7f3k', 'a'.repeat(21), 'q2m8_xk4w', 12_345_678, ['q2m8xk4w9c0d7f3k']]) {
@@ -384,7 +384,7 @@ test('the code of a lookup is a whole one, spaces, hyphens and case aside', () =
   }
 });
 
-test('a caller may believe any currency; only what is none is refused here', () => {
+test('an expected currency can be any valid one', () => {
   const { expectedCurrency } = parameters;
   assert.equal(valueOf(expectedCurrency.read(null, reading())), null);
   for (const value of ['USD', 'EUR', 'JPY']) {
@@ -395,7 +395,7 @@ test('a caller may believe any currency; only what is none is refused here', () 
     assert.equal(refusalOf(expectedCurrency.read(value, reading())), refusal, show(value));
 });
 
-test('a reference has at most 255 characters, and is none when it is null or empty', () => {
+test('a reference has at most 255 characters, and can be null or empty', () => {
   const { reference } = parameters;
   for (const value of [null, '']) assert.equal(valueOf(reference.read(value, reading())), null);
   for (const value of ['receipt-1017', 'é'.repeat(255), '😀'.repeat(255)]) {
@@ -425,7 +425,7 @@ for (const name of ['orderId', 'storefrontCustomerId'] as const)
     }
   });
 
-test('a hold lasts from a second to 7 days, and 15 minutes when it is not told', () => {
+test('a hold lasts from a second to 7 days, and 15 minutes by default', () => {
   const { expiresIn } = parameters;
   assert.equal(valueOf(expiresIn.read(null, reading())), 900);
   for (const seconds of [1, 604_800]) {

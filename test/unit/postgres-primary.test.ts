@@ -1,4 +1,4 @@
-/** Which of several servers that accept writes is the primary. */
+/** Selects the primary among several servers that accept writes. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -17,7 +17,7 @@ function primary(hosts: readonly WritableHost[], current?: string): string | und
   return primaryOf(hosts, current)?.host;
 }
 
-test('the newest timeline is the primary, whatever the order and whatever is in use', () => {
+test('the newest timeline is the primary, in any order and whatever server is in use', () => {
   const hosts = [host('a', 1), host('b', 12), host('c', 9)];
   for (const order of [hosts, hosts.toReversed()]) {
     for (const current of [undefined, 'a', 'b', 'c', 'gone']) assert.equal(primary(order, current), 'b');
@@ -28,7 +28,7 @@ test('the newest timeline is the primary, whatever the order and whatever is in 
   }
 });
 
-test('of two servers on the newest timeline the one in use stays, and otherwise neither is chosen', () => {
+test('if two servers have the newest timeline, the one in use remains; otherwise none is selected', () => {
   const hosts = [host('a', 1), host('b', 2), host('c', 2)];
   assert.equal(primary(hosts, 'c'), 'c');
   assert.equal(primary(hosts, 'b'), 'b');
@@ -42,7 +42,7 @@ test('servers of different clusters are not compared', () => {
   assert.equal(primary(hosts, 'a'), undefined);
 });
 
-test('a server with two names is one server, and keeps the name that is in use', () => {
+test('a server with two names is one server, and keeps the name in use', () => {
   const hosts = [host('a', 2, { startedAt: '5' }), host('b', 2, { startedAt: '5' })];
   assert.equal(serversOf(hosts).length, 1);
   assert.equal(primary(hosts), 'a');
@@ -53,7 +53,7 @@ test('without a host that accepts writes there is no primary', () => {
   assert.equal(primary([]), undefined);
 });
 
-test('an older timeline and another cluster are rejected with what to remove; the same and a newer one are used', () => {
+test('an older timeline or another cluster is rejected with a remedy; the same or a newer one is accepted', () => {
   const seen = { system: '7', timeline: 10 };
   const against = (system: string, timeline: number) => reasonAgainst({ system, timeline }, seen, 'the file');
   assert.equal(against('7', 10), undefined);

@@ -14,7 +14,7 @@ const codes = Object.keys(statusOfCode) as FaultCode[];
 
 const options = { basePath: '/apps/x', requestId: 'r-1' };
 
-test('every code has its status, and no code is without one', () => {
+test('every code has a status', () => {
   assert.deepEqual(
     Object.fromEntries(Object.entries(problems).map(([code, { status }]) => [code, status])),
     statusOfCode,
@@ -22,7 +22,7 @@ test('every code has its status, and no code is without one', () => {
 });
 
 for (const code of codes) {
-  test(`${code}: type, title, status and words are of one piece`, () => {
+  test(`${code}: type, title, status and detail agree`, () => {
     const body = problemBody(new Fault(code), options);
     assert.match(code, /^[a-z]+(?:-[a-z]+)*$/);
     assert.ok(body.type.endsWith(`/${code}`));
@@ -38,11 +38,11 @@ for (const code of codes) {
   });
 }
 
-test('no two codes have the same words', () => {
+test('all codes have different details', () => {
   assert.equal(new Set(codes.map((code) => problems[code].detail)).size, codes.length);
 });
 
-test('a fault’s own words and field errors take the place of the general ones', () => {
+test('the detail and field errors of a fault replace the general ones', () => {
   const errors = { initial_value: ['must be greater than 0'] };
   const body = problemBody(new Fault('invalid-parameter', { detail: 'Just so.', errors }), options);
   assert.deepEqual(body, {
@@ -55,19 +55,19 @@ test('a fault’s own words and field errors take the place of the general ones'
   });
 });
 
-test('an answer tells nothing of a fault’s cause', () => {
+test('a response does not contain the cause of a fault', () => {
   const fault = new Fault('internal-error', { cause: new Error('secret path /var/lib') });
   assert.ok(!JSON.stringify([problemBody(fault, options), problemHeaders(fault)]).includes('secret'));
   assert.equal(problemBody(fault, options).errors, 'Internal Server Error');
 });
 
-test('a field may be called __proto__ and is told like any other', () => {
+test('a field named __proto__ is returned like any other', () => {
   const errors = Object.fromEntries([['__proto__', ['is not a known parameter']]]);
   const text = JSON.stringify(problemBody(new Fault('invalid-parameter', { errors }), options));
   assert.ok(text.includes('"errors":{"__proto__":["is not a known parameter"]}'), text);
 });
 
-test('a problem is never stored, and is of its own content type', () => {
+test('a problem is never cached and has its own content type', () => {
   assert.equal(problemContentType, 'application/problem+json; charset=utf-8');
   assert.deepEqual(problemHeaders(new Fault('not-found')), {
     'content-type': problemContentType,
@@ -75,13 +75,13 @@ test('a problem is never stored, and is of its own content type', () => {
   });
 });
 
-test('Retry-After stands there exactly when the fault says how long to wait', () => {
+test('Retry-After is present if and only if the fault has a waiting time', () => {
   assert.equal(problemHeaders(new Fault('closing', { retryAfterSeconds: 1 }))['retry-after'], '1');
   assert.equal(problemHeaders(new Fault('closing', { retryAfterSeconds: 0 }))['retry-after'], '0');
   assert.ok(!('retry-after' in problemHeaders(new Fault('closing'))));
 });
 
-test('a 401 says which credentials would do, a 403 which scope, and nothing else does', () => {
+test('a 401 lists the accepted credentials, a 403 the scope, and no other problem does', () => {
   const challenged = codes.filter((code) => 'www-authenticate' in problemHeaders(new Fault(code)));
   assert.deepEqual(
     challenged,
@@ -94,7 +94,7 @@ test('a 401 says which credentials would do, a 403 which scope, and nothing else
   );
 });
 
-test('a missing scope is named, in words and to the client, and any of several would do', () => {
+test('a missing scope is in the detail and the header, with all alternatives', () => {
   for (const [scopes, words, listed] of [
     [['read_gift_cards'], 'read_gift_cards', 'read_gift_cards'],
     [
@@ -114,7 +114,7 @@ test('a missing scope is named, in words and to the client, and any of several w
   }
 });
 
-test('what a fault tells besides stands beside the rest, before the request’s id', () => {
+test('the extensions of a fault precede the request id', () => {
   const errors = { amount: ['exceeds what is available: 5.00'] };
   const fault = new Fault('insufficient-balance', { errors, extensions: { available: '5.00' } });
   assert.equal(

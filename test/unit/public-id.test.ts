@@ -14,7 +14,7 @@ test('chaskey computes the first word of the published 12-round vector of 16 byt
   assert.equal(chaskey(key)(0x03020100, 0x07060504, 0x0b0a0908, 0x0f0e0d0c), 0x5dd0e2a9);
 });
 
-test('a public id is an integer from 2^52 to 2^53 - 1 and is read back', () => {
+test('a public id is an integer from 2^52 to 2^53 - 1 and can be decoded', () => {
   fc.assert(
     fc.property(fc.oneof(internalId, fc.constantFrom(0, 1, largest)), (id) => {
       const shown = ids.of(id);
@@ -36,21 +36,21 @@ test('every integer from 2^52 to 2^53 - 1 is the public id of one internal id', 
   );
 });
 
-test('a number below 2^52 or beyond 2^53 - 1 is not read', () => {
+test('a number below 2^52 or above 2^53 - 1 cannot be decoded', () => {
   for (const number of [0, 1, largest, -1, 2 ** 53, 2 ** 60, 0.5, Number.NaN, Number.POSITIVE_INFINITY])
     assert.equal(ids.read(number), undefined, String(number));
 });
 
-test('an internal id beyond 52 bits is an error', () => {
+test('an internal id of more than 52 bits is an error', () => {
   for (const id of [-1, 2 ** 52, 0.5, Number.NaN]) assert.throws(() => ids.of(id), RangeError);
 });
 
-/** The share of the 52 bits in which two public ids differ. */
+/** Returns the share of the 52 bits in which two public ids differ. */
 function distance(left: number, right: number): number {
   return (BigInt(left) ^ BigInt(right)).toString(2).replaceAll('0', '').length / 52;
 }
 
-test('neighboring internal ids have unrelated public ids, and another key gives others', () => {
+test('adjacent internal ids have unrelated public ids, and another key returns others', () => {
   const others = publicIdsOf(otherKey);
   const first = 244_212_357_349;
   let neighbors = 0;
@@ -65,14 +65,14 @@ test('neighboring internal ids have unrelated public ids, and another key gives 
   assert.ok(Math.abs(keys - 0.5) < 0.01, String(keys));
 });
 
-test('the public ids of a burst fall evenly on the range', () => {
+test('the public ids of a burst are distributed evenly over the range', () => {
   const buckets = Array.from({ length: 64 }, () => 0);
   const count = 64_000;
   for (let id = 0; id < count; id += 1) {
     const bucket = Math.floor((ids.of(244_212_357_349 + id * 3) - 2 ** 52) / 2 ** 46);
     buckets[bucket] = (buckets[bucket] ?? 0) + 1;
   }
-  // Chi-squared with 63 degrees of freedom: beyond 130 once in a million times, and the ids are always the same.
+  // Chi-squared with 63 degrees of freedom exceeds 130 once in a million times. The ids are always the same.
   const chiSquared = buckets.reduce((sum, found) => sum + (found - 1_000) ** 2 / 1_000, 0);
   assert.ok(chiSquared < 130, String(chiSquared));
 });

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { findRepeated, MalformedError, parseUrlEncoded, queryOf } from '../../src/http/query.ts';
 import { show } from './samples.ts';
 
-test('parameters are read in their order, decoded', async (t) => {
+test('parameters are parsed in order and decoded', async (t) => {
   const cases: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
     '': [],
     '&': [],
@@ -40,7 +40,7 @@ test('parameters are read in their order, decoded', async (t) => {
   }
 });
 
-test('a percent sign that encodes nothing, or no UTF-8, is malformed', async (t) => {
+test('a percent sign with an invalid encoding, or invalid UTF-8, is malformed', async (t) => {
   const texts = [
     'a=%', 'a=%2', 'a=%zz', 'a=100%', '%=a', '%zz=a', 'a=%u0041', 'a=%E0%A4%A', 'a=%ff', 'a=%C3', 'a=%C3+', 'a=%80',
     // Overlong, a surrogate, and beyond Unicode.
@@ -51,7 +51,7 @@ test('a percent sign that encodes nothing, or no UTF-8, is malformed', async (t)
   }
 });
 
-test('what URLSearchParams writes is read back as it was', () => {
+test('the output of URLSearchParams is parsed to the same parameters', () => {
   const word = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 8 }),
     fc.stringMatching(/^[&=+%;? a[\]]{0,6}$/),
@@ -64,18 +64,18 @@ test('what URLSearchParams writes is read back as it was', () => {
   );
 });
 
-test('what is not malformed is read as URLSearchParams reads it', () => {
+test('a well-formed query is parsed as by URLSearchParams', () => {
   const text = fc.stringMatching(/^[ab&=+;?]{0,20}$|^(?:[ab&=+]|%4[0-9A-Fa-f]|%C3%A9){0,12}$/);
   fc.assert(
     fc.property(text, (query) => {
-      // A leading question mark means nothing inside a query; URLSearchParams would drop it.
+      // A leading question mark has no meaning inside a query, but URLSearchParams would drop it.
       assert.deepEqual(parseUrlEncoded(query), [...new URLSearchParams(`&${query}`)]);
     }),
     { numRuns: 3_000 },
   );
 });
 
-test('nothing but MalformedError is thrown, whatever the text', () => {
+test('parsing throws only MalformedError, for any text', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[a&=%0-9A-F]{0,20}$/)),
@@ -100,7 +100,7 @@ test('the query of a target begins after its first question mark', () => {
   assert.equal(queryOf('?a'), 'a');
 });
 
-test('every name that stands twice is found, once', () => {
+test('every repeated name is found once', () => {
   assert.deepEqual([...findRepeated([])], []);
   assert.deepEqual([...findRepeated([['a', '1'], ['b', '1']])], []); // prettier-ignore
   assert.deepEqual([...findRepeated([['a', '1'], ['A', '1']])], []); // prettier-ignore

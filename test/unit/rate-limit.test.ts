@@ -3,19 +3,19 @@ import test from 'node:test';
 import fc from 'fast-check';
 import { rateLimiter } from '../../src/http/rate-limit.ts';
 
-/** A time of today's size: what a double loses of it is lost in production too. */
+/** A time of realistic size, to include the rounding of doubles in production. */
 const start = Date.UTC(2026, 6, 1, 12);
 
-test('a caller may make a burst at once, and then as many as the rate allows', () => {
+test('a caller can send a burst at once, and then requests at the rate', () => {
   const limit = rateLimiter({ perSecond: 2, burst: 3 }, 10);
   const allowed = (now: number): boolean => limit('a', start + now).allowed;
   assert.deepEqual([0, 0, 0, 0].map(allowed), [true, true, true, false]);
   assert.deepEqual([499, 500, 500, 999, 1_000, 1_001].map(allowed), [false, true, false, false, true, false]);
-  // Long unseen, a caller has the whole burst again and no more.
+  // After a long pause, a caller has the whole burst again and no more.
   assert.deepEqual([9_000, 9_000, 9_000, 9_000].map(allowed), [true, true, true, false]);
 });
 
-test('a refused request costs nothing', () => {
+test('a rejected request costs nothing', () => {
   const limit = rateLimiter({ perSecond: 1, burst: 1 }, 10);
   assert.equal(limit('a', start).allowed, true);
   for (let now = 1; now < 1_000; now += 1) assert.equal(limit('a', start + now).allowed, false);
@@ -30,7 +30,7 @@ test('callers do not share a limit', () => {
   assert.equal(limit('', start).allowed, true);
 });
 
-test('the headers tell what is left, and when everything is back', () => {
+test('the headers contain the remaining requests and the time of the full refill', () => {
   const limit = rateLimiter({ perSecond: 2, burst: 3 }, 10);
   const header = (now: number): string | undefined => limit('a', start + now).headers['ratelimit'];
   assert.equal(limit('b', start).headers['ratelimit-policy'], '"default";q=3;w=2');
@@ -43,7 +43,7 @@ test('the headers tell what is left, and when everything is back', () => {
   assert.equal(header(9_000), '"default";r=2;t=1');
 });
 
-test('the policy names the burst and the seconds in which it comes back', async (t) => {
+test('the policy contains the burst and the seconds of its refill', async (t) => {
   const cases: readonly (readonly [perSecond: number, burst: number, policy: string])[] = [
     [500, 1_000, '"default";q=1000;w=2'],
     [50, 100, '"default";q=100;w=2'],
@@ -60,7 +60,7 @@ test('the policy names the burst and the seconds in which it comes back', async 
   }
 });
 
-test('a refused caller is told the whole seconds after which a request is allowed again', () => {
+test('a rejected caller gets the whole seconds until the next allowed request', () => {
   const limit = rateLimiter({ perSecond: 0.1, burst: 2 }, 10);
   for (const now of [0, 0]) assert.equal(limit('a', start + now).allowed, true);
   for (const [now, seconds] of [
@@ -78,25 +78,25 @@ test('a refused caller is told the whole seconds after which a request is allowe
   assert.equal(limit('a', start + 10_000).allowed, true);
 });
 
-test('beyond the number of callers that are remembered, the one longest unseen is forgotten', () => {
+test('over the limit of callers, the least recently seen one is forgotten', () => {
   const limit = rateLimiter({ perSecond: 1, burst: 1 }, 2);
   const allowed = (caller: string): boolean => limit(caller, start).allowed;
   assert.deepEqual(['a', 'b', 'a'].map(allowed), [true, true, false]);
-  // c takes the place of b, for a was seen again.
+  // c replaces b, because a was seen again.
   assert.deepEqual(['c', 'a'].map(allowed), [true, false]);
-  // b takes the place of c, for a was seen again.
+  // b replaces c, because a was seen again.
   assert.deepEqual(['b', 'a', 'b'].map(allowed), [true, false, false]);
   assert.deepEqual(['c', 'b', 'a'].map(allowed), [true, false, true]);
 });
 
-test('a clock that goes back neither throws nor lets a caller through', () => {
+test('a clock that goes back neither throws nor allows a request', () => {
   const limit = rateLimiter({ perSecond: 1, burst: 1 }, 10);
   assert.equal(limit('a', start).allowed, true);
   assert.equal(limit('a', start - 5_000).allowed, false);
   assert.equal(limit('a', start + 1_000).allowed, true);
 });
 
-/** Requests: who, and how many ms after the one before. */
+/** Requests: the caller, and the ms since the previous one. */
 const requests = fc.array(
   fc.tuple(fc.constantFrom('a', 'b'), fc.constantFrom(0, 0, 0, 1, 3, 10, 99, 250, 1_000)),
   {
@@ -105,8 +105,8 @@ const requests = fc.array(
   },
 );
 
-test('a request is allowed exactly if the caller’s bucket holds a token', () => {
-  // Rates whose interval is a whole number of ms: there the bucket can be kept in whole numbers.
+test('a request is allowed if and only if the caller’s bucket has a token', () => {
+  // The interval of these rates is a whole number of ms, which allows an exact bucket.
   const rate = fc.constantFrom(1, 2, 4, 5, 10, 50, 100, 500, 1_000);
   fc.assert(
     fc.property(rate, fc.integer({ min: 1, max: 20 }), requests, (perSecond, burst, given) => {
@@ -132,7 +132,7 @@ test('a request is allowed exactly if the caller’s bucket holds a token', () =
   );
 });
 
-test('at any rate, a whole burst is allowed at once, and not one request more', () => {
+test('at any rate, a whole burst is allowed at once, and not one more request', () => {
   const rate = fc.oneof(
     fc.integer({ min: 1, max: 1_000 }),
     fc.constantFrom(0.1, 0.3, 0.7, 1.5, 3, 7, 11, 13, 300, 333.333),
@@ -152,7 +152,7 @@ test('at any rate, a whole burst is allowed at once, and not one request more', 
   );
 });
 
-test('at any rate, no span of time sees more requests than the burst and what came back in it', () => {
+test('at any rate, every time span has at most the burst and its refill', () => {
   const rate = fc.oneof(fc.integer({ min: 1, max: 1_000 }), fc.constantFrom(0.1, 0.7, 3, 7, 333.333));
   fc.assert(
     fc.property(rate, fc.integer({ min: 1, max: 20 }), requests, (perSecond, burst, given) => {

@@ -15,7 +15,7 @@ import {
 } from '../../src/domain/record.ts';
 import { amount, cardWith, holdWith, show, transferWith, sameIds } from './samples.ts';
 
-/** In the specification's order; `code` is only in the answer to a creation. */
+/** In the specification's order. Only a creation also returns `code`. */
 const specified = [
   'id', 'balance', 'created_at', 'currency', 'initial_value', 'disabled_at', 'line_item_id', 'api_client_id', 'user_id', 'customer_id',
   'customer_email', 'recipient_id', 'recipient_email', 'note', 'expires_on', 'message', 'last_characters', 'order_id',
@@ -42,7 +42,7 @@ test('a record has every field of the specification, in its order', () => {
   assert.deepEqual(Object.keys(recordOf(sameIds, bare)), specified);
 });
 
-test('a record says what the card is', () => {
+test('a record contains the data of the card', () => {
   assert.deepEqual(recordOf(sameIds, cardWith({ disabledAt: Date.UTC(2026, 0, 2, 3, 4, 5, 678) })), {
     id: 244_212_357_349,
     balance: '10.50',
@@ -65,7 +65,7 @@ test('a record says what the card is', () => {
   });
 });
 
-test('a field without a value is null, never left out', () => {
+test('a field without a value is null, never omitted', () => {
   const record = recordOf(sameIds, bare);
   const empty = specified.filter((name) => Reflect.get(record, name) === null);
   assert.deepEqual(empty, [
@@ -88,11 +88,11 @@ test('amounts have exactly the decimals of the currency', () => {
   assert.deepEqual([dinar.initial_value, dinar.balance, dinar.currency], ['15.000', '0.005', 'KWD']);
 });
 
-test('an instant of the year 1970 is a time and not an absence', () => {
+test('an instant in 1970 is a time, not null', () => {
   assert.equal(recordOf(sameIds, cardWith({ disabledAt: 0 })).disabled_at, '1970-01-01T00:00:00Z');
 });
 
-test('a spendable record is the record, and then what is held and what is available', () => {
+test('a spendable record is the record with the held and the available amount', () => {
   const card = cardWith({ balance: amount(1_050n), held: amount(400n) });
   const spendable = spendableRecordOf(sameIds, card);
   assert.deepEqual(spendable, { ...recordOf(sameIds, card), held: '4.00', available: '6.50' });
@@ -104,7 +104,7 @@ test('a spendable record is the record, and then what is held and what is availa
   assert.deepEqual([yen.balance, yen.held, yen.available], ['9', '9', '0']);
 });
 
-test('a transaction says what the transfer is', () => {
+test('a transaction contains the data of the transfer', () => {
   const transfer = transferWith({
     kind: 'reversal',
     debit: 'redemptions',
@@ -137,7 +137,7 @@ test('a transaction says what the transfer is', () => {
   assert.deepEqual(empty, ['reference', 'note', 'order_id', 'hold_id', 'reverses']);
 });
 
-test('the amount of a transaction is signed by what it did to the balance, whatever its kind', () => {
+test('the sign of a transaction is that of its effect on the balance, whatever its kind', () => {
   const cases: readonly (readonly [given: Partial<Transfer>, shown: string])[] = [
     [{ kind: 'issue', debit: 'sales', credit: 'card' }, '15.00'],
     [{ kind: 'credit', debit: 'sales', credit: 'card' }, '15.00'],
@@ -157,7 +157,7 @@ test('the amount of a transaction is signed by what it did to the balance, whate
   }
 });
 
-test('a hold says what it is while it is open', () => {
+test('an open hold contains its data', () => {
   const { createdAt } = holdWith();
   assert.equal(
     JSON.stringify(holdRecordOf(sameIds, holdWith(), createdAt)),
@@ -179,7 +179,7 @@ test('a hold says what it is while it is open', () => {
   );
 });
 
-test('an open hold is expired from its instant on, closed yet or not, and as of that instant', () => {
+test('an open hold is expired from its expiry time on, closed or not, and as of that time', () => {
   const hold = holdWith();
   const told = (now: number) => {
     const { status, closed_at } = holdRecordOf(sameIds, hold, now);
@@ -191,7 +191,7 @@ test('an open hold is expired from its instant on, closed yet or not, and as of 
   }
 });
 
-test('a hold that was closed stays as it was closed, however late it is', () => {
+test('a closed hold keeps its status at any later time', () => {
   const closedAt = Date.UTC(2026, 5, 15, 12, 5);
   for (const status of ['captured', 'voided', 'expired'] as const) {
     const hold = holdWith({ status, closedAt, captured: amount(status === 'captured' ? 800n : 0n) });
@@ -205,7 +205,7 @@ test('a hold that was closed stays as it was closed, however late it is', () => 
   }
 });
 
-test('the fields that no operation sets are those of the records but balance, note and expires_on', () => {
+test('the read-only fields are those of the records except balance, note and expires_on', () => {
   const settable = new Set(['balance', 'note', 'expires_on']);
   assert.deepEqual(
     [...claimableFields],
@@ -213,7 +213,7 @@ test('the fields that no operation sets are those of the records but balance, no
   );
 });
 
-test('a record that is sent back as it was read is true in every field', async (t) => {
+test('every field of a retrieved record matches the card', async (t) => {
   const cards: Readonly<Record<string, Card>> = {
     full: cardWith(),
     disabled: cardWith({ disabledAt: 1_000 }),
@@ -228,19 +228,19 @@ test('a record that is sent back as it was read is true in every field', async (
     for (const field of claimableFields) {
       await t.test(`${name}: ${field}`, () => {
         assert.equal(isTrue(sameIds, sent[field], field, card), true);
-        // An id in a form has become an integer by now.
+        // The parser has converted an id in a form to an integer.
         assert.equal(isTrue(sameIds, asFormText(sent[field]), field, card), typeof sent[field] !== 'number');
       });
     }
   }
 });
 
-/** As a form sends a value: everything is text, and no value is the empty text. */
+/** Returns the value as a form sends it: as text, with an empty text for null. */
 function asFormText(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-test('what a card says may be written in another way', () => {
+test('a field can match the card in another notation', () => {
   const card = cardWith();
   const cases: readonly (readonly [ClaimableField, unknown])[] = [
     ['initial_value', 25],
@@ -259,7 +259,7 @@ test('what a card says may be written in another way', () => {
     assert.equal(isTrue(sameIds, claim, field, card), true, `${field} ${show(claim)}`);
 });
 
-test('another value than the present one is not true', async (t) => {
+test('a value that differs from the card does not match', async (t) => {
   const cases: readonly (readonly [ClaimableField, readonly unknown[]])[] = [
     [
       'id',
@@ -300,7 +300,7 @@ test('another value than the present one is not true', async (t) => {
   }
 });
 
-test('a state is that of the day: disabled before expired, and good through the last day', () => {
+test('a state is that of the day: disabled before expired, and active until the end of the last day', () => {
   const states: readonly (readonly [Partial<Card>, string])[] = [
     [{ expiresOn: null }, 'active'],
     [{ expiresOn: today }, 'active'],
@@ -317,7 +317,7 @@ test('a state is that of the day: disabled before expired, and good through the 
   }
 });
 
-test('where the card has no value, only null and the empty text of a form are true', () => {
+test('if the card has no value, only null and the empty text of a form match', () => {
   const record: Readonly<Record<string, unknown>> = recordOf(sameIds, bare);
   const empty = claimableFields.filter((field) => record[field] === null);
   assert.ok(empty.length > 5);

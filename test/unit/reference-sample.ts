@@ -1,4 +1,4 @@
-/** An OpenAPI document with every construct that the reference page shows: the four operations on gift cards. */
+/** An OpenAPI document with every construct of the reference page: the four operations on gift cards. */
 import type { OpenApiDocument } from '../../src/http/reference/reference.ts';
 
 type Components = NonNullable<OpenApiDocument['components']>;
@@ -35,7 +35,7 @@ const WRITE = READ.map((requirement) =>
   Object.fromEntries(Object.keys(requirement).map((name) => [name, ['write_gift_cards']])),
 );
 
-/** A fresh document; nothing is shared with another call but the texts. */
+/** Returns a new document, which shares only texts with other calls. */
 export function sampleDocument(): OpenApiDocument {
   return {
     openapi: '3.1.1',

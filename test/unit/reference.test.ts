@@ -11,7 +11,7 @@ import { sampleDocument } from './reference-sample.ts';
 
 type Schema = NonNullable<NonNullable<OpenApiDocument['components']>['schemas']>[string];
 
-/** The page as a reader sees it: no tags, entities decoded. */
+/** The visible text of the page: no tags, entities decoded. */
 function textOf(html: string): string {
   return html
     .replace(/<[^>]*>/g, '')
@@ -22,14 +22,14 @@ function textOf(html: string): string {
     .replaceAll('&amp;', '&');
 }
 
-/** The article of one operation, and nothing else of the page. */
+/** Returns the article of one operation. */
 function articleOf(html: string, operationId: string): string {
   const start = html.indexOf(`<article class="operation" id="operation-${operationId}">`);
   assert.notEqual(start, -1, `${operationId} is not on the page`);
   return html.slice(start, html.indexOf('</article>', start));
 }
 
-/** Whatever text is given stands in every place of a document that takes one. */
+/** Returns a document with the text in every place for a text. */
 function documentSaying(text: string): OpenApiDocument {
   const schema = { title: text, description: text, format: text, pattern: text, enum: [text], default: text };
   return {
@@ -87,14 +87,14 @@ function documentAnswering(schema: Schema, schemas: Readonly<Record<string, Sche
 }
 
 describe('the reference page is inert', () => {
-  it('shows a script in any text instead of running it', () => {
+  it('shows a script in a text and does not run it', () => {
     const attack = '<script>alert(1)</script>';
     const { html } = renderReference(documentSaying(attack));
     assert.doesNotMatch(html, /<script/i);
     assert.ok(textOf(html).includes(attack));
   });
 
-  it('keeps any text inside the attribute that it is put in', () => {
+  it('keeps any text inside its attribute', () => {
     for (const attack of ['"onfocus="alert(1)', "'onfocus='alert(1)", '"><img src=x onerror=alert(1)>']) {
       const { html } = renderReference(documentSaying(attack));
       for (const [tag] of html.matchAll(/<[a-z][^<]*?>/g)) {
@@ -103,13 +103,13 @@ describe('the reference page is inert', () => {
           /^<[a-z][a-z0-9]*( [a-z-]+(="[^"]*")?)*>$/,
           'every tag is a name and quoted attributes',
         );
-        assert.doesNotMatch(tag.replace(/"[^"]*"/g, '""'), / on[a-z]+=/, 'no event handler');
+        assert.doesNotMatch(tag.replace(/"[^"]*"/g, '""'), / on[a-z]+=/, 'there is an event handler');
       }
       assert.doesNotMatch(html, /<img/);
     }
   });
 
-  it('links no address that could run code', () => {
+  it('contains no URL that could run code', () => {
     for (const address of [
       'javascript:alert(1)',
       'JavaScript:alert(1)',
@@ -129,7 +129,7 @@ describe('the reference page is inert', () => {
     assert.equal(linkAddress('https://example.com/a?b=c'), 'https://example.com/a?b=c');
   });
 
-  it('loads nothing but its own style sheet, by a relative address', () => {
+  it('loads only its own style sheet, by a relative URL', () => {
     const { html, css } = renderReference(sampleDocument());
     assert.deepEqual(html.match(/<link[^>]*>/g), ['<link rel="stylesheet" href="docs/reference.css">']);
     const tags = (html.match(/<[a-z][^>]*>/g) ?? []).join('\n');
@@ -142,7 +142,7 @@ describe('the reference page is inert', () => {
 });
 
 describe('the reference page is complete', () => {
-  it('has every operation with its path, its parameters and its statuses', () => {
+  it('has every operation with its path, parameters and statuses', () => {
     const document = sampleDocument();
     const { html } = renderReference(document);
     let operations = 0;
@@ -197,13 +197,13 @@ describe('the reference page is complete', () => {
     for (const one of expected) assert.ok(text.includes(one), one);
   });
 
-  it('leads every link within the page to exactly one element', () => {
+  it('links to exactly one element of the page', () => {
     const { html } = renderReference(sampleDocument());
     const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
-    assert.equal(new Set(ids).size, ids.length, 'no id stands twice');
+    assert.equal(new Set(ids).size, ids.length, 'an id is repeated');
     const links = [...html.matchAll(/ href="#([^"]*)"/g)].map(([, id]) => id);
     assert.ok(links.length > 40);
-    for (const link of links) assert.ok(ids.includes(link), `#${link} is nowhere`);
+    for (const link of links) assert.ok(ids.includes(link), `#${link} has no target`);
   });
 
   it('lists every operation, problem table and object in the contents', () => {
@@ -218,7 +218,7 @@ describe('the reference page is complete', () => {
     }
   });
 
-  it('says which credential and scope open an operation', () => {
+  it('lists the credentials and scopes of an operation', () => {
     const { html } = renderReference(sampleDocument());
     const create = textOf(articleOf(html, 'createGiftCard'));
     assert.match(create, /Credentialbearer or accessToken or gcfAccessTokenScopewrite_gift_cards/);
@@ -230,7 +230,7 @@ describe('the reference page is complete', () => {
     assert.match(textOf(articleOf(html, 'health')), /Credentialnone needed/);
   });
 
-  it('names the problem types of a refusal, from its examples or from x-faults, and links them', () => {
+  it('lists the problem types of an error, from its examples or x-faults, with links', () => {
     const { html } = renderReference(sampleDocument());
     const search = articleOf(html, 'searchGiftCard');
     for (const code of ['not-found', 'missing-scope', 'invalid-parameter', 'idempotency-key-reused']) {
@@ -238,12 +238,12 @@ describe('the reference page is complete', () => {
     }
     assert.ok(
       !search.includes('href="#problem-malformed-request"'),
-      'a code that the table lacks is not linked',
+      'a code that is not in the table is linked',
     );
     assert.ok(search.includes('<code>malformed-request</code>'));
   });
 
-  it('shows examples as JSON, and the headers of answers', () => {
+  it('shows examples as JSON, and the headers of responses', () => {
     const { html } = renderReference(sampleDocument());
     const update = textOf(articleOf(html, 'updateGiftCard'));
     assert.ok(update.includes('"last_characters": "7f3k"'));
@@ -256,7 +256,7 @@ describe('the reference page is complete', () => {
 describe('the reference page of this service', () => {
   const keys = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const;
   for (const basePath of ['', '/apps/x']) {
-    it(`tells of every operation, object and code at ${basePath || 'the root'}`, () => {
+    it(`contains every operation, object and code at ${basePath || 'the root'}`, () => {
       const document = openApiDocument(basePath);
       const { html } = renderReference(document);
       for (const { id, method, path } of api.operations) {
@@ -276,19 +276,19 @@ describe('the reference page of this service', () => {
       for (const code of Object.keys(problems)) assert.ok(html.includes(` id="problem-${code}"`), code);
     });
 
-    it(`leads every link within it to exactly one element at ${basePath || 'the root'}`, () => {
+    it(`links to exactly one element each at ${basePath || 'the root'}`, () => {
       const { html } = renderReference(openApiDocument(basePath));
       const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
       const unique = new Set(ids);
-      assert.equal(unique.size, ids.length, 'no id stands twice');
+      assert.equal(unique.size, ids.length, 'an id is repeated');
       const links = [...html.matchAll(/ href="#([^"]*)"/g)].map(([, id]) => id);
       assert.ok(links.length > 200);
-      for (const link of links) assert.ok(unique.has(link), `#${link} is nowhere`);
+      for (const link of links) assert.ok(unique.has(link), `#${link} has no target`);
     });
   }
 });
 
-describe('the reference page puts schemas into words', () => {
+describe('the reference page describes schemas in words', () => {
   const cases: readonly (readonly [string, Schema, RegExp])[] = [
     ['a type or null', { type: ['string', 'null'] }, /\sstring or null\s/],
     ['a union with null', { anyOf: [{ type: 'integer' }, { type: 'null' }] }, /\sinteger or null\s/],
@@ -350,13 +350,13 @@ describe('the reference page puts schemas into words', () => {
   });
 });
 
-describe('the reference page refuses a reference', () => {
+describe('the reference page rejects a reference', () => {
   const broken: readonly (readonly [string, string])[] = [
-    ['that points nowhere', '#/components/schemas/Missing'],
+    ['without a target', '#/components/schemas/Missing'],
     ['outside of the components', '#/paths/sample'],
     ['to another document', 'https://example.com/schema.json'],
-    ['to what every object inherits', '#/components/schemas/constructor'],
-    ['that leads back to itself', '#/components/schemas/Loop'],
+    ['to an inherited property', '#/components/schemas/constructor'],
+    ['to itself', '#/components/schemas/Loop'],
   ];
   for (const [name, reference] of broken) {
     it(name, () => {
@@ -370,7 +370,7 @@ describe('the reference page refuses a reference', () => {
     });
   }
 
-  it('in a parameter, a response, a header and an example alike', () => {
+  it('in a parameter, a response, a header and an example', () => {
     const $ref = '#/components/nowhere/Missing';
     const operations = [
       { parameters: [{ $ref }] },
@@ -399,12 +399,12 @@ describe('the Markdown of descriptions', () => {
     );
   });
 
-  it('has lists whose items go on over lines', () => {
+  it('has lists with items of several lines', () => {
     assert.equal(render('Of:\n- one\n  more\n- two'), '<p>Of:</p>\n<ul><li>one\nmore</li><li>two</li></ul>');
     assert.equal(render('1. one\n2. two'), '<ol><li>one</li><li>two</li></ol>');
   });
 
-  it('leaves fenced code as it is, unclosed fences too', () => {
+  it('leaves fenced code unchanged, including unclosed fences', () => {
     assert.equal(
       render('```sh\n# **a** <b>\n\n- c\n```'),
       '<pre tabindex="0"><code># **a** &lt;b&gt;\n\n- c</code></pre>',
@@ -412,7 +412,7 @@ describe('the Markdown of descriptions', () => {
     assert.equal(render('```\nopen'), '<pre tabindex="0"><code>open</code></pre>');
   });
 
-  it('gives headings the ids that the contents use', () => {
+  it('gives headings the ids of the contents', () => {
     const text = '## Rate *limits* & more\n\n### Deeper';
     assert.equal(
       render(text),
@@ -423,7 +423,7 @@ describe('the Markdown of descriptions', () => {
     ]);
   });
 
-  it('shows HTML and half-finished marks as they are written', () => {
+  it('shows HTML and incomplete markup unchanged', () => {
     assert.equal(render('<b>a</b> **b `c'), '<p>&lt;b&gt;a&lt;/b&gt; **b `c</p>');
   });
 });

@@ -25,14 +25,14 @@ test('a response is packed into a fraction of its bytes and unpacked byte for by
   assert.equal(JSON.stringify(unpackResponse(packed)), JSON.stringify(creation));
 });
 
-test('a response that was packed before stays readable', () => {
+test('a response that was packed earlier is still readable', () => {
   const stored =
     '\u0001\u00005230677987179581-1\u0002/gift_card/5230677987179581\u00035230677987179581\u000425.00' +
     '\u00052026-11-22T09:26:58\u0006USD\u000725.00\b244326473903317\fv3h4\u00140nj1vnxp5ez1v3h4"}}';
   assert.deepEqual(unpackResponse(Buffer.from(stored)), creation);
 });
 
-test('the codes of all phrases stay what they are', () => {
+test('the codes of all phrases do not change', () => {
   const codes = '\u0000-\u0009\u000b-\u001e\u0080-\u0091'.replaceAll(
     /(.)-(.)/gs,
     (_, from: string, to: string) =>
@@ -45,18 +45,18 @@ test('the codes of all phrases stay what they are', () => {
   );
   assert.equal(codes.length, 48);
   const { body } = unpackResponse(Buffer.from(`\u0001{"status":200,"headers":{}}\n${codes}`));
-  // A phrase that changes makes stored responses wrong: append a new one instead.
+  // A changed phrase makes stored responses wrong. Append a new one instead.
   assert.equal(
     createHash('sha256').update(body).digest('hex'),
     '5800a6ad70e52fdfe638b5c4de6ba62ba523b5e8d549be16d3d3ca790e9e84af',
   );
 });
 
-test('a response that a version before packing stored is read as JSON', () => {
+test('a response that was stored before packing is read as JSON', () => {
   assert.deepEqual(unpackResponse(Buffer.from(JSON.stringify(creation))), creation);
 });
 
-test('every text is unpacked as it was, whatever characters and phrases are in it', () => {
+test('every text is unpacked unchanged, whatever characters and phrases it contains', () => {
   const piece = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.string({ unit: fc.integer({ min: 0, max: 0x9f }).map((code) => String.fromCharCode(code)) }),

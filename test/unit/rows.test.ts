@@ -12,11 +12,11 @@ test('a row has each value under the name of its column', () => {
   });
 });
 
-test('of two columns with one name the last counts', () => {
+test('the last of two columns with one name is used', () => {
   assert.deepEqual(rowMaker(['id', 'id'])([1n, 2n]), { id: 2n });
 });
 
-test('a name is a name, whatever stands in it', () => {
+test('a column name can contain any characters', () => {
   const names = [
     'count(*)',
     "it's",
@@ -31,7 +31,7 @@ test('a name is a name, whatever stands in it', () => {
   assert.deepEqual(Object.entries(row), names.map((name, index) => [name, index])); // prettier-ignore
 });
 
-test('a statement names its columns unless it asks for all that there are', () => {
+test('a statement names its columns unless it contains an asterisk for columns', () => {
   for (const text of ['select id, name from stores', 'select count(*) from stores where id = ?'])
     assert.equal(namesItsColumns(text), true, text);
   for (const text of [

@@ -1,4 +1,4 @@
-/** Stores, cards and amounts for the tests: whole and valid, but for what a test names. */
+/** Stores, cards and amounts for tests: complete and valid by default. */
 
 import type { PublicId, PublicIds } from '../../src/domain/public-id.ts';
 import assert from 'node:assert/strict';
@@ -13,7 +13,7 @@ import type { Money } from '../../src/domain/money.ts';
 import type { Parsed } from '../../src/domain/parsed.ts';
 import type { Store } from '../../src/domain/store.ts';
 
-/** An amount in minor units of US dollars, unless told otherwise. */
+/** An amount in minor units, in US dollars by default. */
 export function amount(minor: bigint, code = 'USD'): Money {
   return { minor, currency: currencyOf(code) };
 }
@@ -121,41 +121,41 @@ export function mailWith(given: Partial<MailDelivery> = {}): MailDelivery {
   };
 }
 
-/** The value that was read; fails if it was refused. */
+/** Returns the parsed value. Fails if it was rejected. */
 export function valueOf<T>(parsed: Parsed<T>): T {
-  assert.ok(parsed.ok, parsed.ok ? '' : `refused: ${parsed.refusal}`);
+  assert.ok(parsed.ok, parsed.ok ? '' : `rejected: ${parsed.refusal}`);
   return parsed.value;
 }
 
-/** The words of a refusal; fails if the value was accepted. */
+/** Returns the error message. Fails if the value was accepted. */
 export function refusalOf(parsed: Parsed<unknown>): string {
   assert.ok(!parsed.ok, 'accepted');
   return parsed.refusal;
 }
 
-/** The fault that the function throws; fails if it throws none. */
+/** Returns the fault that the function throws. Fails for any other error and if it returns. */
 export function faultOf(run: () => unknown, code: FaultCode): Fault {
   try {
     run();
   } catch (error) {
-    assert.ok(error instanceof Fault, `no fault but ${String(error)}`);
+    assert.ok(error instanceof Fault, `not a fault: ${String(error)}`);
     assert.equal(error.code, code);
     return error;
   }
   return assert.fail(`no fault, where ${code} was due`);
 }
 
-/** What a message shows of a value, control characters included. */
+/** Formats a value for a message, with control characters escaped. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'object' && value !== null) return JSON.stringify(value) ?? 'object';
   return String(value);
 }
 
-/** Any currency a store may have. */
+/** Any currency of a store. */
 export const anyCurrency = fc.constantFrom(...currencyCodes().map(currencyOf));
 
-/** Any text of UTF-16 units, lone surrogates among them. */
+/** Any text of UTF-16 units, including lone surrogates. */
 export const anyUnits = fc
   .array(
     fc.oneof(
@@ -167,5 +167,8 @@ export const anyUnits = fc
   )
   .map((units) => String.fromCharCode(...units));
 
-/** Public ids that are the internal ones, for tests of everything else. Only `publicIdsOf` may make public ids. */
+/**
+ * Public ids that equal the internal ones, for tests of other code. In production only `publicIdsOf` creates
+ * them.
+ */
 export const sameIds: PublicIds = { of: (id) => id as PublicId, read: (id) => id };

@@ -4,15 +4,15 @@ import { format, inspect } from 'node:util';
 import { Secret } from '../../src/domain/secret.ts';
 
 const secret = new Secret('hush-hush');
-/** For what the compiler would not let anybody write. */
+/** The compiler does not accept a secret as a string. */
 const asText = secret as unknown as string;
 
-test('a secret tells its value only when it is asked for it', () => {
+test('a secret returns its value only from reveal', () => {
   assert.equal(secret.reveal(), 'hush-hush');
   assert.equal(new Secret('').reveal(), '');
 });
 
-test('whatever prints, joins or serialises a secret gets a placeholder', async (t) => {
+test('printing, joining or serializing a secret returns a placeholder', async (t) => {
   const nested = { card: { code: secret }, list: [secret], map: new Map([['code', secret]]) };
   const prints: Readonly<Record<string, string>> = {
     'String()': String(secret),
@@ -34,7 +34,7 @@ test('whatever prints, joins or serialises a secret gets a placeholder', async (
   }
 });
 
-test('what copies a secret’s properties copies nothing', () => {
+test('copying the properties of a secret copies nothing', () => {
   assert.deepEqual(Reflect.ownKeys(secret), []);
   assert.deepEqual(Object.assign({}, secret), {});
   assert.deepEqual(Object.entries(secret), []);

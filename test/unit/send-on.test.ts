@@ -7,7 +7,7 @@ import { refusalOf, valueOf } from './samples.ts';
 const at = (text: string): number => Temporal.Instant.from(text).epochMilliseconds;
 const shown = (instant: number): string => Temporal.Instant.fromEpochMilliseconds(instant).toString();
 
-test('a day is sent at nine o’clock of the store, on whichever side of a change of its clocks it lies', async (t) => {
+test('a day is sent at 9:00 in the time zone of the store, before and after its clocks change', async (t) => {
   const cases: readonly (readonly [day: string, zone: string, instant: string])[] = [
     // Forward on 29 March, back on 25 October 2026.
     ['2026-03-28', 'Europe/Paris', '2026-03-28T08:00:00Z'],
@@ -21,12 +21,12 @@ test('a day is sent at nine o’clock of the store, on whichever side of a chang
     // By half an hour: back on 5 April, forward on 4 October 2026.
     ['2026-04-04', 'Australia/Lord_Howe', '2026-04-03T22:00:00Z'],
     ['2026-04-05', 'Australia/Lord_Howe', '2026-04-04T22:30:00Z'],
-    // At midnight, so that the day has none: forward on 6 September 2026.
+    // The clocks skip midnight: forward on 6 September 2026.
     ['2026-09-06', 'America/Santiago', '2026-09-06T12:00:00Z'],
     ['2026-12-24', 'Asia/Kathmandu', '2026-12-24T03:15:00Z'],
     ['2026-12-24', 'Pacific/Kiritimati', '2026-12-23T19:00:00Z'],
     ['2026-12-24', 'Pacific/Pago_Pago', '2026-12-24T20:00:00Z'],
-    // A day that Samoa left out: the next one is sent at the same hour.
+    // Samoa skipped this day. The next one is sent at the same hour.
     ['2011-12-30', 'Pacific/Apia', '2011-12-30T19:00:00Z'],
   ];
   for (const [day, zone, instant] of cases) {
@@ -34,24 +34,24 @@ test('a day is sent at nine o’clock of the store, on whichever side of a chang
   }
 });
 
-test('a time is an instant, whatever the store’s zone; its day is the store’s', () => {
+test('a time is an instant in any zone, and its day is that of the store’s zone', () => {
   const now = at('2026-03-15T12:00:00Z');
   const read = (text: string, timeZone: string) => valueOf(parseSendOn(text, { now, timeZone }));
   const inParis = read('2026-12-24T23:30:00Z', 'Europe/Paris');
   assert.deepEqual(inParis, { at: at('2026-12-24T23:30:00Z'), day: '2026-12-25' });
   assert.equal(read('2026-12-24T18:00:00+01:00', 'UTC').at, at('2026-12-24T17:00:00Z'));
   assert.equal(read('2026-12-24T18:00-05:30', 'UTC').at, at('2026-12-24T23:30:00Z'));
-  // The hour that comes twice is told apart by its offset.
+  // The offset distinguishes the hour that occurs twice.
   const first = read('2026-10-25T02:30:00+02:00', 'Europe/Paris').at;
   assert.equal(read('2026-10-25T02:30:00+01:00', 'Europe/Paris').at - first, 3_600_000);
 });
 
-test('today is sent at nine, or at once if that is over; the past and what is far off are refused', () => {
+test('today is sent at 9:00, or at once after that; the past and the far future are rejected', () => {
   const read = (text: string, now: string, timeZone = 'Europe/Paris') =>
     parseSendOn(text, { now: at(now), timeZone });
   assert.equal(valueOf(read('2026-03-15', '2026-03-15T07:00:00Z')).at, at('2026-03-15T08:00:00Z'));
   assert.equal(valueOf(read('2026-03-15', '2026-03-15T12:00:00Z')).at, at('2026-03-15T12:00:00Z'));
-  // In Paris it is the sixteenth already.
+  // In Paris it is already the sixteenth.
   assert.equal(refusalOf(read('2026-03-15', '2026-03-15T23:30:00Z')), 'must not be in the past');
   assert.ok(read('2026-03-15', '2026-03-15T23:30:00Z', 'UTC').ok);
   assert.equal(refusalOf(read('2026-03-15T11:59:59Z', '2026-03-15T12:00:00Z')), 'must not be in the past');
@@ -65,7 +65,7 @@ test('today is sent at nine, or at once if that is over; the past and what is fa
   );
 });
 
-test('what is no time is refused', () => {
+test('an invalid time is rejected', () => {
   const given = { now: at('2026-03-15T12:00:00Z'), timeZone: 'UTC' };
   for (const value of [
     '', 'tomorrow', 5, true, null, {}, '2026-12-24 18:00', '2026-12-24T18:00:00', '2026-12-24T18:00:00[Europe/Paris]',
@@ -77,7 +77,7 @@ test('what is no time is refused', () => {
     assert.equal(refusalOf(parseSendOn(value, given)), 'must be a time that exists', value);
 });
 
-test('days of reminders are listed once each, the largest first', () => {
+test('the days of reminders are unique, the largest first', () => {
   assert.deepEqual(valueOf(parseReminderDays('7, 30,7')), [30, 7]);
   assert.deepEqual(valueOf(parseReminderDays('none')), []);
   for (const text of ['', '0', '-1', '1.5', 'x', '3651', '1,2,3,4,5,6', '7,']) {
@@ -85,7 +85,7 @@ test('days of reminders are listed once each, the largest first', () => {
   }
 });
 
-test('a mail is queued once its time has come, and nothing else changes by time alone', () => {
+test('a scheduled email is queued at its time, and no other state depends on the time', () => {
   assert.equal(stateAt({ state: 'scheduled', nextAt: 5 }, 4), 'scheduled');
   assert.equal(stateAt({ state: 'scheduled', nextAt: 5 }, 5), 'queued');
   assert.equal(stateAt({ state: 'deferred', nextAt: 5 }, 9), 'deferred');

@@ -1,4 +1,4 @@
-/** What people read about the settings is generated from their table. */
+/** The texts about the settings are generated from their table. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const rows = Object.values<Readonly<Record<string, Setting<unknown>>>>(settings)
   Object.values(group),
 );
 
-test('docs/settings.md is what "npm run docs:settings" writes', async () => {
+test('docs/settings.md is the output of "npm run docs:settings"', async () => {
   const path = 'docs/settings.md';
   const options = await resolveConfig(path);
   assert.equal(readFileSync(path, 'utf8'), await format(settingsPage(), { ...options, filepath: path }));
@@ -32,7 +32,7 @@ test('the page and the help of serve describe every setting with its default', (
   for (const line of help.split('\n')) assert.ok(line.length <= 100, line);
 });
 
-test('serve has the settings in its help, and the page has no place in the list of commands', () => {
+test('the help of serve contains the settings, and the help does not list settings-page', () => {
   const root = program();
   const serve = root.commands.find((command) => command.name() === 'serve');
   let help = '';

@@ -1,4 +1,4 @@
-/** The embedded engine does not open a file with a SQLite that can corrupt it. */
+/** SQLite versions that can corrupt a file are rejected. */
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -9,14 +9,14 @@ import { openDatabase } from '../../src/database.ts';
 import { readConfig } from '../../src/config.ts';
 import { requireSoundSqlite } from '../../src/storage/sqlite-version.ts';
 
-test('SQLite below 3.51.3 is refused, and a later one accepted', () => {
+test('SQLite below 3.51.3 is rejected, and a later one is accepted', () => {
   for (const version of ['3.51.3', '3.51.10', '3.52.0', '3.100.0', '4.0.0', process.versions['sqlite']])
     requireSoundSqlite(version);
   for (const version of ['3.51.2', '3.51', '3.50.9', '3.6.23', '2.60.0', '', 'unknown', undefined])
     assert.throws(() => requireSoundSqlite(version), /SQLite 3\.51\.3 or later is required/, version);
 });
 
-test('the database is not opened, and no file is made, with a SQLite that is too old', async (t) => {
+test('with an old SQLite, the database is not opened and no file is created', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'largesse-sqlite-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'largesse.db');

@@ -4,12 +4,12 @@ import fc from 'fast-check';
 import { parseText, textLengthMax } from '../../src/domain/text.ts';
 import { anyUnits, refusalOf, show, valueOf } from './samples.ts';
 
-test('empty text and null both mean none', () => {
+test('empty text and null both mean null', () => {
   assert.equal(valueOf(parseText('')), null);
   assert.equal(valueOf(parseText(null)), null);
 });
 
-test('text is kept to the letter', () => {
+test('text is stored unchanged', () => {
   for (const text of [
     ' ',
     'Happy birthday!',
@@ -27,20 +27,20 @@ test('text is kept to the letter', () => {
   }
 });
 
-test('newline and tab are the only control characters that text may have, C1 included', async (t) => {
+test('text can contain no control characters except newline and tab, including C1', async (t) => {
   for (let unit = 0; unit <= 0xa0; unit += 1) {
     const isControl = unit < 0x20 || (unit >= 0x7f && unit < 0xa0);
     const text = `a${String.fromCharCode(unit)}b`;
     const parsed = parseText(text);
     if (isControl && unit !== 0x09 && unit !== 0x0a) {
-      await t.test(`U+${unit.toString(16).padStart(4, '0')} is refused`, () =>
+      await t.test(`U+${unit.toString(16).padStart(4, '0')} is rejected`, () =>
         assert.equal(refusalOf(parsed), 'must not contain control characters other than newline and tab'),
       );
     } else assert.equal(valueOf(parsed), text);
   }
 });
 
-test('a lone surrogate is refused wherever it stands', async (t) => {
+test('a lone surrogate is rejected in any position', async (t) => {
   for (const text of ['\ud800', 'a\udc00', '\udc00\ud800', 'ab\ud83d', '\ud83dx\ude00', '😀\ude00']) {
     await t.test(show(text), () => assert.equal(refusalOf(parseText(text)), 'must be valid Unicode'));
   }
@@ -72,13 +72,13 @@ test('text has at most 5,000 characters, counted as code points', async (t) => {
   }
 });
 
-test('a value of another type is no text', () => {
+test('a value of another type is not text', () => {
   for (const value of [0, 5, true, false, undefined, [], ['a'], {}, { note: 'a' }]) {
     assert.equal(refusalOf(parseText(value)), 'must be a string');
   }
 });
 
-test('text is accepted exactly if it is valid Unicode without other control characters', () => {
+test('text is accepted if and only if it is valid Unicode without other control characters', () => {
   fc.assert(
     fc.property(
       fc.oneof(anyUnits, fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' })),

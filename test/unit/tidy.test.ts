@@ -1,4 +1,4 @@
-/** Reads the tree itself: what stands where, and whether the documents name only commands that exist. */
+/** Checks of the source files, and of the commands in the documents. */
 
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
@@ -12,13 +12,13 @@ type File = { readonly path: string; readonly text: string };
 const read = (path: string): File => ({ path, text: readFileSync(path, 'utf8') });
 const source = globSync('src/**/*.ts').map(read);
 
-/** Comments may say anything. They start a line or follow a space; the `//` of an address does not. */
+/** The code without comments, which start a line or follow a space. The `//` of a URL does not. */
 const code = source.map(({ path, text }) => ({
   path,
   text: text.replaceAll(/(?<=^|\s)\/\*[\s\S]*?\*\//gm, '').replaceAll(/(?<=^|\s)\/\/.*$/gm, ''),
 }));
 
-test('there is code in every folder that is judged here', async (t) => {
+test('every checked folder contains code', async (t) => {
   assert.ok(source.length > 20, `only ${source.length} files in src`);
   const there = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const folders = ['domain', 'storage', 'service', 'http', 'cli', ...there.map(({ name }) => name)];
@@ -32,7 +32,7 @@ test('imports follow the arrows between the folders', async (t) => {
   for (const part of new Set(source.map(({ path }) => partOf(below(path))))) {
     await t.test(part, () => {
       const visible = sees[part];
-      assert.ok(visible, `test/unit/arrows.ts does not know src/${part}`);
+      assert.ok(visible, `test/unit/arrows.ts does not contain src/${part}`);
       const isAllowed = (path: string, specifier: string): boolean => {
         if (!specifier.startsWith('.'))
           return part !== 'domain' || /^(?:currency-codes|typebox|validator)(?:\/|$)/.test(specifier);
@@ -48,13 +48,13 @@ test('imports follow the arrows between the folders', async (t) => {
   }
 });
 
-/** What a file imports or exports from, by whichever syntax. */
+/** Returns the modules that a file imports or exports from, in any syntax. */
 function specifiers(text: string): readonly string[] {
   const pattern = /\b(?:from|import)\s*\(?\s*(?:'(?<single>[^'\n]+)'|"(?<double>[^"\n]+)")/g;
   return Array.from(text.matchAll(pattern), ({ groups }) => groups?.['single'] ?? groups?.['double'] ?? '');
 }
 
-test('what belongs in one place stands nowhere else', async (t) => {
+test('each of these constructs is used in one place only', async (t) => {
   const sqlText = [
     String.raw`select\s[^<>]+\sfrom\s`,
     String.raw`(?:insert\s+into|delete\s+from|update\s+\w+\s+set|with\s+\w+\s+as)\s`,
@@ -84,26 +84,23 @@ test('what belongs in one place stands nowhere else', async (t) => {
     },
   ];
   for (const { what, pattern, place } of rules) {
-    await t.test(`${what} stands in ${place}`, () => {
+    await t.test(`only ${place} uses ${what}`, () => {
       const found = code.filter(({ text }) => pattern.test(text)).map(({ path }) => path);
-      assert.notEqual(found.length, 0, 'found nowhere: the pattern no longer fits the code');
+      assert.notEqual(found.length, 0, 'found nowhere: the pattern no longer matches the code');
       assert.deepEqual(
         found.filter((path) => !path.startsWith(place)),
         [],
       );
     });
   }
-  await t.test(
-    'a client is known by clientAddress and clientKey, not by what Fastify makes of its headers',
-    () => {
-      const found = code.filter(({ text }) => /\brequest\.ips?\b|\btrustProxy\b/.test(text));
-      assert.deepEqual(
-        found.map(({ path }) => path),
-        [],
-      );
-    },
-  );
-  await t.test('SQL files stand in src/storage/', () => {
+  await t.test('only clientAddress and clientKey identify a client, not the properties of Fastify', () => {
+    const found = code.filter(({ text }) => /\brequest\.ips?\b|\btrustProxy\b/.test(text));
+    assert.deepEqual(
+      found.map(({ path }) => path),
+      [],
+    );
+  });
+  await t.test('SQL files are in src/storage/', () => {
     const files = globSync('src/**/*.sql');
     assert.notEqual(files.length, 0);
     assert.deepEqual(
@@ -113,14 +110,14 @@ test('what belongs in one place stands nowhere else', async (t) => {
   });
 });
 
-test('nothing is left for later', () => {
+test('no file contains a note about unfinished work', () => {
   const others = globSync([
     '{test,bench,bin,examples}/**/*.{ts,js,sh}',
     'src/**/*.sql',
     '{docs,examples}/**/*.md',
     '*.md',
   ]);
-  // Written so that this line does not find itself.
+  // Written this way to exclude this line from the search.
   const marks = /\b(?:TO[D]O|FIX[M]E)\b/;
   assert.deepEqual(
     [...source, ...others.map(read)].filter(({ text }) => marks.test(text)).map(({ path }) => path),
@@ -134,7 +131,7 @@ test('the commands that the documents name exist', async (t) => {
       const { text } = read(path);
       const scripts = captured(text, /\bnpm (?:run )?(test|start|(?<=run )[\w:-]+)/g);
       const commands = captured(text, /\bnpx largesse ([^\n`|;&#>]+)/g);
-      if (path === 'README.md') assert.ok(scripts.size > 0, 'README names no script');
+      if (path === 'README.md') assert.ok(scripts.size > 0, 'README contains no script');
       if (path === 'docs/commands.md') assert.ok(commands.size > 10, `only ${commands.size} commands`);
       for (const name of scripts) assertScript(name);
       for (const name of commands) assertCommand(name);
@@ -153,23 +150,23 @@ function assertScript(name: string): void {
   const script = scripts[name];
   assert.ok(script, `package.json has no script "${name}"`);
   const file = /^node (?<file>\S+)/.exec(script)?.groups?.['file'];
-  assert.ok(file === undefined || existsSync(file), `npm run ${name} runs ${file}, which is not there`);
+  assert.ok(file === undefined || existsSync(file), `npm run ${name} runs ${file}, which does not exist`);
 }
 
-/** Looks up the help of a command as it is in a document: `token create acme --name till`. */
+/** Checks a command of a document, such as `token create acme --name till`, against its help. */
 function assertCommand(line: string): void {
   const [words = ''] = /^[a-z][a-z-]*(?: [a-z][a-z-]*)*/.exec(line) ?? [];
   const help = helpOf(...words.split(' '));
   const [, command = '', expects = ''] = /^Usage: largesse ([a-z -]*)(.*)$/m.exec(help) ?? [];
   assert.ok(command !== '' && `${words} `.startsWith(command), `no command "${words}": ${help}`);
-  // A group of commands that still expects one was given a word that is none of them.
+  // A group of commands rejects a word that is not one of its commands.
   assert.ok(!expects.endsWith('[command]') || words === command.trim(), `no command "${words}": ${help}`);
   for (const option of captured(line, /(?<=\s)(--[a-z-]+)/g)) {
     assert.match(help, new RegExp(`${option}\\b`), `largesse ${words} has no ${option}`);
   }
 }
 
-test('a command or an option that does not exist is found', () => {
+test('an unknown command or option is found', () => {
   assertCommand('token create acme --name till');
   for (const line of ['tokens create', 'token creat', 'token make --name x', 'token create --title x']) {
     assert.throws(() => assertCommand(line), line);

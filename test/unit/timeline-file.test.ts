@@ -1,4 +1,4 @@
-/** The timeline file: what it remembers, for which hosts, and what happens to it in between. */
+/** The timeline file: its entries, their hosts, and recovery from damage. */
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -42,7 +42,7 @@ test('the newest timeline is returned, for any of the hosts, after a restart', a
   assert.deepEqual(readdirSync(join(there.folder, 'data')), ['largesse.timelines.json']);
 });
 
-test('a host that is added is remembered with those that were there', async () => {
+test('an added host is stored with the existing ones', async () => {
   using there = place();
   await there.at(a, b).record({ system: '7', timeline: 2 });
   await there.at(b, c).record({ system: '7', timeline: 3 });
@@ -50,7 +50,7 @@ test('a host that is added is remembered with those that were there', async () =
   assert.deepEqual(there.at(c).read(), { system: '7', timeline: 3 });
 });
 
-test('another cluster at other hosts has an entry of its own, and a copy of the same cluster, too', async () => {
+test('each cluster with other hosts has its own entry, even a copy of the same cluster', async () => {
   using there = place();
   await there.at(a).record({ system: '7', timeline: 2 });
   await there.at(b).record({ system: '8', timeline: 1 });
@@ -63,7 +63,7 @@ test('another cluster at other hosts has an entry of its own, and a copy of the 
   );
 });
 
-test('a file that is damaged, too large or no file is rejected with what to do', async () => {
+test('a damaged or too large file, or a folder, is rejected with a remedy', async () => {
   using there = place();
   await there.at(a).record({ system: '7', timeline: 2 });
   const whole = readFileSync(there.path, 'utf8');
@@ -83,19 +83,19 @@ test('a file that is damaged, too large or no file is rejected with what to do',
       text,
     );
     await assert.rejects(there.at(a).record({ system: '7', timeline: 3 }), TimelineFileError);
-    assert.equal(readFileSync(there.path, 'utf8'), text, 'it is left for the operator');
+    assert.equal(readFileSync(there.path, 'utf8'), text, 'the file was changed');
   }
   const folder = timelineFile({ path: there.folder, hosts: [a], create: true });
   assert.throws(() => folder.read(), /cannot be read/);
 });
 
-test('a command that may not create the folder leaves no trace', async () => {
+test('a command that must not create the folder creates nothing', async () => {
   using there = place();
   await timelineFile({ path: there.path, hosts: [a], create: false }).record({ system: '7', timeline: 2 });
   assert.deepEqual(readdirSync(there.folder), []);
 });
 
-test('a process that ended while it wrote does not keep others from writing', async () => {
+test('the remains of a process that ended during a write do not block other writes', async () => {
   using there = place();
   await there.at(a).record({ system: '7', timeline: 1 });
   writeFileSync(`${there.path}.lock`, '');
@@ -104,7 +104,7 @@ test('a process that ended while it wrote does not keep others from writing', as
   assert.deepEqual(there.at(a).read(), { system: '7', timeline: 2 });
 });
 
-test('of what several processes record at once nothing is lost', async () => {
+test('concurrent records of several processes are all stored', async () => {
   using there = place();
   const program = `
     import { timelineFile } from ${JSON.stringify(import.meta.resolve('../../src/timeline-file.ts'))};

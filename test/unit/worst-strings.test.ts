@@ -1,4 +1,4 @@
-/** No reader of a request takes long for any string that a request may hold. */
+/** No parser of a request takes long for any string. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -20,7 +20,7 @@ const texts = [...worstStrings(bodyBytesMax)];
 const reading = { store: storeWith(), now: Date.UTC(2026, 5, 15, 12) };
 
 for (const [name, { read }] of Object.entries(all)) {
-  test(`${name} is read quickly, whatever it holds`, async () => {
+  test(`${name} is parsed quickly, for any value`, async () => {
     for (const text of texts) {
       await assertQuick(`${name} of ${shorten(text)}`, () => {
         for (const isForm of [false, true]) read(text, { ...reading, isForm });
@@ -32,13 +32,13 @@ for (const [name, { read }] of Object.entries(all)) {
   });
 }
 
-/** As long as a body may be: a text that is repeated, between two others. */
+/** Returns a repeated text between two others, of the maximum size of a body. */
 function filled(start: string, unit: string, end: string): string {
   const left = bodyBytesMax - Buffer.byteLength(start + end);
   return start + unit.repeat(Math.floor(left / Buffer.byteLength(unit))) + end;
 }
 
-/** As many members as fit, each with a name of its own. */
+/** Returns as many uniquely named members as fit. */
 function members(nameOf: (index: number) => string, separator: string): string {
   const parts: string[] = [];
   for (let bytes = 0, index = 0; bytes < bodyBytesMax - 64; index += 1) {
@@ -64,7 +64,7 @@ async function readsQuickly(contentType: string, text: string): Promise<void> {
   });
 }
 
-test('JSON is read quickly, whatever it holds', async () => {
+test('JSON is parsed quickly, for any value', async () => {
   const numbers = ['0', '9', '1', '01'].flatMap((digit) =>
     ['1', '1.', '0.', '1e', '1.0e-', '-'].flatMap((start) =>
       ['', '1', 'e1', '.1'].map((end) => filled(`{"a":${start}`, digit, `${end}}`)),
@@ -99,7 +99,7 @@ test('JSON is read quickly, whatever it holds', async () => {
   for (const body of bodies) await readsQuickly('application/json', body);
 });
 
-test('a form is read quickly, whatever it holds', async () => {
+test('a form is parsed quickly, for any value', async () => {
   const bodies = [
     ...['&', '=', '+', '%41', '%', '%F0%9F%98%80', '[', '[]', ']', '_', 'a[', 'gift_card[', '&a', '&a=', '&gift_card[a]=1', '%C3%28&']
       .flatMap((unit) => ['', '!', ']'].flatMap((end) => ['', 'a', 'gift_card['].map((start) => filled(start, unit, end)))),
@@ -109,7 +109,7 @@ test('a form is read quickly, whatever it holds', async () => {
   for (const body of bodies) await readsQuickly('application/x-www-form-urlencoded', body);
 });
 
-test('a content type is read quickly, whatever it holds', async () => {
+test('a content type is parsed quickly, for any value', async () => {
   const units = [' ', ';', '; ', ';charset=utf-8', '; charset', ';a=b', '"', '\\"', ';a="', ',', 'a', '/'];
   for (const unit of units) {
     for (const start of ['', 'application/json', 'application/json;', 'application/json; charset=']) {
@@ -128,7 +128,7 @@ test('a content type is read quickly, whatever it holds', async () => {
   }
 });
 
-test('a query and a list of entity tags are read quickly, whatever they hold', async () => {
+test('a query and a list of entity tags are parsed quickly, for any value', async () => {
   for (const text of worstStrings(headerBytesMax)) {
     await assertQuick(`the query ${shorten(text)}`, () => {
       try {
@@ -146,7 +146,7 @@ test('a query and a list of entity tags are read quickly, whatever they hold', a
   }
 });
 
-test('work that takes long does fail', async () => {
+test('slow work fails the check', async () => {
   const blanks = ' '.repeat(headerBytesMax);
   await assert.rejects(async () => assertQuick('a quadratic expression', () => / +$/.test(`${blanks}!`)), {
     message: /^a quadratic expression takes \d/,

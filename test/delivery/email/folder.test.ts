@@ -9,7 +9,7 @@ import { groupedCode, emailWith } from './samples.ts';
 
 const noon = Date.UTC(2026, 0, 15, 12);
 
-test('the folder lists, reads and opens kept emails, newest first', async () => {
+test('the folder lists, reads and opens stored emails, newest first', async () => {
   using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-mail-'));
   const folder = emailFolder(join(place.path, 'mail'));
   assert.deepEqual(await folder.list(), []);
@@ -36,7 +36,7 @@ test('the folder lists, reads and opens kept emails, newest first', async () => 
   assert.equal((await PostalMime.parse(eml)).subject, first.subject);
 });
 
-test('only the owner can read kept emails, and partial files are removed', async () => {
+test('only the owner can read stored emails, and partial files are removed', async () => {
   using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-mail-'));
   const path = join(place.path, 'mail');
   await emailFolder(path).keep(emailWith(), { id: 17, now: noon });
@@ -61,7 +61,7 @@ test('the folder removes the oldest emails over its limit, including the remains
   assert.ok(readdirSync(place.path).includes('notes.txt'));
 });
 
-test('the folder keeps a repeated delivery once', async () => {
+test('the folder stores a repeated delivery once', async () => {
   using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-mail-'));
   const folder = emailFolder(place.path);
   await folder.keep(emailWith(), { id: 17, now: noon });
@@ -72,7 +72,7 @@ test('the folder keeps a repeated delivery once', async () => {
   );
 });
 
-test('the folder reads nothing but emails, whatever the name is', async () => {
+test('the folder reads emails only, for any name', async () => {
   using place = mkdtempDisposableSync(join(tmpdir(), 'largesse-mail-'));
   const folder = emailFolder(join(place.path, 'mail'));
   await folder.keep(emailWith(), { id: 17, now: noon });

@@ -158,7 +158,7 @@ test('a text cannot add a header', async () => {
   );
 });
 
-test('non-ASCII domains are encoded, a recipient may need SMTPUTF8, and a sender may not', async () => {
+test('non-ASCII domains are encoded; recipients can use SMTPUTF8, and senders cannot', async () => {
   const idn = await PostalMime.parse(await toEml(emailWith({ to: 'ada@bücher.example' })));
   assert.deepEqual(idn.to, [{ name: '', address: 'ada@xn--bcher-kva.example' }]);
   const utf8 = await PostalMime.parse(await toEml(emailWith({ to: 'jürgen@bücher.example' })));

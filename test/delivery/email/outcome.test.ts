@@ -127,13 +127,13 @@ const answers: readonly {
     outcome: { kind: 'deferred', code: null },
   },
   {
-    name: 'nonsense at RCPT',
+    name: 'an invalid response at RCPT',
     script: { 'RCPT TO': 'what?' },
     outcome: { kind: 'deferred', code: null, cause: 'temporary' },
   },
-  { name: 'nonsense after the data', script: { '.': 'what?' }, outcome: { kind: 'unknown' } },
+  { name: 'an invalid response after the data', script: { '.': 'what?' }, outcome: { kind: 'unknown' } },
   {
-    name: 'no SMTP at all',
+    name: 'a response without SMTP',
     script: { greeting: 'HTTP/1.1 400 Bad Request' },
     outcome: { kind: 'deferred', cause: 'temporary' },
   },

@@ -40,7 +40,7 @@ test('every language has every text, with the placeholders of the English one', 
   }
 });
 
-test('in every language, the plain text of every kind says everything that the HTML says', async (t) => {
+test('in every language, the plain text of every kind contains everything in the HTML', async (t) => {
   for (const locale of languages) {
     await t.test(locale, () => {
       for (const content of everyContent()) {

@@ -1,4 +1,4 @@
-/** Texts of strangers in emails. */
+/** Untrusted texts in emails. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -28,7 +28,7 @@ const trickery = fc.oneof(
   ),
 );
 
-test('a text of a stranger remains text in any form', () => {
+test('an untrusted text remains text in any form', () => {
   fc.assert(
     fc.property(
       trickery,

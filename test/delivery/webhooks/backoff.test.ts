@@ -33,7 +33,7 @@ function attempts(
     if (next === null) return times;
     times.push(next);
   }
-  throw new Error('there is no end to it');
+  throw new Error('the attempts do not end');
 }
 
 for (const [name, backoff] of Object.entries(backoffs)) {

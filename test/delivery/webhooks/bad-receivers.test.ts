@@ -89,7 +89,7 @@ test('an endless body is cut off, and the status counts', async (t) => {
   }
 });
 
-test('a body of exactly 64 KiB is read to its end, and the connection is kept', async () => {
+test('a body of exactly 64 KiB is read to its end, and the connection remains open', async () => {
   await using receiver = await receive(({ socket }) => socket.write(answer(200, 'x'.repeat(65_536))));
   using outbound = outboundHere();
   for (let count = 0; count < 2; count += 1) {

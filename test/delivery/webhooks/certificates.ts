@@ -1,9 +1,7 @@
 /**
- * Certificates for receivers on this machine, because Node.js cannot create any. They are valid from 2020 to the end
- * of 2099. The authority's key does not exist any more, and only these tests trust it.
- *
- * Made with `openssl ca` on P-256 keys. The names are receiver.example.com, second.example.com, localhost, and
- * 127.0.0.1.
+ * Certificates for receivers on this machine, made with `openssl ca` on P-256 keys and valid from 2020 to 2099.
+ * The authority's key no longer exists, and only these tests trust it. The names are receiver.example.com,
+ * second.example.com, localhost and 127.0.0.1.
  */
 
 /** The trusted authority. */

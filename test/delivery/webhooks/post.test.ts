@@ -96,7 +96,7 @@ test('over the limit of idle connections, the one that is idle for longest is cl
   for (const receiver of receivers) await receiver[Symbol.asyncDispose]();
 });
 
-test('an old connection is not used again, so that its host is checked again', async () => {
+test('an old connection is not used again, and the next request checks its host again', async () => {
   await using receiver = await receive(answering(200));
   using outbound = outboundHere({ limits: { ageMaxMs: -1 } });
   for (let count = 0; count < 3; count += 1) answered(await outbound.post({ ...request, url: receiver.url }));
@@ -131,10 +131,10 @@ test('4 KiB of harmless text of a response are stored', async (t) => {
     'line ends': ['a\r\nb\rc', 'a\nb\ufffdc'],
     'control characters and escapes': ['\u0000\u001b[31mred\u0007\u0085', '\ufffd\ufffd[31mred\ufffd\ufffd'],
     'turned direction': ['a\u202eb\u2066c', 'a\ufffdb\ufffdc'],
-    'bytes that are no text': [Buffer.from([0x61, 0xff, 0xfe, 0x62]), 'a\ufffd\ufffdb'],
+    'bytes that are not text': [Buffer.from([0x61, 0xff, 0xfe, 0x62]), 'a\ufffd\ufffdb'],
     'too much': ['x'.repeat(5_000), 'x'.repeat(4_096)],
     'a character that the cut splits': ['x'.repeat(4_095) + 'ü', 'x'.repeat(4_095)],
-    'what grows when it is replaced': ['\u0000'.repeat(4_096), '\ufffd'.repeat(1_365)],
+    'bytes that grow when they are replaced': ['\u0000'.repeat(4_096), '\ufffd'.repeat(1_365)],
   };
   for (const [name, [body, kept]] of Object.entries(cases)) {
     await t.test(name, async () => {

@@ -82,7 +82,7 @@ test('a client’s secret has 24 to 64 bytes in canonical base64', async (t) => 
     'without padding': bytes(32).slice(0, -1),
     'with a space': `${bytes(32)} `,
     'not canonical': `whsec_${'A'.repeat(42)}B=`,
-    'no string': 5,
+    'not a string': 5,
     'only the prefix': 'whsec_',
   };
   for (const [name, value] of Object.entries(refused)) {

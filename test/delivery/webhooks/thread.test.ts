@@ -66,7 +66,7 @@ test('a request with an invalid header rejects', async () => {
   assert.equal(result.kind, 'answered');
 });
 
-test('requests reject when the thread dies, and the next request starts another thread', async () => {
+test('requests reject when the thread ends unexpectedly, and the next request starts another thread', async () => {
   const dying = new URL(
     `data:text/javascript,${encodeURIComponent(`
       import { parentPort } from 'node:worker_threads';
