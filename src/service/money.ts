@@ -103,7 +103,7 @@ type Amounts = { readonly balance: bigint; readonly held: bigint };
  * @param look reads more rows together with the movement and after it, when the card is locked.
  * @returns the card after the movement, and the result of `look`.
  * @throws Fault `not-found`, `card-disabled`, `card-expired`, `insufficient-balance`; Rerun if the card has another
-  * version, or now allows the movement.
+ * version, or now allows the movement.
  */
 export function* move<T>(
   ctx: Context,
