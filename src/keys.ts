@@ -55,7 +55,7 @@ export function keysOf(masters: readonly MasterKey[], publicIdKey?: string): Key
   const [current] = rings;
   assert(current, 'there must be a key');
   const ofPublicIds = publicIdKey === undefined ? rings.at(-1) : rings.find(({ id }) => id === publicIdKey);
-  assert(ofPublicIds, 'public ids need a key of the file');
+  assert(ofPublicIds, 'the key of the public ids must be in the key file');
   return {
     ids: rings.map(({ id }) => id),
     publicIds: publicIdsOf(wordsOf(ofPublicIds.derived('public-id'))),

@@ -5,9 +5,9 @@ import { accepted, refused, type Parsed } from './domain/parsed.ts';
 import { Secret } from './domain/secret.ts';
 
 /**
- * `smtps` uses TLS from the first byte. `smtp` requires STARTTLS, except for a loopback host. `?starttls` changes that:
- * `required` also for a loopback host, `optional` also accepts a server without STARTTLS or with an unverified
- * certificate, `never` does not try.
+ * `smtps` uses TLS from the first byte. `smtp` requires STARTTLS with a verified certificate, except for a loopback host.
+ * `?starttls=required` requires it for a loopback host as well, `optional` accepts a server without it or with an
+ * unverified certificate, and `never` does not use it.
  */
 export type SmtpServer = {
   readonly host: string;

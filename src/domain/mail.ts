@@ -21,7 +21,7 @@ export type MailKind = (typeof mailKinds)[number];
 
 /**
  * `scheduled` until it is due, `queued` until the first attempt, `deferred` until the next one. It ends as `sent`
- * (accepted by a mail server), `bounced` (rejected permanently), `dead` (the last attempt failed) or `cancelled`
+ * (accepted by a mail server), `bounced` (rejected permanently), `dead` (the time for attempts is over) or `cancelled`
  * (obsolete, for example because the card was disabled).
  */
 export const deliveryStates = [
@@ -101,7 +101,7 @@ export type MailDelivery = {
   readonly state: MailState;
   /** When it is or was due (ms). */
   readonly sendAt: number;
-  /** When the next attempt is due (ms); null after the last one. */
+  /** When the next attempt is due (ms); null after it has ended. */
   readonly nextAt: number | null;
   readonly attempts: number;
   readonly lastAt: number | null;

@@ -81,7 +81,7 @@ export function webhookRecordOf(webhook: Webhook): WebhookRecord {
   };
 }
 
-/** `queued` until the first attempt, `retrying` while attempts fail, `dead` after the last attempt. */
+/** `queued` until the first attempt, `retrying` while attempts fail, `dead` when the time for attempts is over. */
 export const deliveryStatuses = ['queued', 'retrying', 'delivered', 'dead'] as const;
 
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
@@ -104,7 +104,7 @@ export type Delivery = {
   readonly status: DeliveryStatus;
   readonly createdAt: number;
   readonly attempts: number;
-  /** When the next attempt is due (ms), or the current one can be reclaimed by another process; null after the last. */
+  /** When the next attempt is due (ms), or another process can reclaim the current one; null after it has ended. */
   readonly nextAt: number | null;
   readonly last: Attempt | null;
 };

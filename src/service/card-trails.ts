@@ -1,6 +1,6 @@
 /**
  * Compares events and codes with the cards and their transfers. Events and codes do not have an index by card, so they
- * are read in the order of their own keys, and each row is compared with the *trail* of its card: a few numbers in memory.
+ * are read in the order of their own keys. Each row is compared with its card's *trail*: a few numbers in memory.
  */
 
 import { eventTypes } from '../domain/event.ts';

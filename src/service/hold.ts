@@ -97,7 +97,7 @@ function* requireOpenHold(
 }
 
 /**
- * Debits an amount of a hold and releases the rest, even if the card has expired or was disabled since.
+ * Debits an amount of a hold and releases the rest, even if the card has expired since.
  * @param amount null: the whole hold.
  * @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`, `capture-exceeds-hold`.
  */

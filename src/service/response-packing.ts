@@ -69,7 +69,7 @@ const codes = [...Array(escapeCode).keys(), ...Array.from({ length: 32 }, (_, pl
   .filter((code) => code !== 0x0a)
   .map((code) => String.fromCharCode(code));
 
-assert(phrases.length <= codes.length, 'more phrases than codes');
+assert(phrases.length <= codes.length, 'there are more phrases than codes');
 const codeOf = new Map(phrases.map((phrase, place) => [phrase, codes[place] ?? '']));
 const phraseOf = new Map(Array.from(codeOf, ([phrase, code]) => [code, phrase]));
 const longestFirst = phrases.toSorted((one, other) => other.length - one.length);

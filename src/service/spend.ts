@@ -153,7 +153,7 @@ export function* reverse(
   const { cardId } = reversed;
   const versions = command.versionsOf(cardId);
   refuseVersion(versions, cardVersion);
-  // How much of a credit can be reversed depends on its earlier reversals, so the card must still have this version.
+  // The reversible amount of a credit depends on its earlier reversals, so the card must still have this version.
   const version = reversed.kind === 'credit' || versions ? cardVersion : null;
   const left = subtract(reversed.amount, { minor: before, currency: reversed.amount.currency });
   const amount = command.amount ?? left;
