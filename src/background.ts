@@ -1,4 +1,4 @@
-/** What the service does by itself, a little at a time: erase what has run out, release expired holds, tell of expiries, verify the ledger, note token uses. */
+/** The background jobs of the service, such as erasing expired data, closing expired holds and enqueuing reminders. */
 
 import type { FastifyBaseLogger } from 'fastify';
 import type { ClockGuard } from './clock-guard.ts';
@@ -21,7 +21,7 @@ import { listStores } from './storage/store.ts';
 import { listWebhookPlaces, type WebhookPlace } from './storage/webhook.ts';
 
 export type Background = {
-  /** Ends it, after the last token uses and uses of replaced codes are written. */
+  /** Stops the timers, then writes a heartbeat, the last token uses and the last uses of replaced codes. */
   stop(): Promise<void>;
 };
 
@@ -59,7 +59,7 @@ export function startBackground(given: {
   };
   const tellExpiries = async (): Promise<void> => {
     for (const { store } of await storage.read(listStores)) {
-      // Most of the time there is nothing, and then nothing is to be written.
+      // Reads first, because most stores have nothing to publish and do not need a write transaction.
       if (!(await storage.read(() => hasExpiryToTell(ctx, store)))) continue;
       while (await storage.write(() => tellExpired(ctx, store, limits.upkeepRowsMax)));
       while (await storage.write(() => tellExpiringSoon(ctx, store, limits.upkeepRowsMax)));
@@ -71,7 +71,7 @@ export function startBackground(given: {
   const keepTime = async (): Promise<void> => {
     await storage.write(() => beat(ctx.clock.now()));
   };
-  /** What cannot be undone is only done by a clock that is trusted. */
+  /** Skips a task that cannot be undone while the clock is not trusted. */
   const whileTrusted = (task: () => Promise<void>) => async (): Promise<void> => {
     if (guard.isTrusted()) await task();
   };
@@ -88,28 +88,28 @@ export function startBackground(given: {
     repeat(audit, limits.auditPeriodMs, logger),
     repeat(whileTrusted(remind), limits.reminderPeriodMs, logger),
   ];
-  // The next start may come before the first period ends.
+  // The first heartbeat is written now, because the process can stop before the first period ends.
   const firstTime = whileTrusted(keepTime)().catch((error: unknown) =>
-    logger.warn({ err: error }, 'the time was not written'),
+    logger.warn({ err: error }, 'the first heartbeat could not be written'),
   );
   return {
     async stop() {
       for (const timer of timers) clearInterval(timer);
       await firstTime;
       await whileTrusted(keepTime)().catch((error: unknown) =>
-        logger.warn({ err: error }, 'the last time was not written'),
+        logger.warn({ err: error }, 'the last heartbeat could not be written'),
       );
       await noteUses().catch((error: unknown) =>
-        logger.warn({ err: error }, 'the last token uses were not noted'),
+        logger.warn({ err: error }, 'the last token uses could not be written'),
       );
       await publishRetiredUses().catch((error: unknown) =>
-        logger.warn({ err: error }, 'the last uses of replaced codes were not published'),
+        logger.warn({ err: error }, 'the last uses of replaced codes could not be published'),
       );
     },
   };
 }
 
-/** Runs a task every so often, never twice at once. A task that fails is logged and comes round again. */
+/** Runs a task periodically, one run at a time. A failed run is logged and retried after the next period. */
 function repeat(task: () => Promise<void>, periodMs: number, logger: FastifyBaseLogger): NodeJS.Timeout {
   let isRunning = false;
   const timer = setInterval(() => {
@@ -124,7 +124,7 @@ function repeat(task: () => Promise<void>, periodMs: number, logger: FastifyBase
   return timer.unref();
 }
 
-/** Verifies one page of cards a call, store after store, and starts over at the end. */
+/** Returns a job that verifies one page of cards per call, store by store, and then starts over. */
 function auditor({ database, metrics, logger }: Parameters<typeof startBackground>[0]): () => Promise<void> {
   const { ctx, storage } = database;
   let stores: { readonly id: number; readonly domain: string }[] = [];
@@ -145,7 +145,7 @@ function auditor({ database, metrics, logger }: Parameters<typeof startBackgroun
     for (const { cardId, problem } of page.mismatches) {
       found += 1;
       const card = cardId === null ? null : shownId(ctx.keys.publicIds, cardId);
-      logger.error({ store: store.domain, card, problem }, 'the ledger does not agree with a card');
+      logger.error({ store: store.domain, card, problem }, 'a gift card does not match the ledger');
     }
     metrics.setMismatches(Math.max(found, foundLast));
     after = page.next ?? 0;
@@ -154,8 +154,8 @@ function auditor({ database, metrics, logger }: Parameters<typeof startBackgroun
 }
 
 /**
- * Books the reminders that have fallen due: each day of a store is gone through once, a page of cards a transaction,
- * and once more when the store's schedule or the process is new. What is booked already is not booked again.
+ * Returns a job that enqueues due reminders, one page of cards per transaction. Each store is processed once a day, and
+ * again after a change of its schedule or a restart. Reminders that were enqueued before are skipped.
  */
 function reminding({
   database,

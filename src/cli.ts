@@ -1,16 +1,16 @@
 #!/usr/bin/env node
-/** The command line: `largesse <command>`. Exit codes: 0 done, 1 refused or failed, 2 wrong usage or configuration. */
+/** The command line: `largesse <command>`. Exit codes: 0 success, 1 error, 2 wrong usage or configuration. */
 
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 
-// What the service makes (database, keys, backups) is for its owner only.
+// Only the owner can access the files that the service creates (database, keys, backups).
 process.umask(0o077);
 
-// What Node.js makes of the sources is kept beside the packages, and the next start takes a third less time. It has to
-// be said before they are read, hence the imports below. Who may not write there starts as if there were no cache.
+// Caches the compiled sources, which makes the next start a third faster. The cache must be enabled before the sources
+// are loaded, by the dynamic imports below. If the folder is not writable, Node.js starts without a cache.
 enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/largesse'));
-// A reader such as `head` may close the pipe before everything is written: that is no failure.
+// A reader such as `head` can close the pipe before everything is written. That is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });

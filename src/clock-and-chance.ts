@@ -1,53 +1,52 @@
-/** Time and chance: the one place where the service asks what time it is and draws at random. */
+/** Time and randomness: the only file that reads the system time and the system's random source. */
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { uptime } from 'node:os';
 
-/** What scripts and their callers ask for the time. Instants are whole ms since 1970 UTC. */
+/** The clock of a context. Instants are whole ms since 1970 UTC. */
 export type Clock = {
-  /** The time of the system. */
+  /** The system time. */
   now(): number;
   /**
-   * The earliest instant that the present can be. It is `now()`, unless the system's clock has jumped: then it is the
-   * earlier of the system's time and the time before the jump plus what has elapsed since. What expires is compared
-   * with it.
+   * The earliest possible present, which expiry is compared with. It is `now()`, or after a jump of the system clock
+   * the earlier of the system time and the time before the jump plus the time elapsed since.
    */
   earliest(): number;
-  /** The latest instant that the present can be. What must last for a period lasts from then on. */
+  /** The latest possible present, from which guaranteed periods are counted. */
   latest(): number;
   /**
-   * What was written at this instant or later is not `periodMs` old for certain, and must be retained. 0 while the
-   * clock cannot be trusted: then everything must be.
+   * Returns the instant from which data must be retained, because it can be less than `periodMs` old. Returns 0 while
+   * the clock is not trusted: all data must be retained.
    */
   retainFrom(periodMs: number): number;
-  /** Ms since any instant; it cannot be set. On Linux it does not count while the machine is suspended. */
+  /** Ms since an arbitrary instant; it cannot be set. On Linux it does not advance while the machine is suspended. */
   monotonic(): number;
 };
 
-/** What a clock is made of. */
+/** The system clocks that a `Clock` is derived from. */
 export type TimeSource = Pick<Clock, 'now' | 'monotonic'> & {
-  /** Ms since the machine started, to 10 ms at best. It counts while the machine is suspended. */
+  /** Ms since the machine started, with a resolution of 10 ms at best. It advances while the machine is suspended. */
   uptime(): number;
 };
 
 export type Chance = {
-  /** Bytes from a cryptographic source. */
+  /** Random bytes from a cryptographic source. */
   bytes(length: number): Uint8Array;
   /** A random identifier for a request. */
   requestId(): string;
   /**
-   * An id for a new row: an integer below 2^52, later ones larger within this process, telling
-   * roughly when it was made and nothing about how many there are.
+   * An id for a new row: an integer below 2^52. Within a process, later ids are larger. An id reveals roughly when it
+   * was generated, but not how many rows there are.
    */
   id(): number;
 };
 
-/** A clock without a memory, which believes its source. */
+/** A clock that trusts its source and does not detect jumps. */
 export function plainClock(now: () => number): Clock {
   return { now, earliest: now, latest: now, retainFrom: (periodMs) => now() - periodMs, monotonic: now };
 }
 
-/** The clock of this machine. A service guards it against jumps (`clock-guard.ts`). */
+/** The clock of this machine, without the protection against jumps of `guardClock`. */
 export const systemClock: Clock & TimeSource = {
   ...plainClock(() => Date.now()),
   monotonic: () => performance.now(),
@@ -59,30 +58,30 @@ const idEpoch = 1_735_689_600_000;
 /** 2059-01-01T00:00:00Z. Ids of instants until 2059-11-04 are below 2^52, which public ids require. */
 const idEnd = 2_808_604_800_000;
 const idsPerMs = 4_096;
-/** Ids of one burst lie this far apart at most, so that their distance does not count the rows between them. */
+/** The largest step between ids of one burst. Steps are random, to hide the number of rows between two ids. */
 const idStepMax = 32;
 
-/** Ids drawn at an instant or later are no smaller than this. */
+/** The smallest id that can be generated at an instant (ms) or later. */
 export function idsAt(instant: number): number {
   return (instant - idEpoch) * idsPerMs;
 }
 
-/** When an id was drawn, or shortly before: ids of a burst may be ahead of the clock. */
+/** The instant (ms) at which an id was generated, or slightly later: ids of a burst run ahead of the clock. */
 export function instantOf(id: number): number {
   return Math.floor(id / idsPerMs) + idEpoch;
 }
 
-/** Whether ids can be drawn at an instant: from 2025 to 2058. */
+/** Whether ids can be generated at an instant: from 2025 to 2058. */
 export function isInRange(instant: number): boolean {
   return instant >= idEpoch && instant < idEnd;
 }
 
-/** The clock cannot be worked with; the message says what to do. */
+/** The system clock is unusable. The message says what to do. */
 export class ClockError extends Error {
   override readonly name = 'ClockError';
 }
 
-/** @throws ClockError if no ids can be drawn at an instant. */
+/** @throws ClockError if ids cannot be generated at an instant. */
 export function assertInRange(instant: number): void {
   if (isInRange(instant)) return;
   const shown = new Date(instant).toISOString();
@@ -92,8 +91,8 @@ export function assertInRange(instant: number): void {
 }
 
 /**
- * Chance from the system's cryptographic source, with ids that follow the given clock.
- * `id` throws ClockError outside of the years 2025 to 2058.
+ * Random values from the system's cryptographic source, and ids that follow the given clock.
+ * `id` throws ClockError outside the years 2025 to 2058.
  */
 export function systemChance(clock: Pick<Clock, 'earliest'>): Chance {
   let lastId = 0;
@@ -111,7 +110,7 @@ export function systemChance(clock: Pick<Clock, 'earliest'>): Chance {
   };
 }
 
-/** Asking the system for a few bytes costs as much as for many: they are drawn ahead, and each is handed out once. */
+/** A system call for a few random bytes costs as much as for many. They are read ahead, and each is used once. */
 const poolLength = 4_096;
 
 function pooledBytes(): (length: number) => Uint8Array {
@@ -125,7 +124,7 @@ function pooledBytes(): (length: number) => Uint8Array {
   };
 }
 
-/** Uniform integers below a power of two up to 65,536, drawn from a pool: asking the system each time is slow. */
+/** Returns a generator of uniform integers below a power of two up to 65,536. A pool avoids a system call for each. */
 function randomNumbers(): (below: number) => number {
   let pool = randomBytes(0);
   let position = 0;

@@ -1,39 +1,36 @@
 /**
- * Guards the service against a system clock that jumps.
- *
- * Terms: the clock is where it is *expected* if it has advanced as much as the monotonic clock. A *jump* is a
- * difference of more than `jumpMaxMs`. After a jump either of the two times can be the right one. So until the
- * clock is back where it is expected, or has been stable for `stableMs`, whatever expires is compared with the earlier
- * one, and the clock is not *trusted*: nothing is erased.
- *
- * A clock that is wrong already when the service starts has not jumped. So it is not trusted either until it has been
- * stable for `stableMs`, unless something else confirms it.
+ * Detects jumps of the system clock. The *expected* time advances with the monotonic clock; a *jump* is a difference of
+ * more than `jumpMaxMs`. After a jump, either of the two times can be the correct one. The jump is over when the clock
+ * returns to the expected time, or when it has been stable for `stableMs` and its time is accepted.
  */
 
 import { isInRange, type Clock, type TimeSource } from './clock-and-chance.ts';
 
 export type ClockGuard = {
   readonly clock: Clock;
-  /** How far the clock is ahead of where it is expected, since a jump; 0 if there was none. */
+  /** Ms that the clock is ahead of the expected time during a jump; 0 if there is none. */
   jumpMs(): number;
-  /** Whether what cannot be undone may be done by this clock. */
+  /**
+   * Whether changes that cannot be undone can rely on the clock. During a jump they cannot. A wrong clock at start is
+   * not a jump, so the clock is also not trusted for `stableMs` after the start, unless `confirm` is called.
+   */
   isTrusted(): boolean;
-  /** Something else than the system says that the clock is right. */
+  /** Trusts the clock from now on, because another source confirms it. */
   confirm(): void;
 };
 
-/** What the guard reports. */
+/** Receives the changes of the clock's state. */
 export type ClockObserver = {
   jumped(byMs: number): void;
-  /** The clock is back where it is expected. */
+  /** The clock is back at the expected time. */
   returned(): void;
-  /** The clock has been stable for long enough where it jumped to. */
+  /** The clock has been stable for `stableMs` after the jump. */
   accepted(byMs: number): void;
 };
 
 export type ClockGuardLimits = { readonly clockJumpMaxMs: number; readonly clockStableMs: number };
 
-/** Nothing is retained for a longer period than this. */
+/** The longest retention period of the service. */
 const retentionMaxMs = 30 * 24 * 60 * 60 * 1_000;
 
 type Reading = { readonly wall: number; readonly monotonic: number };
@@ -44,13 +41,13 @@ export function guardClock(
   observer: ClockObserver,
 ): ClockGuard {
   const first = { wall: source.now(), monotonic: source.monotonic() };
-  /** Where the clock was when it was last as expected. Replaced every `stableMs`, so that steps below a jump add up. */
+  /** The last time that was as expected. It is replaced only every `stableMs`, because smaller steps must add up. */
   let reference: Reading & { readonly uptime: number } = { ...first, uptime: source.uptime() };
-  /** Since when the clock has been where it jumped to. */
+  /** The first reading after the current jump. */
   let jumpedTo: Reading | null = null;
-  /** On the monotonic clock. */
+  /** An instant of the monotonic clock. */
   let trustedFrom = first.monotonic + stableMs;
-  /** Jumps ahead that were accepted. What was written before them looks older than it is. */
+  /** Accepted jumps ahead. Rows that were written before such a jump look older than they are. */
   let accepted: readonly { readonly byMs: number; readonly at: number }[] = [];
 
   const expectedAt = (monotonic: number): number =>
@@ -60,7 +57,7 @@ export function guardClock(
     reference = { ...reading, uptime: source.uptime() };
   };
 
-  /** Compares the clocks. Every question about the time does so, and there is no moment in which a jump is not seen. */
+  /** Compares the clocks. Every method whose result depends on a jump calls it first, so none misses one. */
   const look = (): Reading => {
     const reading = { wall: source.now(), monotonic: source.monotonic() };
     const { wall, monotonic } = reading;
@@ -75,7 +72,7 @@ export function guardClock(
     }
     const isStill = jumpedTo && !isFar(wall - jumpedTo.wall - (monotonic - jumpedTo.monotonic));
     if (!isStill || !jumpedTo) {
-      // A machine that was suspended: the clock is right, and only the monotonic one did not count.
+      // The machine was suspended: the system clock is correct, and the monotonic clock did not advance.
       const awake = wall - reference.wall - (source.uptime() - reference.uptime);
       if (!jumpedTo && !isFar(awake) && isInRange(wall)) {
         refer(reading);
@@ -97,7 +94,7 @@ export function guardClock(
   };
 
   const isTrusted = ({ monotonic }: Reading): boolean => !jumpedTo && monotonic >= trustedFrom;
-  /** One of two instants; where the clock cannot be right, the other. */
+  /** Chooses the system time or, during a jump, one of both times. A system time out of range is never chosen. */
   const oneOf = (choose: (left: number, right: number) => number): number => {
     const { wall, monotonic } = look();
     if (!jumpedTo) return wall;

@@ -1,4 +1,4 @@
-/** The configuration: the environment in, a frozen Config out, every problem reported together. */
+/** Reads the configuration from environment variables, and reports all problems in one error. */
 
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -9,27 +9,27 @@ import { problemOf, settings, type DatabaseLocation, type Setting, type ValuesOf
 export { isLoopback };
 export type { DatabaseLocation, RateLimit } from './settings.ts';
 
-/** What the command line needs to reach the database. */
+/** The settings of commands that only use the database. */
 export type DatabaseConfig = Omit<ValuesOf<typeof settings.database>, 'keysFile'> & {
   /** Absolute path of the key file. */
   readonly keysFile: string;
   readonly limits: Limits;
 };
 
-/** The mail server that emails are sent to. */
+/** The mail server that sends the emails. */
 export type MailConfig = {
   readonly url: Secret;
-  /** The sender of the envelope, and of stores that have no address of their own. */
+  /** The envelope sender, and the default sender of stores. */
   readonly from: string;
 };
 
 export type Config = DatabaseConfig &
   ValuesOf<typeof settings.service> & {
-    /** Null: no email is sent. */
+    /** Null: no mail server is configured. */
     readonly mail: MailConfig | null;
-    /** Absolute path of the folder in which a service in development keeps emails. */
+    /** Absolute path of the folder that emails are written to in development. */
     readonly mailFolder: string;
-    /** Whether only programs on this machine can reach `host`. */
+    /** Whether only programs on this machine can connect to `host`. */
     readonly isLoopback: boolean;
   };
 
@@ -38,10 +38,10 @@ export function shownLocation(location: DatabaseLocation): string {
   return location.kind === 'file' ? location.file : location.shown;
 }
 
-/** How emails are sent: by a mail server, into a folder on this machine, or not at all. */
+/** How emails are sent: through a mail server, to a folder on this machine, or not at all. */
 export type MailWay = 'smtp' | 'folder' | 'none';
 
-/** Whether this is development: a loopback address, and `NODE_ENV` is not `production`. */
+/** Whether the service runs in development: on a loopback address, with a `NODE_ENV` other than `production`. */
 export function mayDevelop({
   isLoopback: isLocal,
   isProduction,
@@ -54,7 +54,7 @@ export function mailWayOf(config: Config): MailWay {
   return mayDevelop(config) ? 'folder' : 'none';
 }
 
-/** The maxima of everything that could grow. */
+/** The fixed limits, timeouts and periods of the service. */
 export type Limits = { readonly [Name in keyof typeof limits]: number };
 
 export const limits = Object.freeze({
@@ -66,58 +66,58 @@ export const limits = Object.freeze({
   keepAliveTimeoutMs: 65_000,
   /** How often connections are checked for the two timeouts of a request. */
   connectionsCheckPeriodMs: 1_000,
-  /** How long a connection may take nothing of a response. */
+  /** How long a connection can accept no bytes of a response. */
   stallTimeoutMs: 60_000,
-  /** After a response to a request that is not read to its end, what still arrives is discarded within these limits. */
+  /** After the response to a request that was not read to its end, the rest is discarded within these limits. */
   lingerIdleMs: 1_000,
   lingerMaxMs: 10_000,
   lingerBytesMax: 16 * 2 ** 20,
   connectionsMax: 4_096,
-  /** Connections of one peer address (IPv6: of one /64) that is not a trusted proxy. */
+  /** Connections of one peer address (IPv6: of one /64), unless it is a trusted proxy. */
   connectionsPerPeerMax: 1_024,
-  /** When fewer places than this are free, each new connection closes the one that has been idle for longest. */
+  /** When fewer connections than this are free, each new connection closes the one that has been idle for longest. */
   connectionsSpare: 64,
-  /** How long the rest of a request may take to arrive once the service is stopped. */
+  /** How long the rest of a request can take to arrive after the service begins to stop. */
   stopReceiveTimeoutMs: 2_000,
-  /** How long requests in flight may take once the service is told to stop. */
+  /** How long requests in flight can take after the service begins to stop. */
   stopTimeoutMs: 25_000,
   scriptsQueuedMax: 4_096,
   scriptsInGroupMax: 256,
   lockWaitMaxMs: 5_000,
-  /** With less free space on the disk of the embedded database the service is not ready. */
+  /** With less free space on the disk of the embedded database, the service is not ready. */
   diskFreeBytesMin: 32 * 2 ** 20,
-  /** Of a server: how long connecting to one host, waiting for a connection, and a script with all its waiting may take. */
+  /** With a server: how long connecting to one host, waiting for a connection, and a script with its waits can take. */
   connectTimeoutMs: 2_000,
   connectionWaitMaxMs: 3_000,
   scriptMaxMs: 10_000,
   idleTransactionMaxMs: 15_000,
-  /** How often each of several hosts is asked whether it accepts writes. */
+  /** How often the service checks which of several hosts accepts writes. */
   primaryCheckPeriodMs: 5_000,
   rateLimitedCallersMax: 20_000,
   tokensRememberedMax: 4_096,
   shopsRememberedMax: 1_024,
   idempotencyKeysInFlightMax: 8_192,
-  /** Searches of one signed-in storefront customer that may find nothing per hour. */
+  /** Failed searches of one signed-in storefront customer per hour. */
   customerLookupFailuresPerHour: 10,
   lookupCallersRememberedMax: 20_000,
   holdExpiryPeriodMs: 10_000,
-  /** How often cards are looked for whose expiry is to be told. */
+  /** How often the service looks for cards whose expiry must be published. */
   expiryPeriodMs: 60_000,
   eventStreamsMax: 64,
   tokenUsesPeriodMs: 60_000,
   retiredCodesPeriodMs: 1_000,
   upkeepPeriodMs: 60_000,
   upkeepRowsMax: 500,
-  /** One page of cards is verified in the background every so often. */
+  /** How often one page of cards is verified in the background. */
   auditPeriodMs: 5_000,
   readinessPeriodMs: 1_000,
-  /** How often the time is written to the database, for the next start to compare its clock with. */
+  /** How often the time is written to the database. The next start compares its clock with it. */
   heartbeatPeriodMs: 60_000,
-  /** A clock that is further than this from where it is expected has jumped. */
+  /** A clock that differs more than this from the expected time has jumped. */
   clockJumpMaxMs: 5 * 60_000,
-  /** How long a clock that has jumped, or that nothing confirms, must be stable until it is trusted. */
+  /** How long a clock that has jumped, or is not confirmed at start, must be stable before it is trusted. */
   clockStableMs: 60 * 60_000,
-  /** How far the clock may be behind what the database has seen, and from its server's, at start. */
+  /** At start: how far the clock can be behind the newest time in the database, and off the server's clock. */
   clockOffsetMaxMs: 60 * 60_000,
   reminderPeriodMs: 5 * 60_000,
   readinessWaitMaxMs: 2_000,
@@ -125,7 +125,7 @@ export const limits = Object.freeze({
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  /** One sentence per variable: what is wrong, and what is accepted. */
+  /** One sentence per problem: what is wrong, and what is accepted. */
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
@@ -136,7 +136,7 @@ export class ConfigError extends Error {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads settings and collects what is wrong with them. An empty variable counts as absent. */
+/** Reads settings and collects their problems. An empty variable counts as unset. */
 class Reader {
   readonly problems: string[] = [];
   readonly #environment: Environment;
@@ -155,7 +155,7 @@ class Reader {
   /** The values of a group of settings. */
   readGroup<Group extends Readonly<Record<string, Setting<unknown>>>>(group: Group): ValuesOf<Group> {
     const values = Object.entries(group).map(([field, row]) => [field, this.read(row)]);
-    // Each field has the value of its own row.
+    // Each field has the value of its own setting.
     return Object.fromEntries(values) as ValuesOf<Group>;
   }
 
@@ -163,7 +163,7 @@ class Reader {
     return Boolean(this.#environment[variable]);
   }
 
-  /** The location that an option of the command line names: a URL, `env:NAME` or `@path`. */
+  /** Reads the location in a command-line option: a URL, `env:NAME` or `@path`. */
   readLocation(option: string, given: string): DatabaseLocation {
     const [, name] = /^env:(\w+)$/.exec(given) ?? [];
     const text = name === undefined ? this.#fileOr(given) : this.#environment[name];
@@ -194,7 +194,7 @@ class Reader {
     }
   }
 
-  /** The text of a variable, or of the file that `<name>_FILE` names; undefined if there is none, or it is empty. */
+  /** The text of a variable, or of the file that `<name>_FILE` names; undefined if it is unset or empty. */
   #textOf(name: string): string | undefined {
     const file = this.#environment[`${name}_FILE`];
     const text = this.#environment[name] || undefined;
@@ -215,8 +215,8 @@ class Reader {
 }
 
 /**
- * The configuration of the service.
- * @throws ConfigError that names every variable that is wrong.
+ * Reads the configuration of the service.
+ * @throws ConfigError with the problems of all variables.
  */
 export function readConfig(environment: Environment = process.env): Config {
   const reader = new Reader(environment);
@@ -232,8 +232,8 @@ export function readConfig(environment: Environment = process.env): Config {
 }
 
 /**
- * `mayDevelop` for a command that needs nothing else of the configuration. In development webhooks may lead to this
- * machine, until the database holds a real store.
+ * `mayDevelop` for a command that does not read the whole configuration. In development, webhook URLs can point to this
+ * machine until the database contains a real store.
  */
 export function isDevelopment(environment: Environment = process.env): boolean {
   const reader = new Reader(environment);
@@ -241,13 +241,13 @@ export function isDevelopment(environment: Environment = process.env): boolean {
   return mayDevelop({ isLoopback: isLoopback(reader.read(host)), isProduction: reader.read(isProduction) });
 }
 
-/** What the commands need that only work on the database. @throws ConfigError. */
+/** Reads the settings of commands that only use the database. @throws ConfigError. */
 export function readDatabaseConfig(environment: Environment = process.env): DatabaseConfig {
   const reader = new Reader(environment);
   return reader.finish(readDatabase(reader));
 }
 
-/** What the commands need that send emails. @throws ConfigError. */
+/** Reads the settings of commands that send emails. @throws ConfigError. */
 export function readMailConfig(environment: Environment = process.env): MailConfig | null {
   const reader = new Reader(environment);
   return reader.finish({ mail: readMail(reader) }).mail;
@@ -257,13 +257,13 @@ export function readMailConfig(environment: Environment = process.env): MailConf
 export type CopyConfig = {
   readonly source: DatabaseConfig;
   readonly target: DatabaseConfig;
-  /** The options with a password in plain sight: other users of the machine see the arguments of a command. */
+  /** The options that contain a password. Other users of the machine can see the arguments of a command. */
   readonly exposed: readonly string[];
 };
 
 /**
- * Reads the locations of two databases as `copy` accepts them: a URL, `env:NAME` for a variable that contains it, or
- * `@path` for a file. Other settings apply to both.
+ * Reads the locations of two databases for `copy`: a URL, `env:NAME` for a variable that contains one, or `@path` for a
+ * file. Other settings apply to both.
  * @throws ConfigError.
  */
 export function readCopyConfig(

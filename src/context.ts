@@ -1,4 +1,4 @@
-/** What scripts and their callers are given besides their command. */
+/** The dependencies of scripts and their callers: time, randomness and keys. */
 
 import type { Chance, Clock } from './clock-and-chance.ts';
 import type { Keys } from './keys.ts';

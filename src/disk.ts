@@ -1,15 +1,15 @@
-/** How much space is left on a disk. */
+/** The free space of a disk. */
 
 import { statfs } from 'node:fs/promises';
 
-/** Asked often, the system is asked once in this time. */
+/** How long a result is cached. */
 const cachedMs = 1_000;
 
 export type FreeSpace = () => Promise<number | undefined>;
 
 /**
- * The free bytes of the disk that a folder is on, as an ordinary account may use them; undefined where the system does
- * not say.
+ * Returns a function that reads how many bytes an unprivileged user can write to the disk of a folder; undefined if the
+ * system does not report it.
  */
 export function freeSpaceOf(folder: string): FreeSpace {
   let askedAt = Number.NEGATIVE_INFINITY;
@@ -17,7 +17,7 @@ export function freeSpaceOf(folder: string): FreeSpace {
   let isAsking = false;
   return () => {
     const now = performance.now();
-    // A disk that hangs is not asked a second time.
+    // While a call hangs, no second one is started.
     if (isAsking || now - askedAt < cachedMs) return last;
     askedAt = now;
     isAsking = true;

@@ -1,9 +1,9 @@
-/** Folders whose names survive a power failure. */
+/** Folders and file names that survive a power failure. */
 
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Makes a folder with those above it, for their owner only, and makes the name of each new one durable. */
+/** Creates a folder and its missing parents with mode 0700, and makes their names durable. */
 export function makeFolder(path: string): void {
   const first = mkdirSync(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;

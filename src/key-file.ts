@@ -1,6 +1,6 @@
 /**
  * The key file: `{"keys": [{"id": "…", "secret": "<32 bytes, base64>"}]}`, the key in use first.
- * To rotate, put a new key in front and keep the old ones, which what they wrote still needs.
+ * To rotate, insert a new key at the front and keep the old ones, which existing rows still need.
  */
 
 import {
@@ -22,7 +22,7 @@ export class KeyFileError extends Error {
   override readonly name = 'KeyFileError';
 }
 
-/** The keys of a file; undefined if there is no file. @throws KeyFileError if it cannot be read as keys. */
+/** Reads the keys of a file; undefined if it does not exist. @throws KeyFileError if it is unreadable or invalid. */
 export function readKeyFile(path: string): readonly MasterKey[] | undefined {
   let text;
   try {
@@ -63,8 +63,8 @@ function parseKey(entry: unknown): MasterKey | undefined {
 }
 
 /**
- * Makes a key file with one random key, readable by its owner only. It appears whole or not at
- * all; if another process makes one meanwhile, that one stays.
+ * Creates a key file with one random key, with mode 0600. The file appears complete or not at all. If another process
+ * creates it at the same time, that file is kept.
  */
 export function makeKeyFile(path: string, chance: Chance): void {
   const id = Buffer.from(chance.bytes(4)).toString('hex');
@@ -88,7 +88,7 @@ export function makeKeyFile(path: string, chance: Chance): void {
   }
 }
 
-/** Whether others than its owner may read the file. */
+/** Whether users other than the owner can access the file. */
 export function isExposed(path: string): boolean {
   return (statSync(path).mode & 0o077) !== 0;
 }

@@ -1,9 +1,7 @@
 /**
- * Keys: everything that is computed with a secret of the service.
- *
- * The key file holds 32-byte master keys by id; the newest one is used for what is written, all
- * of them for what is read. From each, HKDF derives one key a purpose, so that no two uses share
- * key material. The file lives outside the database: whoever steals one of the two has nothing.
+ * Digests and encryption with the master keys of the key file. The first key is used for writing, all keys for reading.
+ * HKDF derives one key per purpose, so two purposes never share key material. The file is stored outside the database:
+ * an attacker needs both.
  */
 
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
@@ -11,13 +9,13 @@ import assert from 'node:assert/strict';
 import { publicIdsOf, type PublicIds } from './domain/public-id.ts';
 
 export type MasterKey = {
-  /** Short name, kept beside what the key sealed. */
+  /** Short name, stored with everything that the key sealed. */
   readonly id: string;
   /** 32 bytes. */
   readonly secret: Uint8Array;
 };
 
-/** What a keyed digest or a seal is for. Each purpose has keys of its own. */
+/** The purpose of a keyed digest or a seal. Each purpose has its own derived keys. */
 export type Purpose =
   | 'gift-card-code'
   | 'idempotency'
@@ -34,11 +32,11 @@ export type Keys = {
   readonly ids: readonly string[];
   /** HMAC-SHA-256 of the text under the key in use: 32 bytes. */
   digest(purpose: Purpose, text: string): Uint8Array;
-  /** The same under every key, the one in use first: for finding what an older key wrote. */
+  /** The digests under every key, the one in use first. They find rows that were written with an older key. */
   digests(purpose: Purpose, text: string): readonly Uint8Array[];
-  /** Encrypts with AES-256-GCM; `boundTo` names the row, and only there does it open again. */
+  /** Encrypts with AES-256-GCM. `boundTo` identifies the row; `open` requires the same value. */
   seal(purpose: Purpose, plain: Uint8Array, boundTo: string, nonce: Uint8Array): Uint8Array;
-  /** Opens what `seal` made. @throws Error if it was changed, moved to another row, or its key is gone. */
+  /** Decrypts the result of `seal`. @throws Error if it was changed or moved to another row, or its key is missing. */
   open(purpose: Purpose, sealed: Uint8Array, boundTo: string): Uint8Array;
 };
 
@@ -46,10 +44,10 @@ export const sealNonceLength = 12;
 const tagLength = 16;
 
 /**
- * Keys over master keys, the first of which is used for what is written.
- * @param publicIdKey the id of the master key that public ids are derived from, which never changes; absent: the last
- * one, which is the oldest where new keys are put in front.
- * @throws AssertionError if there is none, an id is used twice or too long, or a secret has another length than 32.
+ * Derives the keys from master keys, the first of which is used for writing.
+ * @param publicIdKey the id of the master key that public ids are derived from, which never changes. Default: the last
+ * one, which is the oldest if new keys are inserted at the front.
+ * @throws AssertionError if there is no key, an id is duplicate, invalid or missing, or a secret is not 32 bytes long.
  */
 export function keysOf(masters: readonly MasterKey[], publicIdKey?: string): Keys {
   const rings = masters.map(ringOf);
@@ -57,7 +55,7 @@ export function keysOf(masters: readonly MasterKey[], publicIdKey?: string): Key
   const [current] = rings;
   assert(current, 'there must be a key');
   const ofPublicIds = publicIdKey === undefined ? rings.at(-1) : rings.find(({ id }) => id === publicIdKey);
-  assert(ofPublicIds, 'public ids need a key of the file');
+  assert(ofPublicIds, 'the key of the public ids must be in the key file');
   return {
     ids: rings.map(({ id }) => id),
     publicIds: publicIdsOf(wordsOf(ofPublicIds.derived('public-id'))),
@@ -92,13 +90,13 @@ export function keysOf(masters: readonly MasterKey[], publicIdKey?: string): Key
   };
 }
 
-/** What everything that is sealed with a key starts with. */
+/** The prefix of everything that is sealed with a key: the length of its id, and the id. */
 export function sealHead(keyId: string): Uint8Array {
   const id = Buffer.from(keyId);
   return Buffer.concat([Buffer.of(id.length), id]);
 }
 
-/** The length of the shortest text that is not empty, sealed with a key. */
+/** The length in bytes of the shortest non-empty text after it is sealed with a key. */
 export function sealedLengthMin(keyId: string): number {
   return sealHead(keyId).length + sealNonceLength + tagLength + 1;
 }
@@ -131,7 +129,7 @@ function wordsOf(key: Buffer) {
   return [key.readUInt32LE(0), key.readUInt32LE(4), key.readUInt32LE(8), key.readUInt32LE(12)] as const;
 }
 
-/** Whether two byte strings are the same, in a time that does not tell where they differ. */
+/** Whether two byte strings are equal, compared in a time that does not depend on their content. */
 export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }

@@ -1,13 +1,11 @@
 /**
- * Writes lines to a file descriptor: in their order, whole, many in one write.
- *
- * A slow reader or disk does not block the event loop: pipes and sockets are non-blocking, and a thread writes to files
- * and terminals. A write that fails (no reader, full disk) is repeated until it succeeds. Memory is bounded: at most
- * twice `waitingLengthMax` characters are kept; further lines are dropped and counted.
- *
- * pino's own destination (sonic-boom) is no replacement: when a process ends while its log cannot be written, its
- * `flushSync` repeats ENOSPC and EPIPE without an end, and the process never exits (test/unit/log.test.ts).
+ * Writes lines to a file descriptor in order and in batches, without blocking the event loop. A failed write (no reader,
+ * full disk) is retried until it succeeds. At most twice `waitingLengthMax` characters are kept in memory; further lines
+ * are dropped and counted.
  */
+
+// pino's own destination (sonic-boom) is not used: if a process ends while its log cannot be written, its `flushSync`
+// retries ENOSPC and EPIPE forever, and the process never exits (test/unit/log.test.ts).
 
 import { fstatSync, write, writeSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -16,18 +14,18 @@ import { promisify } from 'node:util';
 export type LineWriter = {
   /** Appends a line, which ends with a line feed. */
   write(line: string): void;
-  /** Writes what is in memory. Resolves when that is done, or after `flushMaxMs`. */
+  /** Writes the buffered lines. Resolves when they are written, or after `flushMaxMs`. */
   flush(): Promise<void>;
-  /** Writes what is in memory, for a process that exits. Blocks for `flushMaxMs` at most. */
+  /** Writes the buffered lines before the process exits. Blocks for at most `flushMaxMs`. */
   flushSync(): void;
 };
 
 export type LineLimits = {
-  /** Lines are written when they have this many characters: a write costs as much as dozens of lines. */
+  /** The number of buffered characters that starts a write. One write costs as much as dozens of lines. */
   readonly batchLength: number;
-  /** Lines that wait behind a write, in characters. */
+  /** Maximum number of characters that wait during a write. */
   readonly waitingLengthMax: number;
-  /** Fewer lines than a batch are written after this time. */
+  /** How often a batch that is not full is written. */
   readonly periodMs: number;
   /** The wait after a failed write starts at 1 ms and doubles up to this. */
   readonly retryMaxMs: number;
@@ -47,8 +45,8 @@ const writeEndsWithinMs = 50;
 const retrySyncMs = 5;
 
 /**
- * @param fd of a file, a terminal, or a non-blocking pipe or socket.
- * @param onDropped is called with the number of dropped lines before the next line is accepted.
+ * @param fd a file, a terminal, or a non-blocking pipe or socket.
+ * @param onDropped called with the number of dropped lines before the next line is accepted.
  */
 export function lineWriter(
   fd: number,
@@ -56,6 +54,7 @@ export function lineWriter(
   limits: LineLimits = defaultLimits,
 ): LineWriter {
   const type = fstatSync(fd);
+  // libuv's threads write to files and terminals; pipes and sockets are non-blocking.
   const usesThread = !type.isFIFO() && !type.isSocket();
   let waiting = '';
   let dropped = 0;
@@ -112,7 +111,7 @@ export function lineWriter(
       late.abort();
     },
     flushSync() {
-      // A thread writes its lines whole, or not at all, and reports neither to a process that exits.
+      // The thread writes its batch completely or not at all, and cannot report the result to a process that exits.
       if (writing && usesThread) sleepSync(writeEndsWithinMs);
       const before = usesThread ? Buffer.alloc(0) : rest;
       writeAllSync(fd, Buffer.concat([before, Buffer.from(waiting)]), limits);
@@ -124,7 +123,7 @@ export function lineWriter(
 
 const writeBytes = promisify(write);
 
-/** Waits for a slow reader, and gives up on every other error. */
+/** Retries while the reader is slow (EAGAIN), and returns on any other error. */
 function writeAllSync(fd: number, bytes: Uint8Array, { flushMaxMs }: LineLimits): void {
   const deadline = performance.now() + flushMaxMs;
   let rest = bytes;

@@ -1,4 +1,4 @@
-/** The log: one JSON object per line; in colour at a terminal in development. */
+/** The log: one JSON object per line, or coloured text on a terminal in development. */
 
 import type { FastifyBaseLogger } from 'fastify';
 import { pino } from 'pino';
@@ -11,7 +11,7 @@ export type Log = {
   readonly logger: FastifyBaseLogger;
   /** Logs a response in one line. */
   readonly answered: (request: AnsweredRequest) => void;
-  /** Writes the lines that are in memory. Takes a second at most. */
+  /** Writes the buffered lines. Takes at most one second. */
   flush(): Promise<void>;
 };
 
@@ -23,14 +23,14 @@ export type AnsweredRequest = {
   readonly route: string;
   readonly status: number;
   readonly duration_ms: number;
-  /** The address. */
+  /** The client's address. */
   readonly client: string;
   /** The caller's store and name; undefined without a credential. */
   readonly store: string | undefined;
   readonly actor: string | undefined;
 };
 
-/** Errors are logged without values of the database. */
+/** Errors are logged without values from the database. */
 const serializers = { err: (error: unknown) => loggedError(error) };
 const messageKey = 'message';
 const answeredMessage = 'request';
@@ -51,7 +51,7 @@ export async function createLog({
   // Node.js makes a pipe non-blocking when `process.stdout` is first used, which the line writer requires.
   const { isTTY } = process.stdout;
   if (!isProduction && isTTY) {
-    // Loaded only at a terminal, because it takes memory.
+    // Loaded only for a terminal, to save memory.
     const { default: pretty } = await import('pino-pretty');
     const stream = pretty({ colorize: true, messageKey, translateTime: 'SYS:HH:MM:ss', sync: true });
     return logThrough(pino(options, stream));
@@ -68,13 +68,13 @@ export async function createLog({
   };
 }
 
-/** The line that the logger would write, at a third of its cost: most lines of a service are of this kind. */
+/** Formats a response as the logger would, at a third of the cost. Most log lines are responses. */
 function answeredLine(request: AnsweredRequest, time: string): string {
   const fields = JSON.stringify(request).slice(1, -1);
   return `{"level":"info","time":"${time}",${fields},"${messageKey}":"${answeredMessage}"}\n`;
 }
 
-/** A log on a logger of the caller, without a buffer. */
+/** Creates a log on an existing logger, without a buffer. */
 export function logThrough(base: FastifyBaseLogger): Log {
   const logger = base.child({}, { serializers });
   return {

@@ -1,9 +1,7 @@
 /**
- * Errors in the log: what is needed to find their cause, and no value of a row.
- *
- * An error of PostgreSQL quotes values in its detail, its context and, for some codes, its message ("Key
- * (email_key)=(ada@example.com) already exists"); SQLite only does where it has no code for what went wrong. So only
- * the fields named here are logged, whatever an error has.
+ * Formats errors for the log without values of rows. PostgreSQL quotes values in the detail, the context and, for some
+ * codes, the message ("Key (email_key)=(ada@example.com) already exists"). SQLite does so for errors without a specific
+ * code. Only the fields listed here are logged.
  */
 
 export type LoggedError = {
@@ -15,12 +13,12 @@ export type LoggedError = {
   readonly [field: string]: unknown;
 };
 
-/** Names of errors, of the system's calls, and of tables and the like: none is content of a database. */
+/** Names of errors, system calls, tables and the like. None contains a value of a row. */
 const fields = [
   'code', 'errno', 'syscall', 'errcode', 'errstr', 'severity', 'schema', 'table', 'column', 'dataType', 'constraint', 'routine',
 ] as const; // prettier-ignore
 
-/** How deep causes are followed: they might go in a circle. */
+/** Maximum depth of nested causes, because they can be circular. */
 const causesMax = 5;
 
 export function loggedError(error: unknown, depth = 0): LoggedError {
@@ -36,7 +34,7 @@ export function loggedError(error: unknown, depth = 0): LoggedError {
   return {
     type: error.name,
     message: mayQuoteValues(error) ? withheld : error.message,
-    // The first lines are the message.
+    // A stack starts with the message.
     stack: isOfDatabase ? framesOf(error) : (error.stack ?? ''),
     ...Object.fromEntries(known),
     ...(nested && error.cause !== undefined && { cause: loggedError(error.cause, depth + 1) }),
@@ -49,7 +47,7 @@ export function loggedError(error: unknown, depth = 0): LoggedError {
 
 const withheld = 'withheld: the database may quote values in such a message';
 
-/** An error that the server sent. */
+/** Whether the PostgreSQL server sent the error. */
 function isPostgres(error: Error): error is Error & { readonly code: string } {
   return 'severity' in error && 'code' in error && typeof error.code === 'string';
 }
@@ -60,11 +58,11 @@ function isSqlite(error: Error): error is Error & { readonly errcode: number } {
 
 /**
  * The classes of codes whose messages name only tables, constraints, roles and limits
- * (https://www.postgresql.org/docs/current/errcodes-appendix.html). P0001 is raised by the triggers of the migrations.
+ * (https://www.postgresql.org/docs/current/errcodes-appendix.html). The triggers of the migrations raise P0001.
  */
 const withoutValues = /^(?:08|0A|23|25|28|3D|40|42|53|55|57|58)|^P0001$/;
 
-/** SQLITE_ERROR: what no other code is for. */
+/** SQLITE_ERROR: the generic code (https://sqlite.org/rescode.html#error). */
 const sqliteError = 1;
 
 function mayQuoteValues(error: Error): boolean {

@@ -14,21 +14,18 @@ import { parseSmtpUrl } from './smtp-url.ts';
 
 export type Setting<T> = {
   readonly variable: string;
-  /** What it sets: a sentence. Text in backquotes is code. */
+  /** One sentence. Text in backquotes is code. */
   readonly description: string;
-  /** The values that it accepts; reads after "must be". */
+  /** The accepted values; reads after "must be". */
   readonly accepts: string;
   readonly default: T;
-  /** The default as people read it. */
+  /** The default as shown in the documentation. */
   readonly shownDefault: string;
   /** Returns undefined for a text that is not accepted. */
   readonly parse: (text: string) => T | undefined;
-  /** What is wrong with a text that is not accepted, if there is more to say than `accepts`; reads after the name. */
+  /** Explains a rejected text in more detail than `accepts`; reads after the name of the variable. */
   readonly explain?: (text: string) => string;
-  /**
-   * A secret is never shown, of a URL only the scheme is. The variable with the suffix `_FILE` can name a file that
-   * contains either.
-   */
+  /** A secret is never shown, and only the scheme of a URL. Both can be read from a file that `<variable>_FILE` names. */
   readonly contains?: 'secret' | 'url';
 };
 
@@ -38,18 +35,18 @@ export type ValuesOf<Group> = {
 };
 
 export type RateLimit = {
-  /** Requests per second that a caller may make continuously. */
+  /** Requests per second that a caller can make continuously. */
   readonly perSecond: number;
-  /** Requests that a caller may make at once. */
+  /** Requests that a caller can make at once. */
   readonly burst: number;
 };
 
-/** Where the database is: a file of the embedded one, or a server. */
+/** The location of the database: a file of the embedded engine, or a PostgreSQL server. */
 export type DatabaseLocation =
   | { readonly kind: 'file'; /** Absolute. */ readonly file: string }
   | {
       readonly kind: 'server';
-      /** One a host; any of them may be the primary. */
+      /** One URL per host; any host can be the primary. */
       readonly urls: readonly Secret[];
       /** The URL without user and password. */
       readonly shown: string;
@@ -232,7 +229,7 @@ export const settings = {
   email: emailSettings,
 } as const;
 
-/** What is wrong with a text that a setting does not accept: one sentence, without secrets. */
+/** Returns one sentence that says why a text is rejected, without secrets. */
 export function problemOf(
   { accepts, explain, contains }: Setting<unknown>,
   name: string,
@@ -244,12 +241,12 @@ export function problemOf(
   return `${must}, not ${JSON.stringify(contains === 'url' ? withoutPassword(text) : text)}`;
 }
 
-/** Of a URL only the scheme, because the rest may contain a password. */
+/** Keeps only the scheme of a URL, because the rest can contain a password. */
 function withoutPassword(text: string): string {
   return text.replace(/^(?!file:)([a-z]+:\/\/).*$/is, '$1…');
 }
 
-/** A text of the table without its backquotes. */
+/** Removes the backquotes from a text of the table. */
 export function withoutMarkup(text: string): string {
   return text.replaceAll('`', '');
 }

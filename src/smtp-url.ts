@@ -1,17 +1,14 @@
-/**
- * Where mails are handed over: `smtp://user:password@host:587` or `smtps://user:password@host:465`.
- *
- * TLS with a verified certificate is the rule: `smtps` from the first byte, `smtp` by STARTTLS, without
- * which nothing is sent. Only to this machine it is not asked for. `?starttls=optional` takes a server that
- * has none (or a certificate that nobody vouches for), `?starttls=never` does not try, and
- * `?starttls=required` asks for it on this machine as well. Nothing else can be set in the address; the
- * library's own reading of it would let it switch off verification or send everything through a proxy.
- */
+/** The URL of a mail server: `smtp://user:password@host:587` or `smtps://user:password@host:465`. */
 
 import { isLoopback } from './loopback.ts';
 import { accepted, refused, type Parsed } from './domain/parsed.ts';
 import { Secret } from './domain/secret.ts';
 
+/**
+ * `smtps` uses TLS from the first byte. `smtp` requires STARTTLS with a verified certificate, except for a loopback host.
+ * `?starttls=required` requires it for a loopback host as well, `optional` accepts a server without it or with an
+ * unverified certificate, and `never` does not use it.
+ */
 export type SmtpServer = {
   readonly host: string;
   readonly port: number;
@@ -23,7 +20,10 @@ export type SmtpServer = {
 const form =
   'must be a URL such as smtp://user:password@mail.example:587 or smtps://user:password@mail.example:465';
 
-/** Reads the address of a mail server. No refusal repeats it: it may hold a password. */
+/**
+ * Parses the URL of a mail server. Errors do not quote it, because it can contain a password. Other parameters are
+ * rejected: those of nodemailer can disable the verification of certificates or set a proxy.
+ */
 export function parseSmtpUrl(secret: Secret): Parsed<SmtpServer> {
   const url = URL.parse(secret.reveal());
   const isSecure = url?.protocol === 'smtps:';

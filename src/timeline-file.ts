@@ -1,9 +1,7 @@
 /**
- * The timeline file: the newest PostgreSQL timeline that was used, for each group of hosts, so that a restart does not
- * go back to an old primary.
- *
- * A promotion begins a new timeline with a higher number. An old primary stays on its own, whatever it accepts.
- * Processes on one machine share the file: it is replaced as a whole, and under a lock, so that no entry is lost.
+ * The timeline file contains the newest PostgreSQL timeline that was used for each group of hosts. It prevents a restart
+ * from using an old primary: a promotion begins a new timeline with a higher number, and an old primary keeps its own.
+ * Processes on one machine share the file; it is replaced as a whole, under a lock.
  */
 
 import { readFileSync, statSync } from 'node:fs';
@@ -11,7 +9,7 @@ import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** A timeline of a cluster, which its system identifier names. */
+/** A timeline of the cluster with a system identifier. */
 export type Timeline = { readonly system: string; readonly timeline: number };
 
 export class TimelineFileError extends Error {
@@ -21,12 +19,12 @@ export class TimelineFileError extends Error {
 export type TimelineFile = {
   readonly path: string;
   /**
-   * The newest timeline that was recorded for any of the hosts; undefined: none was.
-   * @throws TimelineFileError if the file cannot be read, is damaged, or names two clusters for the hosts.
+   * The newest timeline that was recorded for any of the hosts; undefined if there is none.
+   * @throws TimelineFileError if the file is unreadable or damaged, or contains two clusters for the hosts.
    */
   read(): Timeline | undefined;
   /**
-   * Resolves when the file durably holds the timeline, or a newer one.
+   * Resolves when the file durably contains the timeline, or a newer one.
    * @throws TimelineFileError as `read` does; the system's error if it cannot be written.
    */
   record(timeline: Timeline): Promise<void>;
@@ -34,16 +32,16 @@ export type TimelineFile = {
 
 type Entry = Timeline & { readonly hosts: readonly string[] };
 
-/** An entry has about 150 bytes, and the oldest make room. */
+/** The oldest entries are removed. An entry has about 150 bytes. */
 const entriesMax = 64;
 const bytesMax = 65_536;
-/** A process that holds the lock for longer has ended without removing it. */
+/** After this wait the lock is removed, because its process ended without removing it. */
 const lockWaitMaxMs = 2_000;
 const lockPollMs = 10;
 
 /**
  * @param hosts `host:port` of every host of the database's URL.
- * @param create whether the folder may be created; if not, and it does not exist, nothing is recorded.
+ * @param create whether to create the folder. If false and the folder does not exist, nothing is recorded.
  */
 export function timelineFile({
   path,
@@ -141,7 +139,7 @@ function damaged(path: string): TimelineFileError {
   );
 }
 
-/** Writes the whole file, and makes its content and its name durable. */
+/** Replaces the file atomically, and makes its content and its name durable. */
 async function replace(path: string, clusters: readonly Entry[]): Promise<void> {
   const temporary = `${path}.${process.pid}`;
   try {

@@ -1,12 +1,10 @@
 /**
- * The app proxy: how a storefront hands a request on to an app and vouches for it.
- *
- * Terms: the *proxy parameters* are those that the storefront adds to the query; the *signature*
- * is an HMAC over all the others. The rules are the platform's
+ * The app proxy: a storefront forwards a request, and adds *proxy parameters* to its query. One of them, the *signature*,
+ * is an HMAC over all other parameters
  * (https://shopify.dev/docs/apps/build/online-store/app-proxies/authenticate-app-proxies).
  */
 
-/** The parameters that the proxy adds. They may stand on every request. */
+/** The parameters that the proxy adds. Every request can contain them. */
 export const proxyParameters = [
   'shop',
   'logged_in_customer_id',
@@ -17,14 +15,13 @@ export const proxyParameters = [
 
 export type QueryParameter = readonly [name: string, value: string];
 
-/** Seconds that a signed request's `timestamp` may differ from now, either way. */
+/** Seconds that a signed request's `timestamp` can be in the past or in the future. */
 export const signatureAgeMaxSeconds = 90;
 
 /**
- * The text that the signature covers: every parameter but the signature, decoded, sorted by name,
- * `name=value`, put together without a separator; several values of one name joined with a comma.
- * It does not mark where a parameter ends, so a verifier must accept known parameters only, once
- * each and well-formed.
+ * Returns the text that the signature covers: all other parameters, decoded, sorted by name, as `name=value` without
+ * separators. Values of one name are joined with a comma. The text does not show where a parameter ends, so a verifier
+ * must accept only known, well-formed parameters, once each.
  */
 export function signingText(parameters: readonly QueryParameter[]): string {
   const values = new Map<string, string[]>();
@@ -48,7 +45,7 @@ const wellFormed = {
   signature: /^[0-9a-f]{64}$/,
 } as const satisfies Record<(typeof proxyParameters)[number], RegExp>;
 
-/** Whether a proxy parameter has the form that the storefront gives it: anything else was moved or made up. */
+/** Whether a proxy parameter has the form that the storefront generates. Any other form is forged. */
 export function isWellFormed(name: (typeof proxyParameters)[number], value: string): boolean {
   return wellFormed[name].test(value);
 }

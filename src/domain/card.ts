@@ -1,10 +1,4 @@
-/**
- * Gift cards: their record, their states, and what may change.
- *
- * Terms: a card is *disabled* once and for all; it is *expired* when its last good day has passed
- * in the store's time zone, which moves with `expiresOn` and never touches `disabledAt`; it is
- * *usable* when it is neither. The *version* counts its changes, starting at 1.
- */
+/** Gift cards: their fields, their states and the rules for changes. A *usable* card is neither disabled nor expired. */
 
 import type { FieldErrors } from './fault.ts';
 import { Refusals } from './fault.ts';
@@ -12,14 +6,11 @@ import { equal, exceeds, formatMoney, subtract, type Money } from './money.ts';
 
 export type Customer = {
   readonly id: number;
-  /** As first given. */
+  /** As first received. */
   readonly email: string;
 };
 
-/**
- * What the issuer of a card sets and nothing else depends on; null: none. `expiresOn` is the last day on which the card
- * is valid, `YYYY-MM-DD`.
- */
+/** Optional fields that the issuer sets. `expiresOn` is the last day on which the card is valid, `YYYY-MM-DD`. */
 export type CardDetails = { readonly [K in keyof typeof noDetails]: string | null };
 
 export const noDetails = Object.freeze({ note: null, message: null, expiresOn: null });
@@ -27,10 +18,11 @@ export const noDetails = Object.freeze({ note: null, message: null, expiresOn: n
 export type Card = CardDetails & {
   readonly storeId: number;
   readonly id: number;
+  /** Counts the changes, starting at 1. */
   readonly version: number;
   readonly initialValue: Money;
   readonly balance: Money;
-  /** The part of the balance that open holds reserve; what is left is *available*. */
+  /** The part of the balance that open holds reserve. The rest is *available*. */
   readonly held: Money;
   readonly lastCharacters: string;
   readonly customer: Customer | null;
@@ -45,7 +37,7 @@ export type Card = CardDetails & {
   readonly apiClientId: number | null;
 };
 
-/** The changes that an update names; what is absent stays. */
+/** The changes in an update. Absent fields keep their values. */
 export type CardChanges = {
   readonly disable?: boolean;
   readonly balance?: Money;
@@ -53,14 +45,14 @@ export type CardChanges = {
   readonly note?: string | null;
 };
 
-/** How a card with open holds is disabled: not at all, or so that they are released first. */
+/** Whether open holds are released when a card is disabled. Otherwise they prevent it. */
 export type DisableOptions = { readonly releaseHolds: boolean };
 
 export function isDisabled(card: Card): boolean {
   return card.disabledAt !== null;
 }
 
-/** Whether the card's last good day lies before `today`, a day in the store's time zone. */
+/** Whether the card's last valid day is before `today`, a day in the store's time zone. */
 export function isExpired(card: Card, today: string): boolean {
   return card.expiresOn !== null && card.expiresOn < today;
 }
@@ -69,18 +61,18 @@ export const cardStates = ['active', 'expired', 'disabled'] as const;
 
 export type CardState = (typeof cardStates)[number];
 
-/** The card's state on `today`, a day in the store's time zone: a disabled card is disabled, expired or not. */
+/** The card's state on `today`, a day in the store's time zone. A card that is disabled and expired is `disabled`. */
 export function stateOf(card: Card, today: string): CardState {
   if (isDisabled(card)) return 'disabled';
   return isExpired(card, today) ? 'expired' : 'active';
 }
 
-/** What may be spent: the balance without what is held. */
+/** The amount that can be spent: the balance minus open holds. */
 export function availableOf({ balance, held }: Pick<Card, 'balance' | 'held'>): Money {
   return subtract(balance, held);
 }
 
-/** The changes that would change something: naming a present value is allowed on every card. */
+/** Returns only the changes that differ from the card. An update can repeat a current value on any card. */
 export function effectiveChanges(card: Card, changes: CardChanges): CardChanges {
   return {
     ...(changes.disable === true && !isDisabled(card) && { disable: true }),
@@ -92,7 +84,7 @@ export function effectiveChanges(card: Card, changes: CardChanges): CardChanges 
   };
 }
 
-/** What the card's state refuses of the named changes. */
+/** Returns the errors of all changes that the card's state does not allow. */
 export function refuseChanges(
   card: Card,
   changes: CardChanges,
@@ -117,10 +109,7 @@ export function refuseChanges(
   return refusals.toErrors();
 }
 
-/**
- * Which of several cards a search means: a usable one before a disabled or expired one, then the
- * newest. Undefined of an empty list.
- */
+/** Chooses the result of a search: usable cards come first, then the newest. Returns undefined for an empty list. */
 export function choose(cards: readonly Card[], today: string): Card | undefined {
   let best: Card | undefined;
   for (const card of cards) {

@@ -1,7 +1,6 @@
 /**
  * Chaskey-12, a message authentication code of additions, rotations and exclusive ors on 32-bit words
- * (Mouha et al., SAC 2014; 12 rounds: ISO/IEC 29192-6). It computes a keyed pseudorandom function in
- * JavaScript in less time than a call of `node:crypto` takes.
+ * (Mouha et al., SAC 2014; 12 rounds: ISO/IEC 29192-6). In JavaScript it is faster than a call of `node:crypto`.
  */
 
 /** Four 32-bit words, the least significant first. */
@@ -10,9 +9,8 @@ export type Words = readonly [number, number, number, number];
 const rounds = 12;
 
 /**
- * The code of messages of exactly one block.
  * @param key 128 random bits.
- * @returns a function that gives the first 32 bits of the code of a block of four words.
+ * @returns a function that computes the first 32 bits of the code of one block, which has four words.
  */
 export function chaskey(
   key: Words,
@@ -23,7 +21,7 @@ export function chaskey(
     (permute(first ^ k0, second ^ k1, third ^ k2, fourth ^ k3) ^ w0) >>> 0;
 }
 
-/** The first word of the permutation of a state. */
+/** Returns the first word of the permuted state. */
 function permute(first: number, second: number, third: number, fourth: number): number {
   let [v0, v1, v2, v3] = [first, second, third, fourth];
   for (let round = 0; round < rounds; round += 1) {

@@ -1,9 +1,7 @@
 /**
- * Currencies: ISO 4217 codes and their number of decimals.
- *
- * The decimals are those of the ISO table (package `currency-codes`, generated from the
- * maintenance agency's list one). `Intl` is not used: it answers CLDR's digits, which differ
- * from ISO's for a dozen currencies.
+ * Currencies: ISO 4217 codes and their number of decimals, from the package `currency-codes` (generated from the
+ * maintenance agency's list one). `Intl` is not used, because it returns CLDR's digits, which differ for a dozen
+ * currencies.
  */
 
 import iso4217 from 'currency-codes';
@@ -15,12 +13,12 @@ export type Currency = {
   readonly decimals: number;
 };
 
-/** Codes that ISO 4217 reserves for metals, funds, tests and "no currency": nothing is sold in them. */
+/** ISO 4217 codes of metals, funds, tests and "no currency", which a store cannot have. */
 const notMoney = new Set([
   'XAG', 'XAU', 'XBA', 'XBB', 'XBC', 'XBD', 'XDR', 'XPD', 'XPT', 'XSU', 'XTS', 'XUA', 'XXX',
 ]); // prettier-ignore
 
-/** What ISO 4217 has added since the package's table of June 2024 (amendment 176: the Caribbean guilder). */
+/** Additions to ISO 4217 since the package's table of June 2024 (amendment 176: the Caribbean guilder). */
 const added: readonly Currency[] = [{ code: 'XCG', decimals: 2 }];
 
 const currencies: ReadonlyMap<string, Currency> = new Map(
@@ -31,19 +29,19 @@ const currencies: ReadonlyMap<string, Currency> = new Map(
     .map((currency) => [currency.code, Object.freeze(currency)]),
 );
 
-/** The currency of an ISO 4217 code (upper case), or undefined. The same object every time. */
+/** The currency of an ISO 4217 code (upper case), or undefined. Each code always returns the same object. */
 export function findCurrency(code: string): Currency | undefined {
   return currencies.get(code);
 }
 
-/** The currency of a code that is known to be one, such as a stored one. @throws RangeError otherwise. */
+/** The currency of a known code, such as a stored one. @throws RangeError if the code is unknown. */
 export function currencyOf(code: string): Currency {
   const currency = findCurrency(code);
-  if (!currency) throw new RangeError(`${code} is no ISO 4217 currency`);
+  if (!currency) throw new RangeError(`${code} is not an ISO 4217 currency`);
   return currency;
 }
 
-/** Every code a store may have, sorted. */
+/** All codes that a store can have, sorted. */
 export function currencyCodes(): string[] {
   return [...currencies.keys()].toSorted();
 }

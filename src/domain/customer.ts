@@ -5,9 +5,9 @@ import { formatInstant } from './day.ts';
 import type { PublicIds } from './public-id.ts';
 import type { CustomerRecord } from './schemas.ts';
 
-/** A customer with everything that is stored. */
+/** A customer with all stored fields. */
 export type CustomerAccount = Customer & {
-  /** The id that the storefront has given to the customer, unique in the store; null: not linked. */
+  /** The customer's id on the storefront, unique in the store; null: not linked. */
   readonly storefrontCustomerId: number | null;
   /** Instant in ms. */
   readonly createdAt: number;

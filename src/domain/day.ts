@@ -1,9 +1,6 @@
 /**
- * Days and instants.
- *
- * Terms: an *instant* is whole milliseconds since 1970 UTC; a *day* is a calendar date as
- * `YYYY-MM-DD`, whose order as text is its order in time; which day an instant falls on depends
- * on the *time zone*, an IANA name.
+ * Days and instants. An *instant* is whole milliseconds since 1970 UTC. A *day* is a calendar date as `YYYY-MM-DD`, whose
+ * order as text is its order in time. The day of an instant depends on the *time zone*, an IANA name.
  */
 
 import { accepted, refused, type Parsed } from './parsed.ts';
@@ -12,7 +9,7 @@ export const dayPattern = '^[0-9]{4}-[0-9]{2}-[0-9]{2}$';
 
 const dayForm = new RegExp(dayPattern);
 
-/** Reads a day that exists: `2026-02-30` is refused. */
+/** Parses a day. Rejects days that do not exist, such as `2026-02-30`. */
 export function parseDay(value: unknown): Parsed<string> {
   if (typeof value !== 'string' || !dayForm.test(value))
     return refused('must be a date in the form YYYY-MM-DD');
@@ -26,14 +23,12 @@ export function parseDay(value: unknown): Parsed<string> {
 
 const minuteMs = 60_000;
 
-/** Of each time zone the minute that was last asked for, counted from 1970 UTC, and its day. */
+/** By time zone: the minute of the last call, counted from 1970 UTC, and its day. */
 const lastAsked = new Map<string, { readonly minute: number; readonly day: string }>();
 
 /**
- * The day of an instant in a time zone.
- *
- * Nearly always the present one is asked for, and Temporal takes 1.6 µs to find it: so the day of a minute is kept.
- * Since 1972 clocks have been changed, and days have begun, at whole minutes of UTC only.
+ * The day of an instant in a time zone. The day of one minute is cached, because nearly all calls are for the present
+ * and Temporal takes 1.6 µs. Since 1972, days and clock changes begin only at whole minutes of UTC.
  */
 export function dayOf(instant: number, timeZone: string): string {
   const minute = Math.floor(instant / minuteMs);
@@ -48,14 +43,12 @@ export function dayOf(instant: number, timeZone: string): string {
 }
 
 /**
- * The timestamp of an instant: UTC, whole seconds, `2025-08-15T12:37:38Z`.
- *
- * Every record has one or more. Put together from the parts of a Date it takes a fifth of the time that it takes
- * Temporal, which writes those years that do not have four digits.
- * @throws RangeError if there is no such instant.
+ * Formats an instant in UTC and whole seconds: `2025-08-15T12:37:38Z`. For years of four digits it uses a Date, which
+ * takes a fifth of the time of Temporal.
+ * @throws RangeError if the instant is out of range.
  */
 export function formatInstant(instant: number): string {
-  // oxlint-disable-next-line no-restricted-globals -- Given an instant, it does not ask for the time.
+  // oxlint-disable-next-line no-restricted-globals -- With an argument it does not read the clock.
   const date = new Date(instant);
   const year = date.getUTCFullYear();
   if (!(year >= 1_000 && year <= 9_999))
@@ -69,7 +62,7 @@ function twoDigits(value: number): string {
   return value < 10 ? `0${value}` : `${value}`;
 }
 
-/** Whether a text names a time zone. An offset names none: it knows no daylight saving. */
+/** Whether a text is the name of a time zone. Offsets are rejected, because they do not have daylight saving time. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
   try {
@@ -80,12 +73,12 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** The day so many days after (negative: before) another. */
+/** The day that is a number of days after another (negative: before it). */
 export function addDays(day: string, days: number): string {
   return Temporal.PlainDate.from(day).add({ days }).toString();
 }
 
-/** The instant at which a day begins in a time zone. */
+/** The instant (ms) at which a day begins in a time zone. */
 export function startOfDay(day: string, timeZone: string): number {
   return Temporal.PlainDate.from(day).toZonedDateTime(timeZone).epochMilliseconds;
 }

@@ -1,29 +1,24 @@
-/**
- * E-mail addresses of customers.
- *
- * Terms: an *address* is kept in the case in which it was given, in Unicode's normalization form C and
- * without surrounding blanks; its *key* is what two spellings of one address share. The syntax is the
- * `validator` package's; nothing here knows more about addresses.
- */
+/** Email addresses. The `validator` package checks the syntax. */
 
 import isEmail from 'validator/lib/isEmail.js';
 import { accepted, refused, type Parsed } from './parsed.ts';
 
-/** Characters of an address, as SMTP limits a path (RFC 5321, 4.5.3.1.3, erratum 1690). */
+/** Maximum length of an address: SMTP's limit of a path (RFC 5321, 4.5.3.1.3, erratum 1690). */
 export const emailLengthMax = 254;
 
-/** Normalization composes at most four UTF-16 units into one: a longer text cannot become an address. */
+/** Normalization composes at most four UTF-16 units into one, so a longer text cannot become an address. */
 const givenLengthMax = 4 * emailLengthMax;
 
+/** Characters that are only valid in a quoted local part, which `validator` accepts and no real address has. */
 const unusual = /["\\ \p{Cc}]/u;
 
-/** What a reader cannot see or takes for a space: other spaces, format and bidirectional characters, fillers, the Braille blank. */
+/** Invisible characters: other spaces, format and bidirectional characters, fillers, the Braille blank. */
 const unseen = /[\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 export type EmailAddress = {
-  /** As given, in form C, without surrounding blanks. */
+  /** As received, in Unicode normalization form C, without surrounding blanks. */
   readonly address: string;
-  /** Equal for two spellings of one address. */
+  /** Equal for all spellings of one address. */
   readonly key: string;
 };
 
@@ -36,7 +31,6 @@ export function parseEmail(value: unknown): Parsed<EmailAddress> {
     return refused(`must have at most ${emailLengthMax} characters`);
   if (unusual.test(address)) return refused('must be one valid e-mail address');
   if (unseen.test(address)) return refused('must not contain spaces, invisible or bidirectional characters');
-  // The syntax allows nearly anything in a quoted local part, line breaks too: nobody has such an address.
   if (!address.isWellFormed() || !isEmail.default(address))
     return refused('must be one valid e-mail address');
   return accepted({ address, key: emailKey(address) });
@@ -45,7 +39,7 @@ export function parseEmail(value: unknown): Parsed<EmailAddress> {
 const tab = 0x09;
 const space = 0x20;
 
-/** The text without the spaces and tabs around it. Each character is read once, however many there are. */
+/** Removes surrounding spaces and tabs in linear time; a regular expression can take quadratic time. */
 function withoutBlanksAround(text: string): string {
   let start = 0;
   let end = text.length;
@@ -58,12 +52,12 @@ function isBlank(symbol: number): boolean {
   return symbol === space || symbol === tab;
 }
 
-/** The only letter (U+0130) that is not ASCII and has an ASCII letter in its lower case. */
+/** The only letter of form C that is not ASCII and has an ASCII letter in its lower case. */
 const dottedI = '\u0130';
 
 /**
- * The key of an address in form C: case does not count. U+0130 is left as it is, so that no other letter has the
- * key of an ASCII letter. Lower case may leave form C (J and U+030C have no composed form, j and U+030C have).
+ * The lower case of an address in form C. U+0130 is kept, because no other letter can have the key of an ASCII letter.
+ * Lower case can leave form C: j and U+030C have a composed form, J and U+030C do not.
  */
 function emailKey(address: string): string {
   const words = address.split(dottedI).map((word) => word.toLowerCase());
@@ -71,8 +65,8 @@ function emailKey(address: string): string {
 }
 
 /**
- * Reads an address that a store sends from or takes replies at. Its local part has to be ASCII: only the
- * recipient's own address may ask for SMTPUTF8, or mails to everybody else would need it too.
+ * Parses an address that a store uses as sender or for replies. Its local part must be ASCII, because otherwise every
+ * email of the store requires a mail server with SMTPUTF8 (RFC 6531).
  */
 export function parseSenderAddress(value: unknown): Parsed<string> {
   const parsed = parseEmail(value);

@@ -1,13 +1,6 @@
 /**
- * Events: what the rest of the store's systems may hear of.
- *
- * An event is written in the transaction of its cause and carries what it is about as it was then,
- * never a code. Its *subject* is the card, customer or webhook that it is about.
- *
- * Its *sequence* is the version of the card that it left: of two events of one card, the one with the
- * higher sequence is the later, however they arrive. Every change raises the version by one and is told,
- * so a sequence that is missing is an event that was missed. Events of one change share theirs, and so
- * do those that change nothing (an expiry): they carry the same record.
+ * Events, which the service publishes to the store's other systems. An event is written in the transaction of its cause.
+ * It contains its *subject* (a card, customer or webhook) as it was at that time, but never a code.
  */
 
 import type { Card, CardChanges } from './card.ts';
@@ -33,7 +26,7 @@ export const eventTypes = [
   'gift_card.retired_code_used',
   'gift_card.delivery_failed',
   'customer.created',
-  // About a webhook itself: the store asked for a test, or nothing could be delivered to it for days.
+  // About a webhook itself.
   'webhook.test',
   'webhook.paused',
 ] as const;
@@ -46,9 +39,12 @@ export type Event = {
   readonly type: EventType;
   readonly storeId: number;
   readonly subjectId: number;
-  /** The version that the event left the card in; 0 where the subject has no versions. */
+  /**
+   * The *sequence* in the API: the version of the card after the event; 0 for other subjects. Every change adds one, so
+   * a gap is a missed event. Events of one change, and events without a change (an expiry), have the same version.
+   */
   readonly subjectVersion: number;
-  /** What is told, ready for JSON. */
+  /** The payload, ready for JSON. */
   readonly data: Readonly<Record<string, unknown>>;
 };
 
@@ -56,7 +52,7 @@ export function cardCreated(ids: PublicIds, card: Card): Event {
   return cardEvent('gift_card.created', card, { gift_card: recordOf(ids, card) });
 }
 
-/** The events of an update: a disabling is told by a name of its own, beside whatever else changed. */
+/** The events of an update. Disabling has its own event, in addition to the event of the other changes. */
 export function cardUpdated(ids: PublicIds, card: Card, effective: CardChanges): readonly Event[] {
   const { disable, ...others } = effective;
   const changed = Object.keys(others).map((name) => (name === 'expiresOn' ? 'expires_on' : name));
@@ -71,7 +67,7 @@ function cardEvent(type: CardEventType, card: Card, data: Event['data']): Event 
   return { type, storeId: card.storeId, subjectId: card.id, subjectVersion: card.version, data };
 }
 
-/** What happened to a card's money beyond an update, with what explains it. */
+/** The event of a movement or a hold, with the record of its cause. */
 export function cardMoved(
   ids: PublicIds,
   type: CardEventType,
@@ -81,7 +77,7 @@ export function cardMoved(
   return cardEvent(type, card, { gift_card: recordOf(ids, card), ...cause });
 }
 
-/** A card's last good day has passed, or is near. Nothing of the card has changed. */
+/** The event of a card whose last valid day has passed, or is near. The card itself has not changed. */
 export function cardExpiry(
   ids: PublicIds,
   type: 'gift_card.expired' | 'gift_card.expiring_soon',
@@ -90,22 +86,22 @@ export function cardExpiry(
   return cardEvent(type, card, { gift_card: recordOf(ids, card) });
 }
 
-/** A disabling was withdrawn within the store's window. */
+/** The event of a card that was re-enabled. */
 export function cardEnabled(ids: PublicIds, card: Card): Event {
   return cardEvent('gift_card.updated', card, { gift_card: recordOf(ids, card), changed: ['disabled_at'] });
 }
 
-/** The card has another code; neither is told. */
+/** The event of a card with a new code. It contains neither code. */
 export function codeRotated(ids: PublicIds, card: Card): Event {
   return cardEvent('gift_card.code_rotated', card, { gift_card: recordOf(ids, card) });
 }
 
-/** Somebody presented a code that the card had before. Nothing of the card has changed. */
+/** The event of a card whose replaced code was presented. The card itself has not changed. */
 export function retiredCodeUsed(ids: PublicIds, card: Card): Event {
   return cardEvent('gift_card.retired_code_used', card, { gift_card: recordOf(ids, card) });
 }
 
-/** A mail about the card will not arrive. */
+/** The event of a card with an email that could not be delivered. */
 export function deliveryFailed(ids: PublicIds, card: Card, delivery: MailDeliveryRecord): Event {
   return cardEvent('gift_card.delivery_failed', card, { gift_card: recordOf(ids, card), delivery });
 }
@@ -119,7 +115,7 @@ export function customerCreated(
   return { type: 'customer.created', storeId, subjectId: id, subjectVersion: 0, data: { customer } };
 }
 
-/** What happened to a webhook. It has no sequence. */
+/** An event about a webhook. It does not have a sequence. */
 export function webhookEvent(type: 'webhook.test' | 'webhook.paused', webhook: Webhook): Event {
   return {
     type,
@@ -130,7 +126,7 @@ export function webhookEvent(type: 'webhook.test' | 'webhook.paused', webhook: W
   };
 }
 
-/** An event as it was written. */
+/** A stored event. */
 export type WrittenEvent = {
   readonly id: number;
   readonly type: EventType;
@@ -142,18 +138,18 @@ export type WrittenEvent = {
 };
 
 /**
- * An event as the world reads it, JSON: what webhooks carry, byte for byte the same in every attempt.
+ * The JSON of an event, as webhooks and the API send it. It has the same bytes in every attempt.
  * @param store the store's domain.
  */
 export function eventJson({ id, type, sequence, createdAt, data }: WrittenEvent, store: string): string {
   const head = JSON.stringify({ id, type, store, created_at: formatInstant(createdAt), sequence });
-  // The data is an object that JSON.stringify has written. What an update has changed stands in it already.
+  // The data is an object from JSON.stringify. That of an update already contains `changed`.
   const changed = changedBy[type];
   const told = changed ? `{"changed":${JSON.stringify(changed)},${data.slice(1)}` : data;
   return `${head.slice(0, -1)},"data":${told}}`;
 }
 
-/** The fields of the record that an event of a card has changed, where its type says so. */
+/** The changed fields of the record, for the types that determine them. */
 const changedBy: Readonly<Partial<Record<EventType, readonly string[]>>> = {
   'gift_card.created': [],
   'gift_card.redeemed': ['balance'],

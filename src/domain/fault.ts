@@ -1,13 +1,10 @@
 /**
- * Faults: the refusals that a caller can expect.
- *
- * Terms: a *fault code* is the stable machine name of a refusal; *field errors* name, for each
- * refused parameter, what is wrong with it in words that read after the parameter's name.
- * What a broken invariant throws is not a fault: it is an AssertionError and becomes a 500.
+ * Faults: the errors that a caller can expect. A *fault code* is the stable machine-readable name of an error. A broken
+ * invariant is not a fault: it throws an AssertionError, which becomes a 500.
  */
 
 export type FaultCode =
-  // The request cannot be read.
+  // The request is unreadable.
   | 'invalid-request'
   | 'invalid-body'
   | 'invalid-query'
@@ -18,14 +15,14 @@ export type FaultCode =
   | 'expectation-failed'
   | 'request-timeout'
   | 'method-not-allowed'
-  // The caller may not.
+  // The caller is not allowed to make the request.
   | 'unauthenticated'
   | 'invalid-signature'
   | 'insufficient-scope'
   | 'cross-site-request'
   | 'too-many-requests'
   | 'too-many-misses'
-  // The request is understood and refused.
+  // The request is readable, but rejected.
   | 'not-found'
   | 'precondition-failed'
   | 'invalid-parameter'
@@ -45,7 +42,7 @@ export type FaultCode =
   | 'too-many-webhooks'
   | 'idempotency-key-in-use'
   | 'idempotency-key-reused'
-  // The service cannot.
+  // The service cannot process the request.
   | 'internal-error'
   | 'overloaded'
   | 'unavailable'
@@ -56,19 +53,19 @@ export type FaultCode =
 export type FieldErrors = Readonly<Record<string, readonly string[]>>;
 
 export type FaultOptions = {
-  /** One sentence for the person who reads the answer; never a secret, never an internal cause. */
+  /** One sentence for the person who reads the response; never a secret or an internal cause. */
   readonly detail?: string;
   readonly errors?: FieldErrors;
-  /** Members that the answer has besides the usual ones, by their wire names. */
+  /** Additional members of the response, by their wire names. */
   readonly extensions?: Readonly<Record<string, string>>;
-  /** The scopes any one of which would do. */
+  /** The scopes, any one of which is sufficient. */
   readonly scopes?: readonly string[];
-  /** Whole seconds after which the same request may succeed. */
+  /** Whole seconds after which the same request can succeed. */
   readonly retryAfterSeconds?: number;
   readonly cause?: unknown;
 };
 
-/** An expected refusal. Thrown inside a script, it rolls the script's transaction back. */
+/** An expected error. Thrown in a script, it rolls back the script's transaction. */
 export class Fault extends Error {
   override readonly name = 'Fault';
   readonly code: FaultCode;
@@ -99,7 +96,7 @@ export class Refusals {
     else this.#errors.set(field, [message]);
   }
 
-  /** The same errors, to be added to without adding to these. */
+  /** An independent copy. */
   copy(): Refusals {
     const copied = new Refusals();
     for (const [field, messages] of this.#errors) copied.#errors.set(field, [...messages]);
@@ -114,12 +111,12 @@ export class Refusals {
     return this.#errors.size > 0;
   }
 
-  /** The collected errors. `Object.fromEntries` defines properties, so a field may be called `__proto__`. */
+  /** The collected errors. `Object.fromEntries` defines properties, so a field can be named `__proto__`. */
   toErrors(): FieldErrors {
     return Object.fromEntries(this.#errors);
   }
 
-  /** @throws Fault `invalid-parameter` if anything was refused. */
+  /** @throws Fault `invalid-parameter` if there are errors. */
   throwIfAny(): void {
     if (this.any) throw new Fault('invalid-parameter', { errors: this.toErrors() });
   }

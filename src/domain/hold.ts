@@ -1,8 +1,6 @@
 /**
- * Holds: amounts of a card that a checkout has reserved.
- *
- * Terms: an *open* hold keeps its amount from being spent otherwise; it ends *captured* (part or
- * all is debited, the rest goes back), *voided*, or *expired* at its instant, by itself.
+ * Holds: amounts of a card that a checkout has reserved. An *open* hold ends as *captured* (part or all of it is debited,
+ * the rest is released), *voided* or *expired*.
  */
 
 import type { Money } from './money.ts';
@@ -17,7 +15,7 @@ export type Hold = {
   readonly cardId: number;
   readonly status: HoldStatus;
   readonly amount: Money;
-  /** What a capture took; 0 otherwise. */
+  /** The captured amount; 0 without a capture. */
   readonly captured: Money;
   readonly actor: string;
   readonly reference: string | null;
@@ -29,13 +27,13 @@ export type Hold = {
   readonly closedAt: number | null;
 };
 
-/** Seconds that a hold lasts unless told otherwise: a checkout. */
+/** Default duration of a hold in seconds: enough for a checkout. */
 export const holdSecondsDefault = 15 * 60;
 
-/** Seconds that a hold may last: 7 days. */
+/** Maximum duration of a hold in seconds: 7 days. */
 export const holdSecondsMax = 7 * 24 * 60 * 60;
 
-/** Whether an open hold has outlived its time; it reserves nothing any more, whether or not it is closed yet. */
+/** Whether an open hold has expired at `now` (ms). It reserves nothing from then on, even before it is closed. */
 export function hasRunOut(hold: Pick<Hold, 'status' | 'expiresAt'>, now: number): boolean {
   return hold.status === 'open' && hold.expiresAt <= now;
 }

@@ -1,25 +1,19 @@
 /**
- * The ledger: every change of a card's balance is one transfer between two accounts.
- *
- * Terms: the *card* account is what the store owes the card's holder, a liability: crediting it
- * raises the balance, debiting it lowers it. The other side is one of the store's *system
- * accounts*, one of each per store and currency. Because each row names both accounts and one
- * positive amount, unbalanced books cannot be written. A transfer's *sequence* counts the
- * transfers of its card from 1; its *hash* covers its content and the hash of the one before it,
- * so that whoever edits history breaks the chain.
+ * The ledger: every change of a card's balance is one transfer between the *card* account and a *system account*. A row
+ * contains both accounts and one positive amount, so unbalanced entries cannot be written.
  */
 
 import { formatMoney, subtract, type Money } from './money.ts';
 
-/** The accounts of a store that a card's money comes from or goes to. */
+/** The accounts that a card's money comes from or goes to, one of each per store and currency. */
 export const systemAccounts = ['sales', 'promotions', 'redemptions', 'adjustments', 'breakage'] as const;
 
 type SystemAccount = (typeof systemAccounts)[number];
 
-/** `card` is the account of the card that the transfer belongs to. */
+/** `card` is the liability to the holder of the transfer's card: a credit raises the balance, a debit lowers it. */
 export type Account = 'card' | SystemAccount;
 
-/** `capture` is a debit of what a hold reserved; a `reversal` gives back a debit or capture, or takes back a credit. */
+/** A `capture` debits an amount that a hold reserved. A `reversal` reverses a debit, capture or credit. */
 export const transferKinds = ['issue', 'adjustment', 'debit', 'credit', 'capture', 'reversal'] as const;
 
 export type TransferKind = (typeof transferKinds)[number];
@@ -27,6 +21,7 @@ export type TransferKind = (typeof transferKinds)[number];
 export type Transfer = {
   readonly storeId: number;
   readonly cardId: number;
+  /** Counts the transfers of the card, starting at 1. */
   readonly sequence: number;
   readonly id: number;
   readonly kind: TransferKind;
@@ -34,77 +29,80 @@ export type Transfer = {
   readonly amount: Money;
   readonly debit: Account;
   readonly credit: Account;
-  /** The card's balance once this transfer is made. */
+  /** The card's balance after this transfer. */
   readonly balanceAfter: Money;
-  /** Who did it: `api_client:7`, `development`, … */
+  /** The caller: `api_client:7`, `development`, … */
   readonly actor: string;
   readonly reference: string | null;
   readonly note: string | null;
   readonly orderId: number | null;
-  /** The hold that a capture took its amount from. */
+  /** The id of the captured hold; null for other kinds. */
   readonly holdId: number | null;
-  /** The id of the transfer that a reversal gives back, wholly or in part. */
+  /** The id of the transfer that a reversal reverses, in whole or in part; null for other kinds. */
   readonly reverses: number | null;
   /** Instant in ms. */
   readonly createdAt: number;
 };
 
-/** How money moves: which way, how much, and why. */
+/** A movement of money between two accounts, before it is recorded as a transfer. */
 export type Movement = Pick<Transfer, 'kind' | 'amount' | 'debit' | 'credit'>;
 
-/** The movement that sells a card of the given value. */
+/** The movement of the issue of a card. */
 export function issueOf(value: Money): Movement {
   return { kind: 'issue', amount: value, debit: 'sales', credit: 'card' };
 }
 
 /**
- * The one movement that brings a balance to a target.
- * @throws RangeError if both are equal: then nothing moves, and nothing may be recorded.
+ * The movement that changes a balance to a target.
+ * @throws RangeError if both are equal, because an empty movement must not be recorded.
  */
 export function adjustmentOf(balance: Money, target: Money): Movement {
   const { minor, currency } = subtract(target, balance);
-  if (minor === 0n) throw new RangeError('an adjustment by nothing');
+  if (minor === 0n) throw new RangeError('the balance is already equal to the target');
   return minor > 0n
     ? { kind: 'adjustment', amount: { minor, currency }, debit: 'adjustments', credit: 'card' }
     : { kind: 'adjustment', amount: { minor: -minor, currency }, debit: 'card', credit: 'adjustments' };
 }
 
-/** The movement that spends an amount of a card. */
+/** The movement of a debit. */
 export function debitOf(amount: Money): Movement {
   return { kind: 'debit', amount, debit: 'card', credit: 'redemptions' };
 }
 
-/** The movement that spends what a hold reserved. */
+/** The movement of a capture. */
 export function captureOf(amount: Money): Movement {
   return { kind: 'capture', amount, debit: 'card', credit: 'redemptions' };
 }
 
-/** The movement that sells more value on a card. */
+/** The movement of a credit. */
 export function creditOf(amount: Money): Movement {
   return { kind: 'credit', amount, debit: 'sales', credit: 'card' };
 }
 
-/** Whether a transfer of this kind may be given back. */
+/** Whether a transfer of this kind can be reversed. */
 export function isReversible(kind: TransferKind): boolean {
   return kind === 'debit' || kind === 'capture' || kind === 'credit';
 }
 
-/** The movement that gives back an amount of a transfer: its accounts the other way round. */
+/** The movement that reverses an amount of a transfer, with the accounts swapped. */
 export function reversalOf({ debit, credit }: Pick<Movement, 'debit' | 'credit'>, amount: Money): Movement {
   return { kind: 'reversal', amount, debit: credit, credit: debit };
 }
 
-/** What a movement does to the card's balance, in minor units: positive raises it. */
+/** The change of the card's balance in minor units: positive if it increases. */
 export function effectOf({ amount, credit }: Pick<Movement, 'amount' | 'credit'>): bigint {
   return credit === 'card' ? amount.minor : -amount.minor;
 }
 
-/** The hash before a card's first transfer: 32 zero bytes. */
+/**
+ * The hash before a card's first transfer: 32 zero bytes. The hash of each transfer covers its content and the previous
+ * hash, so an edit of an earlier transfer breaks the chain.
+ */
 export const chainStart: Uint8Array = new Uint8Array(32);
 
 /**
- * The content of a transfer as its hash covers it: a JSON array in this fixed order, in which no
- * two different transfers read alike. Changing it would break every chain there is.
+ * The content of a transfer that its hash covers: a JSON array in a fixed order, different for any two transfers. A
+ * change of this format breaks every existing chain.
  */
 export function canonicalContent(transfer: Transfer): string {
   return JSON.stringify([

@@ -1,12 +1,6 @@
 /**
- * Mails: what a store sends about its cards, and what became of each.
- *
- * Terms: a *delivery* is one mail to one address. It is *scheduled* until its time has come, *queued* until its
- * first attempt, *deferred* while it is to be tried again, and ends as *sent* (a mail server took it), *bounced* (a
- * mail server will never take it), *dead* (the time for attempts is over) or *cancelled* (there is nothing to say any
- * more: the card was disabled, has another code, …). The *holder* of a card is its recipient, else its customer; the
- * *buyer* of a card that somebody else receives is its customer. An *occasion* names what a reminder is booked for,
- * so that it is booked once, and marks the email that goes with a new card.
+ * Emails about gift cards. A *delivery* is one email to one address. An *occasion* identifies a reminder, which is
+ * enqueued only once, and the email of a new card.
  */
 
 import type { Card, Customer } from './card.ts';
@@ -25,6 +19,11 @@ export const mailKinds = [
 
 export type MailKind = (typeof mailKinds)[number];
 
+/**
+ * `scheduled` until it is due, `queued` until the first attempt, `deferred` until the next one. It ends as `sent`
+ * (accepted by a mail server), `bounced` (rejected permanently), `dead` (the time for attempts is over) or `cancelled`
+ * (obsolete, for example because the card was disabled).
+ */
 export const deliveryStates = [
   'scheduled',
   'queued',
@@ -37,29 +36,29 @@ export const deliveryStates = [
 
 export type MailState = (typeof deliveryStates)[number];
 
-/** How a store's mails look and speak, and which it sends. */
+/** A store's settings for its emails. */
 export type MailSettings = {
-  /** Whether the store sends mails at all. */
+  /** Whether the store sends emails. */
   readonly enabled: boolean;
   /** Null: the store's name. */
   readonly senderName: string | null;
-  /** Null: the service's own address. */
+  /** The sender's address; null: the service's address. */
   readonly address: string | null;
-  /** Where replies go; null: to the sender's address. */
+  /** The address for replies; null: the sender's address. */
   readonly replyTo: string | null;
-  /** An https address; null: none. */
+  /** An https URL; null: none. */
   readonly logoUrl: string | null;
-  /** `#rrggbb`; null: the usual one. */
+  /** `#rrggbb`; null: the default. */
   readonly colour: string | null;
   /** A BCP 47 tag. */
   readonly locale: string;
-  /** The https page that mails lead to; null: none. No code is added to it. */
+  /** The https URL that emails link to; null: none. The code is not added to it. */
   readonly pageUrl: string | null;
-  /** Days before a card's last good day on which its holder is reminded, the largest first. */
+  /** Days before a card's last valid day on which its holder is reminded, the largest first. */
   readonly expiryReminderDays: readonly number[];
-  /** Days after a card was issued on which its holder is reminded of a balance, the largest first. */
+  /** Days after the issue of a card on which its holder is reminded of the balance, the largest first. */
   readonly balanceReminderDays: readonly number[];
-  /** Whether the buyer is told of a mail that the recipient did not get. */
+  /** Whether the buyer is notified of an email that the recipient did not receive. */
   readonly tellFailures: boolean;
 };
 
@@ -77,11 +76,11 @@ export const defaultMailSettings: MailSettings = Object.freeze({
   tellFailures: false,
 });
 
-/** Reminders of one kind that a store may send for one card. */
+/** Maximum number of reminders of one kind for one card. */
 const remindersMax = 5;
 const reminderDayMax = 3_650;
 
-/** Reads days such as `30,7`; `none` is an empty list. The largest comes first. */
+/** Parses days such as `30,7`; `none` is an empty list. Returns the largest first. */
 export function parseReminderDays(text: string): Parsed<readonly number[]> {
   if (text === 'none') return accepted([]);
   const parts = text.split(',').map((part) => part.trim());
@@ -100,39 +99,39 @@ export type MailDelivery = {
   readonly kind: MailKind;
   readonly address: string;
   readonly state: MailState;
-  /** When it was to be sent, ms. */
+  /** When it is or was due (ms). */
   readonly sendAt: number;
-  /** When it is tried next, ms; null once it has ended. */
+  /** When the next attempt is due (ms); null after it has ended. */
   readonly nextAt: number | null;
   readonly attempts: number;
   readonly lastAt: number | null;
-  /** What the mail server said last, on one line. */
+  /** The mail server's last response, the last error, or the reason for the cancellation, on one line. */
   readonly answer: string | null;
   readonly createdAt: number;
   readonly endedAt: number | null;
 };
 
-/** Whose card it is: they get the card and its reminders. */
+/** The *holder*, who receives the card and its reminders: the recipient or, without one, the customer. */
 export function holderOf({ recipient, customer }: Pick<Card, 'recipient' | 'customer'>): Customer | null {
   return recipient ?? customer;
 }
 
-/** Who bought the card for somebody else; null if it is nobody, or the holder. */
+/** The *buyer*: the customer of a card for another recipient; null if there is none. */
 export function buyerOf({ recipient, customer }: Pick<Card, 'recipient' | 'customer'>): Customer | null {
   return recipient && customer && recipient.id !== customer.id ? customer : null;
 }
 
-/** A delivery as it stands at an instant: one whose time has come is not scheduled any more. */
+/** The state at `now` (ms): a scheduled delivery is queued from the time at which it is due. */
 export function stateAt({ state, nextAt }: Pick<MailDelivery, 'state' | 'nextAt'>, now: number): MailState {
   return state === 'scheduled' && nextAt !== null && nextAt <= now ? 'queued' : state;
 }
 
-/** The id of the mail itself: the same on every attempt, and no other mail's, so that receivers fold what comes twice. */
+/** The local part of the Message-ID. It is unique and the same on every attempt, so receivers can detect duplicates. */
 export function messageName({ cardId, id }: Pick<MailDelivery, 'cardId' | 'id'>): string {
   return `${cardId}.${id}`;
 }
 
-/** A delivery as the world reads it. @param domain the store's. */
+/** The record of a delivery at `now` (ms). @param domain the store's domain. */
 export function mailRecordOf(
   ids: PublicIds,
   delivery: MailDelivery,
@@ -171,7 +170,7 @@ function lastAttemptOf({
   };
 }
 
-/** Whether a text is a reply of a mail server and not an error on the way to it: replies begin with a code (RFC 5321, 4.2). */
+/** Whether a text is a reply of a mail server, and not a connection error. A reply begins with a code (RFC 5321, 4.2). */
 function isReply(text: string): boolean {
   return /^[2-5]\d\d(?:[ -]|$)/.test(text);
 }

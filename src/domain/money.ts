@@ -1,9 +1,6 @@
 /**
- * Money: exact amounts of one currency.
- *
- * Terms: *minor units* are the smallest units that ISO 4217 gives a currency (cents of USD, yen
- * of JPY, fils of KWD), always a bigint. A *decimal* is the text of an amount with exactly the
- * currency's decimals. Nothing here rounds, and nothing adds amounts of two currencies.
+ * Money: exact amounts of one currency, in *minor units*: the smallest units in ISO 4217 (cents of USD, yen of JPY, fils
+ * of KWD). Amounts are never rounded, and amounts of two currencies are never combined.
  */
 
 import type { Currency } from './currency.ts';
@@ -15,7 +12,7 @@ export type Money = {
   readonly currency: Currency;
 };
 
-/** Digits before the point that an amount may have. With at most 4 decimals it fits 64 bits easily. */
+/** Maximum number of digits before the point. With at most 4 decimals, an amount fits in 64 bits. */
 export const integerDigitsMax = 12;
 
 /** The decimal notation of an amount: no sign, no exponent, no leading zero, digits on both sides of a point. */
@@ -24,8 +21,8 @@ export const decimalPattern = '^(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?$';
 const plainDecimal = new RegExp(decimalPattern);
 
 /**
- * A JSON number that a 64-bit float does not hold exactly, in the text in which it was sent.
- * The body parser puts it in the number's place, so that it is refused instead of rounded.
+ * A JSON number that a 64-bit float cannot represent exactly. The body parser returns it in place of the rounded number,
+ * and `parseAmount` rejects it.
  */
 export class InexactNumber {
   readonly source: string;
@@ -35,10 +32,7 @@ export class InexactNumber {
   }
 }
 
-/**
- * Reads an amount from a JSON number (by its value) or a decimal string, in minor units.
- * Zero and negative numbers are told apart from nonsense so that the message helps.
- */
+/** Parses an amount from a JSON number or a decimal string. Zero and negative numbers have their own error message. */
 export function parseAmount(
   value: unknown,
   { currency, zeroAllowed }: { readonly currency: Currency; readonly zeroAllowed: boolean },
@@ -65,18 +59,18 @@ function decimalsRefusal({ code, decimals }: Currency): string {
   return `must have at most ${decimals} decimals, as ${code} has`;
 }
 
-/** The plain decimal notation of a number or string, possibly with a minus sign; undefined for anything else. */
+/** The plain decimal notation of a number or string, with an optional minus sign; undefined for other values. */
 function decimalText(value: unknown): string | undefined {
   if (typeof value === 'string') return plainDecimal.test(value) ? value : undefined;
   if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
   if (Object.is(value, -0)) return '0';
-  // From 1e21 on, and below 1e-6, a number prints with an exponent; spelled out, its length tells the refusal.
+  // Numbers from 1e21 and below 1e-6 print with an exponent. Their plain notation is too long, which is the error.
   const text = String(value);
   if (!text.includes('e')) return text;
   return Math.abs(value) >= 1 ? BigInt(value).toString() : `${value < 0 ? '-' : ''}0.${'0'.repeat(6)}1`;
 }
 
-/** The decimal of an amount, with exactly the currency's decimals: `"15.00"` USD, `"15"` JPY. */
+/** Formats an amount with exactly the currency's decimals: `"15.00"` USD, `"15"` JPY. */
 export function formatMoney({ minor, currency: { decimals } }: Money): string {
   const sign = minor < 0n ? '-' : '';
   const digits = (minor < 0n ? -minor : minor).toString().padStart(decimals + 1, '0');
@@ -84,12 +78,12 @@ export function formatMoney({ minor, currency: { decimals } }: Money): string {
   return `${sign}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
 }
 
-/** The difference of two amounts; may be negative. @throws RangeError if their currencies differ. */
+/** The difference of two amounts, which can be negative. @throws RangeError if their currencies differ. */
 export function subtract(left: Money, right: Money): Money {
   return { minor: left.minor - inSameCurrency(left, right), currency: left.currency };
 }
 
-/** Whether two amounts are the same. @throws RangeError if their currencies differ. */
+/** Whether two amounts are equal. @throws RangeError if their currencies differ. */
 export function equal(left: Money, right: Money): boolean {
   return left.minor === inSameCurrency(left, right);
 }

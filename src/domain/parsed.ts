@@ -1,8 +1,6 @@
 /**
- * Parsed values: what reading an outside value gives.
- *
- * A parser never throws for a bad value: it answers the refusal in words that read after the
- * parameter's name, so that all refusals of one request can be told together.
+ * The results of parsers. A parser does not throw for an invalid value: it returns an error message that reads after the
+ * parameter's name, because one response contains all errors of a request.
  */
 
 export type Parsed<T> =

@@ -1,26 +1,20 @@
 /**
- * Public ids: the ids of gift cards, customers, holds and transactions as callers see them.
- *
- * Terms: an *internal id* follows the order of creation, below 2^52; it never leaves the service. Its
- * *public id* is 2^52 plus the internal id after a keyed permutation of the 52-bit integers. So someone
- * who knows any number of public ids and creation times can only guess others: a guess hits one of n
- * objects of a store with a chance of n ÷ 2^52.
- *
- * The permutation is a balanced Feistel network of 8 rounds over two halves of 26 bits, with Chaskey-12
- * as the round function (the construction of NIST SP 800-38G, which uses AES).
+ * Public ids: the ids of gift cards, customers, holds and transactions in the API. A *public id* is 2^52 plus a keyed
+ * permutation of an *internal id*, which increases with time and never leaves the service. A guess hits one of a store's
+ * n objects with a probability of n ÷ 2^52, even if other public ids and creation times are known.
  */
 
 import { chaskey, type Words } from './chaskey.ts';
 
 declare const isPublic: unique symbol;
 
-/** An id as callers see it: an integer from 2^52 to 2^53 − 1. Only `PublicIds.of` makes one. */
+/** An id in the API: an integer from 2^52 to 2^53 − 1. Only `PublicIds.of` creates one. */
 export type PublicId = number & { readonly [isPublic]: true };
 
 export type PublicIds = {
   /** The public id of an internal id. @throws RangeError if that is not an integer from 0 to 2^52 − 1. */
   of(internalId: number): PublicId;
-  /** The internal id of a public id; undefined for a number that is no public id. */
+  /** The internal id of a public id; undefined if the number is not a public id. */
   read(publicId: number): number | undefined;
 };
 
@@ -29,7 +23,11 @@ const halfMask = half - 1;
 const base = 2 ** 52;
 const rounds = 8;
 
-/** @param key 128 random bits, never replaced: public ids are stored by callers. */
+/**
+ * The permutation is a balanced Feistel network of 8 rounds over two halves of 26 bits, with Chaskey-12 as the round
+ * function (the construction of NIST SP 800-38G, which uses AES).
+ * @param key 128 random bits, which never change, because callers store public ids.
+ */
 export function publicIdsOf(key: Words): PublicIds {
   const code = chaskey(key);
   return {
@@ -43,7 +41,7 @@ export function publicIdsOf(key: Words): PublicIds {
         left = right;
         right = mixed;
       }
-      // The only place that makes a public id.
+      // The only cast to a public id.
       return (base + left * half + right) as PublicId;
     },
     read(publicId) {
@@ -60,7 +58,7 @@ export function publicIdsOf(key: Words): PublicIds {
   };
 }
 
-/** The id that an operator is shown for a row: its public id, or a damaged row's own number. */
+/** The id of a row that operators see: the public id or, if the row is damaged, the stored number. */
 export function shownId(ids: PublicIds, internalId: number): number {
   const isValid = Number.isInteger(internalId) && internalId >= 0 && internalId < base;
   return isValid ? ids.of(internalId) : internalId;

@@ -1,8 +1,6 @@
 /**
- * The record: a gift card as the rest of the world reads it, in the specification's order.
- *
- * Terms: a *claim* is a field of the record that a client sends along with an update although the
- * update cannot set it, because it sends back the record that it read.
+ * The records of the API, with the fields of a gift card in the specification's order. A *claim* is a read-only field in
+ * an update, from a client that sends back the record that it read.
  */
 
 import { availableOf, stateOf, type Card, type CardState } from './card.ts';
@@ -21,7 +19,7 @@ import type {
   TransactionRecord,
 } from './schemas.ts';
 
-/** The record of a card. The code is no part of it: only the answer to a creation adds it. */
+/** The record of a card. It does not contain the code, which only the response to a creation adds. */
 export function recordOf(ids: PublicIds, card: Card): GiftCardRecord {
   return {
     id: ids.of(card.id),
@@ -66,7 +64,7 @@ export function tillRecordOf(ids: PublicIds, card: Card, today: string): TillRec
   return { id: ids.of(card.id), ...balanceRecordOf(card, today), last_characters: card.lastCharacters };
 }
 
-/** A transfer as callers read it: the sign of its amount says how the balance changed. */
+/** The record of a transfer. Its amount is negative if the balance decreased. */
 export function transactionOf(ids: PublicIds, transfer: Transfer): TransactionRecord {
   const { currency } = transfer.amount;
   return {
@@ -86,7 +84,7 @@ export function transactionOf(ids: PublicIds, transfer: Transfer): TransactionRe
   };
 }
 
-/** A hold as it stands at an instant: one that has run out is expired, closed yet or not. */
+/** The record of a hold at `now` (ms). An expired hold is `expired`, even before it is closed. */
 export function holdRecordOf(ids: PublicIds, hold: Hold, now: number): HoldRecord {
   const isOver = hasRunOut(hold, now);
   const closedAt = isOver ? hold.expiresAt : hold.closedAt;
@@ -110,10 +108,10 @@ export function holdRecordOf(ids: PublicIds, hold: Hold, now: number): HoldRecor
 /** All fields of a card in any response. */
 type ClaimableRecord = SpendableRecord & { readonly state: CardState };
 
-/** A field that no update sets. */
+/** A field that updates cannot set. */
 export type ClaimableField = Exclude<keyof ClaimableRecord, 'balance' | 'expires_on' | 'note'>;
 
-/** Whether a claim equals the card's present value on a day of the store, whichever way it is written. */
+/** Whether a claim equals the card's current value, in any accepted notation. @param today a day of the store. */
 export function isTrue(
   ids: PublicIds,
   claim: unknown,

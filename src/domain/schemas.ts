@@ -1,8 +1,6 @@
 /**
- * The records that leave the service, in responses and in events, as JSON Schema. Each schema gives its record's type,
- * so a function that builds a record and lacks a field does not compile.
- *
- * The functions that build records import only the types: a command line that never validates does not load TypeBox.
+ * JSON Schemas of the records in responses and events. The type of each record is derived from its schema. The functions
+ * that build records import only the types, so commands without validation do not load TypeBox.
  */
 
 import Type, { type Static, type TSchema } from 'typebox';
@@ -20,7 +18,7 @@ function closed<T extends Readonly<Record<string, TSchema>>>(properties: T, desc
   return Type.Object(properties, { additionalProperties: false, description });
 }
 
-/** A nullable field with its description and, where an example card shows it, an example. */
+/** A nullable field with an optional description and examples. */
 function nullable<T extends TSchema>(schema: T, description?: string, ...examples: readonly unknown[]) {
   return Type.Union([schema, Type.Null()], {
     ...(description !== undefined && { description }),
@@ -28,10 +26,10 @@ function nullable<T extends TSchema>(schema: T, description?: string, ...example
   });
 }
 
-/** An id that the service generated and shows as it is stored: of events, webhooks and emails. */
+/** An id that the API returns as it is stored: of events, webhooks and emails. */
 const id = Type.Integer(idRange);
 
-/** An id that only callers see: of gift cards, customers, holds and transactions. The type keeps internal ids out. */
+/** A public id: of gift cards, customers, holds and transactions. The type excludes internal ids. */
 function publicId(options: { readonly description?: string; readonly examples?: number[] } = {}) {
   return Type.Unsafe<PublicId>(Type.Integer({ ...idRange, ...options }));
 }
@@ -50,7 +48,7 @@ function timestamp(options: { readonly description?: string; readonly examples?:
   });
 }
 
-/** Every field is always present, in this order. The examples together are a card. */
+/** Every field is always present, in this order. The examples together form one card. */
 const record = {
   id: publicId({
     description: 'Identifier of the gift card, below 2^53.',
@@ -119,7 +117,7 @@ export const spendableGiftCardSchema = closed(
   },
   'A gift card, with the amount that can be spent.',
 );
-/** A card in the responses of the operations beyond the specification's four. */
+/** A card in the responses of operations that are not in the specification. */
 export type SpendableRecord = Readonly<Static<typeof spendableGiftCardSchema>>;
 
 const balance = {

@@ -1,8 +1,6 @@
 /**
- * Secrets: values that must never reach a log, an error or an event.
- *
- * The type carries the rule. Whatever prints, serialises or concatenates a Secret gets
- * `[redacted]`; only an explicit `reveal()` gives the value, and every such call is easy to find.
+ * A value that must never appear in a log, an error or an event. Printing, serializing or concatenating a Secret gives
+ * `[redacted]`.
  */
 
 export class Secret {
@@ -12,7 +10,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself: for the answer that hands it out, and for hashing. */
+  /** Returns the value itself. */
   reveal(): string {
     return this.#value;
   }
@@ -25,7 +23,7 @@ export class Secret {
     return '[redacted]';
   }
 
-  /** What `console.log` and `util.inspect` show. */
+  /** The output of `console.log` and `util.inspect`. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return '[redacted]';
   }

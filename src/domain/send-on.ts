@@ -1,9 +1,4 @@
-/**
- * When a mail is sent that a store schedules.
- *
- * Terms: `send_on` is an instant with its offset from UTC, or a day of the store's time zone, on which the mail goes
- * out at the *sending hour*: nine o'clock on the clocks of that day, whatever daylight saving does.
- */
+/** The time of a scheduled email. `send_on` is an instant with a UTC offset, or a day in the store's time zone. */
 
 import { dayOf, parseDay } from './day.ts';
 import { accepted, refused, type Parsed } from './parsed.ts';
@@ -15,6 +10,7 @@ export const sendOnPattern =
 const form = new RegExp(sendOnPattern);
 const dayLength = 'YYYY-MM-DD'.length;
 
+/** Local time at which emails for a day are sent. */
 const sendingTime = '09:00';
 
 export type SendOn = {
@@ -24,12 +20,15 @@ export type SendOn = {
   readonly day: string;
 };
 
-/** The instant at which what is due on a day is sent. Should its clocks skip that hour, it is sent at the next one that there is. */
+/** The instant (ms) at which emails for a day are sent. If a clock change skips 09:00, it is later by the gap. */
 export function sendingInstantOf(day: string, timeZone: string): number {
   return Temporal.PlainDate.from(day).toZonedDateTime({ timeZone, plainTime: sendingTime }).epochMilliseconds;
 }
 
-/** Reads a time for a mail: not in the past, and at most a year ahead. A day that is today is sent at once if the hour is over. */
+/**
+ * Parses a time that is not in the past and at most a year ahead. For the present day, an email is sent at 09:00, or
+ * immediately if that has passed.
+ */
 export function parseSendOn(
   value: unknown,
   { now, timeZone }: { readonly now: number; readonly timeZone: string },
@@ -63,7 +62,7 @@ function readInstant(value: string, timeZone: string): Parsed<SendOn> {
   }
 }
 
-/** The end of the same day a year on. */
+/** The last millisecond of the same day one year later. */
 function yearAfter(now: number, timeZone: string): number {
   const today = Temporal.PlainDate.from(dayOf(now, timeZone));
   return today.add({ years: 1, days: 1 }).toZonedDateTime({ timeZone }).epochMilliseconds - 1;

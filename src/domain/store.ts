@@ -1,8 +1,6 @@
 /**
- * Stores: the tenants of the service.
- *
- * Terms: a *store* is known by its domain (`flowers.example`), sells in one currency, and counts
- * days in its time zone. The *demonstration store* is the one that development mode serves.
+ * Stores, the tenants of the service. A store is identified by its domain (`flowers.example`) and has one currency and
+ * one time zone. The *demonstration store* is the store of development mode.
  */
 
 import type { Currency } from './currency.ts';
@@ -17,27 +15,27 @@ export type Store = {
   readonly currency: Currency;
   /** IANA name. */
   readonly timeZone: string;
-  /** The most that a card may be worth; null: no limit of its own. */
+  /** Maximum balance of a card; null: the store does not have a limit. */
   readonly issueLimit: Money | null;
-  /** Every request must come through the app proxy. */
+  /** Whether every request must come through the app proxy. */
   readonly requireSignature: boolean;
-  /** A signed-in customer may search for cards of their own without a token. */
+  /** Whether signed-in customers can search for their own cards without a token. */
   readonly customerSearch: boolean;
-  /** Minutes within which a disabling may be withdrawn, 0 to 60; 0: never. */
+  /** Minutes during which a disabled card can be re-enabled, 0 to 60; 0: never. */
   readonly undoWindowMinutes: number;
-  /** Days ahead that a card's expiry is told, 0 to 365; 0: it is not. */
+  /** Days before a card's expiry at which `gift_card.expiring_soon` is published, 0 to 365; 0: never. */
   readonly expiringSoonDays: number;
-  /** Searches and lookups of one caller that may find nothing per hour; null: the default of the service. */
+  /** Failed searches and lookups of one caller per hour; null: the default of the service. */
   readonly lookupFailuresPerHour: number | null;
   readonly demonstration: boolean;
 };
 
-/** Whether an amount is more than a store issues a card for. */
+/** Whether an amount exceeds a limit; null: there is no limit. */
 export function isAbove(limit: Money | null, amount: Money): limit is Money {
   return limit !== null && exceeds(amount, limit);
 }
 
-/** The refusal of more than the store's limit. */
+/** The error message for an amount above the store's limit. */
 export function aboveLimit(limit: Money): string {
   return `must be at most ${formatMoney(limit)}, the store's limit`;
 }
@@ -45,7 +43,7 @@ export function aboveLimit(limit: Money): string {
 const hostname =
   /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Reads a store's domain, in lower case. */
+/** Parses a store's domain, and returns it in lower case. */
 export function parseDomain(value: string): Parsed<string> {
   const domain = value.toLowerCase();
   return hostname.test(domain) ? accepted(domain) : refused('must be a host name such as flowers.example');
@@ -59,7 +57,7 @@ export const scopes = [
   'manage_webhooks',
 ] as const;
 
-/** What an access token may be used for. */
+/** A permission of an access token. */
 export type Scope = (typeof scopes)[number];
 
 export function isScope(name: string): name is Scope {

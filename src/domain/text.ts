@@ -1,16 +1,16 @@
-/** Free text that people write on a card: the note for the store, the message for the recipient. */
+/** Free text: the note for the store, the message for the recipient, and references. */
 
 import { accepted, refused, type Parsed } from './parsed.ts';
 
-/** Unicode code points of a note or message. */
+/** Maximum length of a note or message, in Unicode code points. */
 export const textLengthMax = 5_000;
 
-/** Unicode code points of a reference. */
+/** Maximum length of a reference, in Unicode code points. */
 export const referenceLengthMax = 255;
 
 const controlCharacter = /[^\P{Cc}\n\t]/u;
 
-/** Reads a note, message or reference of up to so many code points; empty text and null both mean none. */
+/** Parses a note, message or reference. Returns null for an empty text. @param lengthMax in Unicode code points. */
 export function parseText(value: unknown, lengthMax: number = textLengthMax): Parsed<string | null> {
   if (value === null || value === '') return accepted(null);
   if (typeof value !== 'string') return refused('must be a string');
@@ -24,7 +24,7 @@ export function parseText(value: unknown, lengthMax: number = textLengthMax): Pa
 
 function longerThan(text: string, codePointsMax: number): boolean {
   if (text.length <= codePointsMax) return false;
-  // No code point has more than two units.
+  // A code point has at most two units.
   if (text.length > 2 * codePointsMax) return true;
   let codePoints = 0;
   for (const _ of text) {

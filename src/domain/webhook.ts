@@ -1,16 +1,10 @@
-/**
- * Webhooks: addresses that are told of a store's events, and what became of each.
- *
- * Terms: a *pattern* says which events an endpoint wants: one type, all of a group (`gift_card.*`), or all (`*`).
- * A *delivery* is one event for one webhook: *queued* until its first attempt, *retrying* while attempts fail,
- * and in the end *delivered*, or *dead* when the time for attempts is over. A webhook that is *paused* is told
- * nothing: the store asked for it, or every attempt has failed for days, or its receiver said that it is gone.
- */
+/** Webhooks: URLs that receive a store's events. A *delivery* is one event for one webhook. */
 
 import { formatInstant } from './day.ts';
 import { accepted, refused, type Parsed } from './parsed.ts';
 import type { AttemptRecord, DeliveryRecord, WebhookRecord } from './schemas.ts';
 
+/** `requested` by the store, every attempt failed for days, or the receiver responded that it is `gone` (410). */
 export const pauseReasons = ['requested', 'failures', 'gone'] as const;
 
 export type PauseReason = (typeof pauseReasons)[number];
@@ -18,37 +12,38 @@ export type PauseReason = (typeof pauseReasons)[number];
 export type Webhook = {
   readonly storeId: number;
   readonly id: number;
-  /** Counts its changes, starting at 1. */
+  /** Counts the changes, starting at 1. */
   readonly version: number;
-  /** As the rules for addresses have normalised it. */
+  /** Normalized. */
   readonly url: string;
+  /** The events that are sent: types, groups (`gift_card.*`) or all (`*`). */
   readonly patterns: readonly string[];
-  /** When it was paused (ms), and why; null while it is active. */
+  /** When it was paused (ms), and why; null: active. A paused webhook does not receive events. */
   readonly paused: { readonly at: number; readonly reason: PauseReason } | null;
-  /** Since when every attempt has failed (ms), and how the first of them did; null while none has. */
+  /** The time (ms) and error of the first failure since the last success; null if there is none. */
   readonly failing: { readonly since: number; readonly failure: string } | null;
-  /** Until when the secret before this one signs along (ms); null: there is none. */
+  /** Until when messages also carry a signature of the previous secret (ms); null: never. */
   readonly previousSecretUntil: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
 };
 
-/** How many webhooks a store may have. */
+/** Maximum number of webhooks of a store. */
 export const webhooksMax = 20;
 
-/** How long the secret before the present one signs along. */
+/** How long messages also carry a signature of the previous secret. */
 export const secretOverlapMs = 24 * 60 * 60 * 1_000;
 
 const patternsMax = 20;
 
-/** The groups and types that may be asked for. Tests go to the webhook that they are for, whatever it asks for. */
+/** The patterns that a webhook can have. `webhook.test` is not one of them: every webhook receives its own tests. */
 export function eventPatterns(types: readonly string[]): readonly string[] {
   const named = types.filter((type) => type !== 'webhook.test');
   const groups = new Set(named.map((type) => `${type.split('.', 1)[0]}.*`));
   return ['*', ...groups, ...named];
 }
 
-/** Reads a list of patterns, each once; a text names several between commas. */
+/** Parses a list of patterns, or a comma-separated text, and removes duplicates. @param known the valid patterns. */
 export function parsePatterns(value: unknown, known: readonly string[]): Parsed<readonly string[]> {
   const listed: readonly unknown[] | undefined = typeof value === 'string' ? value.split(',') : asList(value);
   if (!listed) return refused('must be a list of event types');
@@ -68,7 +63,7 @@ function asList(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) ? value : undefined;
 }
 
-/** A webhook as the world reads it. Its secret is no part of it. */
+/** The record of a webhook, without its secret. */
 export function webhookRecordOf(webhook: Webhook): WebhookRecord {
   const { paused, failing } = webhook;
   return {
@@ -86,11 +81,12 @@ export function webhookRecordOf(webhook: Webhook): WebhookRecord {
   };
 }
 
+/** `queued` until the first attempt, `retrying` while attempts fail, `dead` when the time for attempts is over. */
 export const deliveryStatuses = ['queued', 'retrying', 'delivered', 'dead'] as const;
 
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** What came of an attempt: the receiver's answer, or why there was none. */
+/** The result of an attempt: the receiver's response, or the reason why there was none. */
 export type AttemptResult =
   | { readonly kind: 'answered'; readonly status: number; readonly body: string }
   | { readonly kind: 'failed'; readonly reason: string; readonly detail: string };
@@ -108,7 +104,7 @@ export type Delivery = {
   readonly status: DeliveryStatus;
   readonly createdAt: number;
   readonly attempts: number;
-  /** When it is due, or taken back from the process that has it; null once it has ended. */
+  /** When the next attempt is due (ms), or another process can reclaim the current one; null after it has ended. */
   readonly nextAt: number | null;
   readonly last: Attempt | null;
 };

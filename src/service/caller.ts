@@ -1,4 +1,4 @@
-/** Who calls: stores, tokens, and the demonstration store behind development mode. */
+/** Authentication of callers: stores, tokens, and the demonstration store of development mode. */
 
 import type { Context } from '../context.ts';
 import type { Secret } from '../domain/secret.ts';
@@ -13,27 +13,27 @@ import { together, type Script } from '../storage/sql.ts';
 import { findActiveToken, isTokenActive, noteTokenUse, type FoundToken } from '../storage/token.ts';
 import { tokenHash, type PresentedToken } from './token.ts';
 
-/** A store, and what its storefront's app proxy signs with; null: it has no app proxy. */
+/** A store, and the secret of its app proxy; null: the store does not have an app proxy. */
 export type Shop = { readonly store: Store; readonly proxySecret: Secret | null };
 
-/** The store of a domain, which must be in lower case. */
+/** Finds a store by its domain, in lower case. */
 export function* findShop(ctx: Context, domain: string): Script<Shop | undefined> {
   const record = yield* findStoreByDomain(domain);
   return record && { store: record.store, proxySecret: openProxySecret(ctx, record) };
 }
 
-/** The token that a request presents, if it works, and its store. */
+/** Finds an active token and its store. */
 export function* findPresented(token: PresentedToken): Script<FoundToken | undefined> {
   return yield* findActiveToken(token.storeId, tokenHash(token));
 }
 
-/** The demonstration store, for as long as the database holds no other: real stores close development mode. */
+/** The demonstration store; undefined if the database contains a real store, which ends development mode. */
 export function* findOpenDemonstrationStore(): Script<Store | undefined> {
   const [hasOthers, record] = yield* together(hasRealStores(), findDemonstrationStore());
   return hasOthers ? undefined : record?.store;
 }
 
-/** Whether who was let in before would still be: by a token, or without one in development mode. */
+/** Whether an authenticated caller still has access: with an active token or, without a token, in development mode. */
 export function* isStillAllowed({
   storeId,
   tokenId,
@@ -47,7 +47,7 @@ export function* isStillAllowed({
 
 export type TokenUse = { readonly storeId: number; readonly id: number; readonly usedAt: number };
 
-/** Notes when tokens were last used, many in one transaction, and always in one order: so no two wait for each other. */
+/** Records when tokens were last used. The fixed order of the rows prevents deadlocks. */
 export function* noteTokenUses(uses: readonly TokenUse[]): Script<void> {
   const inOrder = uses.toSorted((left, right) =>
     left.storeId === right.storeId ? left.id - right.id : left.storeId - right.storeId,

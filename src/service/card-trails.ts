@@ -1,11 +1,6 @@
 /**
- * What events and codes say of cards, compared with the cards and their transfers.
- *
- * Terms: a *trail* is what a walk over the cards keeps of each of them, a few numbers. Events and codes have no index
- * by card, so they are read in the order of their own keys, and each row is compared with the trail of its card.
- *
- * An event says the version of its card and the balance in that version. The versions of a card's events have no gap,
- * and their balances, without repetitions, are the balances after its transfers.
+ * Compares events and codes with the cards and their transfers. Events and codes do not have an index by card, so they
+ * are read in the order of their own keys. Each row is compared with its card's *trail*: a few numbers in memory.
  */
 
 import { eventTypes } from '../domain/event.ts';
@@ -13,33 +8,37 @@ import type { Currency } from '../domain/currency.ts';
 import type { AuditedCode, AuditedEvent } from '../storage/audit.ts';
 import type { CachedBalance } from '../storage/ledger.ts';
 
-/** Something that is wrong with a card, or, where `cardId` is null, with the rows of a store. */
+/** A problem of a card or, if `cardId` is null, of other rows of a store. */
 export type Finding = { readonly cardId: number | null; readonly problem: string };
 
-/** Events that come before the event of the version before: few, because only concurrent transactions change places. */
+/** Maximum number of events that precede the event of the previous version. Only concurrent transactions cause them. */
 const earlyEventsMax = 100_000;
 
 const knownTypes: ReadonlySet<string> = new Set(eventTypes);
 
-/** In `seen`: an event of the card is wrong, and what follows from that is not reported. */
+/** In `seen`: an event of the card is wrong. Consequential problems are not reported. */
 const broken = -1;
 
+/**
+ * An event contains the version and the balance of its card. The versions of a card's events must not have a gap, and
+ * their balances, without repetitions, must be the balances after its transfers.
+ */
 export class CardTrails {
   readonly #currency: Currency;
-  // One array for each number, because an object for each card takes several times as much memory.
+  // One array per number, because one object per card uses several times as much memory.
   readonly #ids: number[] = [];
   readonly #versions: number[] = [];
   readonly #initialValues: number[] = [];
-  /** A digest of the balances after the transfers, and one of the balances in the events so far. */
+  /** Digests of the balances after the transfers, and of the balances in the events so far. */
   readonly #balances: number[] = [];
   readonly #balancesInEvents: number[] = [];
   /** The version up to which the events have no gap, and the balance in that version. */
   readonly #seen: number[] = [];
   readonly #lastBalances: number[] = [];
   readonly #codes: number[] = [];
-  /** The codes that cards name and that have not been read yet, by the places of the cards. */
+  /** The codes that cards refer to and that were not read yet, by the index of the card. */
   readonly #namedCodes = new Map<number, bigint>();
-  /** Balances by version, by the places of the cards. */
+  /** Balances by version, by the index of the card. */
   readonly #early = new Map<number, Map<number, number>>();
   #earlyCount = 0;
 
@@ -51,7 +50,7 @@ export class CardTrails {
     return this.#ids.length;
   }
 
-  /** Adds a card behind all others. @param balancesAfter those after its transfers, in minor units. */
+  /** Adds a card with the highest id so far. @param balancesAfter the balances after its transfers, in minor units. */
   add({ cardId, version, initialValue, codeLookup }: CachedBalance, balancesAfter: Iterable<bigint>): void {
     const place = this.#ids.push(cardId) - 1;
     this.#versions.push(version);
@@ -66,7 +65,7 @@ export class CardTrails {
     if (codeLookup !== null) this.#namedCodes.set(place, codeLookup);
   }
 
-  /** @returns what is wrong with the event. */
+  /** @returns the problem of the event; undefined if there is none. */
   compareEvent(event: AuditedEvent): Finding | undefined {
     const { id, type, subjectId, version } = event;
     const isAboutCard = type.startsWith('gift_card.');
@@ -93,7 +92,7 @@ export class CardTrails {
     return undefined;
   }
 
-  /** @returns what is wrong with the row. */
+  /** @returns the problem of the row; undefined if there is none. */
   compareCode({ cardId, lookup, digest }: AuditedCode): Finding | undefined {
     const place = this.#placeOf(cardId);
     if (place < 0) return { cardId, problem: 'has codes, but there is no such card' };
@@ -105,7 +104,7 @@ export class CardTrails {
     return isWhole ? undefined : { cardId, problem: 'has a code that is stored under another digest' };
   }
 
-  /** What is missing, once all events and codes of the cards have been compared. */
+  /** Reports what is missing, after all events and codes of the cards were compared. */
   *conclude(): Generator<Finding> {
     for (const [place, cardId] of this.#ids.entries()) {
       const [seen = 0, version = 0, codes = 0] = [
@@ -133,7 +132,7 @@ export class CardTrails {
     this.#early.delete(place);
   }
 
-  /** The balance in an event's record; undefined if it is no record of the card. */
+  /** The balance in an event's record; undefined if the record does not match the card. */
   #balanceIn({ gift_card: record }: Readonly<Record<string, unknown>>, place: number): number | undefined {
     if (!isObject(record) || record['currency'] !== this.#currency.code) return undefined;
     if (this.#minorOf(record['initial_value']) !== this.#initialValues[place]) return undefined;
@@ -152,7 +151,7 @@ export class CardTrails {
     this.#early.set(place, ofCard);
     if (!ofCard.has(version)) this.#earlyCount += 1;
     ofCard.set(version, balance);
-    // So many do not come early: versions are missing, which the end reports.
+    // This many early events mean that versions are missing, which `conclude` reports.
     if (this.#earlyCount > earlyEventsMax) this.#forgetEarly();
   }
 
@@ -161,7 +160,7 @@ export class CardTrails {
     this.#earlyCount = 0;
   }
 
-  /** Takes the event of the next version, and those after it that came early. */
+  /** Applies the event of the next version, and early events of the versions after it. */
   #advance(place: number, version: number, balance: number): void {
     const early = this.#early.get(place);
     let next: number | undefined = balance;
@@ -177,7 +176,7 @@ export class CardTrails {
     if (early?.size === 0) this.#early.delete(place);
   }
 
-  /** Where a card is; -1 if it is not there. */
+  /** The index of a card; -1 if it does not exist. */
   #placeOf(cardId: number): number {
     let [from, to] = [0, this.#ids.length - 1];
     while (from <= to) {
@@ -191,7 +190,7 @@ export class CardTrails {
   }
 }
 
-/** Adds a number below 2^53 to a digest of 32 bits, which shows what went wrong by accident. */
+/** Adds a number below 2^53 to a digest of 32 bits, which detects accidental errors only. */
 function digestWith(digest: number, value: number): number {
   const low = Math.imul(digest ^ (value | 0), 0x9e37_79b1);
   return Math.imul((low ^ (low >>> 15)) + Math.floor(value / 2 ** 32) + 1, 0x85eb_ca6b) | 0;

@@ -1,4 +1,4 @@
-/** The four operations on gift cards, each one transaction. */
+/** Operations on gift cards. Each is one transaction. */
 
 import type { Context } from '../context.ts';
 import { choose, effectiveChanges, isDisabled, isExpired, refuseChanges } from '../domain/card.ts';
@@ -35,24 +35,25 @@ import {
 
 export type IssueCommand = {
   readonly store: Store;
-  /** The API client that creates the card; null where there is none. */
+  /** The API client that creates the card; null if there is none. */
   readonly apiClientId: number | null;
   readonly actor: string;
   readonly value: Money;
   readonly details: CardDetails;
   readonly customer: EmailAddress | null;
-  /** The storefront's id of that customer; absent or null: their link stays as it is. */
+  /** The customer's id on the storefront; absent or null: the existing link does not change. */
   readonly storefrontCustomerId?: number | null;
   readonly recipient: EmailAddress | null;
   /** The code that the store chose; null: a random one. */
   readonly code: Secret | null;
-  /** The mails that go with it; absent: none. */
+  /** The emails of the new card; absent: none. */
   readonly mails?: CardMails;
 };
 
 /**
- * Issues a card: its customers, if they are new, the card, its code, and the first transfer.
- * @throws Fault `invalid-parameter` if the store has used the chosen code before, or schedules a mail and sends none.
+ * Inserts a card with its code and first transfer, and its customers if they are new.
+ * @throws Fault `invalid-parameter` if the store has used the chosen code before, the customer cannot be linked to the
+ * storefront id, or an email is scheduled and the store does not send emails.
  */
 export function* issue(
   ctx: Context,
@@ -99,13 +100,13 @@ export function* issue(
 
 const codeTaken = 'is taken';
 
-/** What is written beside a movement that nothing but its actor explains. */
+/** The details of a transfer that has only an actor. */
 function unexplained({ actor }: { readonly actor: string }, createdAt: number) {
   return { actor, createdAt, reference: null, note: null, orderId: null };
 }
 
 /**
- * Refuses an issue whose parameters were refused already, naming a taken code or storefront id along with them.
+ * Rejects an issue with invalid parameters, and adds the errors of a taken code or storefront id.
  * @throws Fault `invalid-parameter`, always.
  */
 export function* refuseIssue(
@@ -131,7 +132,7 @@ export function* refuseIssue(
   if (usedBy !== undefined) refusals.add('code', codeTaken);
   if (refusal !== null) refusals.add('storefront_customer_id', refusal);
   refusals.throwIfAny();
-  throw new Error('an issue was refused without a reason');
+  throw new Error('an issue was rejected without an error');
 }
 
 type Resolved = { readonly customer: CustomerAccount; readonly isNew: boolean };
@@ -147,7 +148,7 @@ function* announced(ctx: Context, store: Store, resolved: Resolved | null): Scri
   return { id: customer.id, email: customer.email };
 }
 
-/** @throws Fault `invalid-parameter` if the customer cannot have the storefront's id. */
+/** @throws Fault `invalid-parameter` if the customer cannot be linked to the storefront id. */
 function* linkAndAnnounce(
   ctx: Context,
   { store, code, storefrontCustomerId = null }: IssueCommand,
@@ -170,11 +171,11 @@ export type SearchCommand = {
   readonly store: Store;
   readonly address: EmailAddress;
   readonly lastCharacters: string;
-  /** Only if the address belongs to this customer of the storefront; null: anybody's. */
+  /** The only customer of the storefront whose cards are found; null: any customer. */
   readonly onlyStorefrontCustomerId: number | null;
 };
 
-/** The card that a search means, or undefined. */
+/** The best match of a search, or undefined. */
 export function* search(ctx: Context, command: SearchCommand): Script<Card | undefined> {
   const { store, address, lastCharacters, onlyStorefrontCustomerId } = command;
   const cards = yield* findCardsOf({ storeId: store.id, address, onlyStorefrontCustomerId }, lastCharacters);
@@ -186,21 +187,21 @@ export type UpdateCommand = {
   readonly cardId: number;
   readonly actor: string;
   readonly changes: CardChanges;
-  /** Release the card's open holds, if it is disabled. */
+  /** Whether to release the card's open holds when it is disabled. */
   readonly releaseHolds: boolean;
-  /** Fields that cannot be set, as the client sent them along. */
+  /** The read-only fields in the request. */
   readonly claims: ReadonlyMap<ClaimableField, unknown>;
-  /** The code, if the client sent it along. */
+  /** The code in the request, if there is one. */
   readonly claimedCode: Secret | null;
-  /** The versions that the client would change; null: any. */
+  /** The versions that the request accepts (`If-Match`); null: any. */
   readonly versions: readonly number[] | null;
-  /** What was refused of the parameters before the card was looked at. */
+  /** The errors of the parameters that were found before the card was read. */
   readonly refusals: Refusals;
 };
 
 /**
- * Changes a card: all named changes or none. An update that changes nothing leaves the version.
- * @throws Fault `not-found`, `precondition-failed`, or `invalid-parameter` with everything that is refused.
+ * Applies all changes to a card, or none. Without effective changes, the version stays the same.
+ * @throws Fault `not-found`, `precondition-failed`, or `invalid-parameter` with all errors.
  */
 export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
   const { store, cardId, changes, claimedCode } = command;
@@ -224,7 +225,7 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
     version: released.version + 1,
   };
   const releasing = releases.map(({ hold, ...closing }) =>
-    // Each makes one version of the card. If anything else has, the version to be replaced is another one.
+    // Each release adds one version. `replaceCard` detects any other new version.
     releaseHold(ctx, hold, { ...closing, version: null }),
   );
   const [, , end] = yield* together(
@@ -240,7 +241,7 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
   return changed;
 }
 
-/** @throws Fault `not-found`, or `precondition-failed` if the card is none of the versions that the caller would change. */
+/** Locks and reads a card. @throws Fault `not-found`, or `precondition-failed` if the request excludes its version. */
 function* requireVersion(
   ctx: Context,
   { store, cardId, versions }: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
@@ -257,10 +258,7 @@ type Release = Pick<Closing, 'closedAt'> & {
   readonly status: 'voided' | 'expired';
 };
 
-/**
- * What is to be released with an update: holds that have run out, and then the others too where
- * they are to be released with a disabling.
- */
+/** The holds that an update releases: expired ones and, if it disables the card with `releaseHolds`, all others. */
 function* dueReleases(
   ctx: Context,
   { card, runOut }: Standing,
@@ -278,7 +276,7 @@ function* dueReleases(
   ];
 }
 
-/** A card once holds were released. What has run out is no part of what it holds as it stands. */
+/** The card after the releases. Only voided holds reduce `held`, which never includes expired holds. */
 function withReleased(card: Card, releases: readonly Release[]): Card {
   const minor = releases
     .filter(({ status }) => status === 'voided')
@@ -287,9 +285,9 @@ function withReleased(card: Card, releases: readonly Release[]): Card {
 }
 
 /**
- * Withdraws a disabling within the store's undo window.
- * @throws Fault `not-found`, `precondition-failed`, or `undo-window-closed` if the card is not
- * disabled, or has been for longer than the window, or the store has none.
+ * Re-enables a card within the store's undo window.
+ * @throws Fault `not-found`, `precondition-failed`, or `undo-window-closed` if the card is not disabled, the window has
+ * passed, or the store does not have one.
  */
 export function* undo(
   ctx: Context,
@@ -308,7 +306,7 @@ export function* undo(
 export type LookupCommand = {
   readonly store: Store;
   readonly code: Secret;
-  /** A caller who may not read cards must not learn that an unusable one exists. */
+  /** Treats unusable cards as unknown, because callers who cannot read cards must not learn that they exist. */
   readonly usableOnly: boolean;
 };
 
@@ -316,13 +314,13 @@ export type Found =
   | {
       readonly kind: 'found';
       readonly card: Card;
-      /** What the code is found by: a movement may demand that the card still has it. */
+      /** The lookup value of the code. A movement can require that the card still has this code. */
       readonly codeLookup: bigint;
     }
-  /** No card has this code; `hadBy` is the one that had it before it got another, if there is one. */
+  /** No card has this code. `hadBy` is the id of the card whose replaced code it is, or null. */
   | { readonly kind: 'missed'; readonly hadBy: number | null };
 
-/** The card that has this code, as it stands now. An unknown code is looked for no differently. */
+/** Finds the card with a code, with the same query for known and unknown codes. */
 export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand): Script<Found> {
   const found = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
   if (!found) return { kind: 'missed', hadBy: null };
@@ -333,23 +331,26 @@ export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand
   return { kind: 'found', card, codeLookup: found.lookup };
 }
 
-/** The id of the card that has this code. */
+/** The id of the card with a code; undefined if there is none. */
 function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number | undefined> {
   const used = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
   return used?.isCurrent ? used.standing.card.id : undefined;
 }
 
-/** @param claimedId the card that has the code that was sent along. */
+/**
+ * @param claimedId the id of the card with the code in the request.
+ * @throws Fault `invalid-parameter` with all errors.
+ */
 function refuseUpdate(ctx: Context, card: Card, claimedId: number | undefined, command: UpdateCommand): void {
   const { claims, store } = command;
   const day = today(ctx, store);
-  // A script may be started again, and must not find what it has refused before.
+  // A script can be retried, and its first run must not add errors to the command.
   const refusals = command.refusals.copy();
   for (const [field, claim] of claims) {
     if (!isTrue(ctx.keys.publicIds, claim, field, { card, today: day })) refusals.add(field, cannotBeChanged);
   }
   if (claimedId !== card.id) refusals.add('code', cannotBeChanged);
-  // A balance that is there already may be named, even if the limit was lowered since.
+  // An unchanged balance is accepted, even if the limit was lowered since.
   const { balance } = effectiveChanges(card, command.changes);
   const { issueLimit } = command.store;
   if (balance && isAbove(issueLimit, balance)) refusals.add('balance', aboveLimit(issueLimit));

@@ -1,4 +1,4 @@
-/** Compares the clock with what the database has seen, at start: before that, there is nothing else to compare with. */
+/** Compares the clock at start with the times in the database and with the server's clock. */
 
 import { instantOf } from '../clock-and-chance.ts';
 import { findNewestEventId } from '../storage/event.ts';
@@ -8,11 +8,11 @@ import { constant, together, type Script } from '../storage/sql.ts';
 
 /** Instants in ms since 1970 UTC. */
 export type ClockEvidence = {
-  /** When the newest event of any store was written, by its id; null if there is none. */
+  /** When the newest event of any store was written, according to its id; null if there is none. */
   readonly newestEventAt: number | null;
   /** When a process that trusted its clock last wrote the time. */
   readonly heartbeatAt: number;
-  /** The present time of the database server; null if there is none. */
+  /** The current time of the database server; null if there is no server. */
   readonly serverAt: number | null;
 };
 
@@ -29,7 +29,7 @@ export function* findClockEvidence({ hasServer }: { readonly hasServer: boolean 
   };
 }
 
-/** What contradicts a clock that is at `now`; undefined if nothing does. */
+/** Describes what contradicts a clock that is at `now` (ms); undefined if nothing does. */
 export function contradictionOf(
   { newestEventAt, heartbeatAt, serverAt }: ClockEvidence,
   { now, offsetMaxMs }: { readonly now: number; readonly offsetMaxMs: number },
@@ -45,8 +45,8 @@ export function contradictionOf(
 }
 
 /**
- * Whether something confirms a clock that is at `now`: the server's clock agrees, or, without a
- * server, the service ran shortly before, or there is nothing yet that could be erased.
+ * Whether a clock that is at `now` (ms) is confirmed: by the server's clock or, without a server, by a recent heartbeat.
+ * A database without events, where nothing can be erased, also confirms it.
  */
 export function isConfirmed(
   { newestEventAt, heartbeatAt, serverAt }: ClockEvidence,

@@ -1,12 +1,7 @@
 /**
- * Moving house: the scripts by which one database becomes the copy of another one.
- *
- * Terms: the *source* is only read. The *target* bears a mark from before its first row until both have been
- * compared; nothing else opens it meanwhile. A *run* is one start of the command: a later one goes on where the
- * earlier one ended, however it ended, and whatever the earlier one still tries is refused.
- *
- * A page of rows and the proof that the copy is still this run's are one transaction. So the highest key of each
- * table of the target tells how far the copy has come.
+ * The scripts of `largesse copy`. The *source* is only read. The *target* has a mark until both databases were compared,
+ * and no other command uses it until then. A *run* is one start of the command. It continues the copy of an earlier run,
+ * whose further writes are rejected.
  */
 
 import { createHash } from 'node:crypto';
@@ -40,19 +35,19 @@ import {
 } from '../storage/table.ts';
 import { verify, type Verification } from './verify.ts';
 
-/** These two databases cannot be copied so: the message says why, and what to do. */
+/** The databases cannot be copied. The message says why, and what to do. */
 export class CopyError extends Error {
   override readonly name = 'CopyError';
 }
 
-/** A name for this database that no other one has, hex. */
+/** The unique identifier of this database, hex. */
 export function* identify(): Script<string> {
   return createHash('sha256')
     .update(yield* readOrigin())
     .digest('hex');
 }
 
-/** @throws CopyError if the database is the target of a copy that is not complete: nothing may use it. */
+/** @throws CopyError if the database is the target of an incomplete copy, which must not be used. */
 export function* refuseHalfCopied(): Script<void> {
   const copy = yield* findCopy();
   if (!copy || copy.state === 'complete') return;
@@ -64,20 +59,20 @@ export function* refuseHalfCopied(): Script<void> {
 }
 
 export type CopyCommand = {
-  /** What `identify` answers of the source. */
+  /** The identifier of the source, from `identify`. */
   readonly source: string;
-  /** Where the source is, without a password. */
+  /** The location of the source, without a password. */
   readonly sourceShown: string;
-  /** Names this run. */
+  /** The identifier of this run. */
   readonly run: string;
-  /** The keys that the source was written with. */
+  /** The key checks of the source. */
   readonly keyChecks: readonly KeyCheck[];
 };
 
 /**
- * Marks an empty database as the target, or goes on with a copy of the same source.
- * @returns whether it goes on with one.
- * @throws CopyError if there is anything else in it.
+ * Marks an empty database as the target, or continues a copy of the same source.
+ * @returns whether it continues one.
+ * @throws CopyError if the target contains anything else.
  */
 export function* beginCopy(ctx: Context, command: CopyCommand): Script<boolean> {
   const { source, sourceShown, run } = command;
@@ -105,14 +100,14 @@ const describe: Readonly<Record<CopyState, string>> = {
   failed: 'a copy that is not the same',
 };
 
-/** The names of the tables that hold anything but what every new database holds. */
+/** The names of the tables that contain rows, except `key_checks`, which every new database fills. */
 function* filledTables(): Script<readonly string[]> {
   const others = tables.filter(({ name }) => name !== 'key_checks');
   const emptiness = yield* together(...others.map(isEmpty));
   return others.filter((_, place) => !emptiness[place]).map(({ name }) => name);
 }
 
-/** The target may have been made with the same keys before: the notes of the source take the place of its own. */
+/** Deletes the target's key checks, which the copy replaces. @throws CopyError if they differ from the source's. */
 function* replaceKeyChecks(ofSource: readonly KeyCheck[]): Script<void> {
   for (const { keyId, digest } of yield* listKeyChecks()) {
     const same = ofSource.find((check) => check.keyId === keyId);
@@ -124,29 +119,29 @@ function* replaceKeyChecks(ofSource: readonly KeyCheck[]): Script<void> {
   yield* deleteKeyChecks();
 }
 
-/** Gives the mark back, before anything was copied. */
+/** Removes the mark, before anything was copied. */
 export function* withdrawCopy(run: string): Script<void> {
   yield* removeCopy(run);
 }
 
-/** Whether this database bears the mark of this run. */
+/** Whether this database has the mark of this run. */
 export function* bearsMark(run: string): Script<boolean> {
   return (yield* findCopy())?.run === run;
 }
 
-/** Where a table's copy goes on; undefined: at its first row. */
+/** The highest key of a table in the target, after which its copy continues; undefined: at the first row. */
 export function* findProgress(table: Table): Script<readonly Row[string][] | undefined> {
   const key = yield* lastKey(table);
   return key && [...key];
 }
 
-/** How many rows there are in all. */
+/** The number of rows in all tables. */
 export function* countAllRows(): Script<number> {
   const counts = yield* together(...tables.map(countRows));
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Adds a page of rows. @throws CopyError if another run has taken over. */
+/** Inserts a page of rows, in the transaction that checks the run. @throws CopyError if another run has taken over. */
 export function* addRows(
   run: string,
   { table, rows }: { readonly table: Table; readonly rows: readonly Row[] },
@@ -164,7 +159,7 @@ export function* concludeCopy(
     throw new CopyError('another "largesse copy" has taken over this target');
 }
 
-/** What changes with whatever is written: cheaper than reading everything, and less sure. */
+/** Values that change with most writes. Comparing them is cheaper than comparing all rows, but less reliable. */
 export type Watermark = { readonly rows: number; readonly versions: string; readonly beat: number };
 
 export function* takeWatermark(): Script<Watermark> {
@@ -174,7 +169,7 @@ export function* takeWatermark(): Script<Watermark> {
 
 type TableTotals = { readonly table: string; readonly rows: number; readonly digest: string };
 
-/** All that two databases must have in common to be the same. */
+/** The values that are equal for two identical databases. */
 export type Inventory = {
   readonly tables: readonly TableTotals[];
   readonly verification: Verification;
@@ -184,8 +179,8 @@ export type Inventory = {
 const mismatchesMax = 100;
 
 /**
- * Reads everything, in one transaction, and verifies the ledger.
- * @param onRows is told how many rows have been read so far. It only shows that to somebody.
+ * Reads all rows in one transaction, and verifies the ledger.
+ * @param onRows called with the number of rows that were read so far, to show the progress.
  */
 export function* takeInventory(onRows: (rows: number) => void): Script<Inventory> {
   const totals: TableTotals[] = [];
@@ -208,7 +203,7 @@ export function* takeInventory(onRows: (rows: number) => void): Script<Inventory
   return { tables: totals, verification, watermark: yield* takeWatermark() };
 }
 
-/** What is not the same on both sides, or not sound on one, a line each; nothing if the copy is good. */
+/** Returns one line per difference, and per problem of either database; none if the copy is correct. */
 export function differencesOf(source: Inventory, target: Inventory): readonly string[] {
   const differing = source.tables.flatMap(({ table, rows, digest }, place) => {
     const other = target.tables[place];

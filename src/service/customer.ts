@@ -44,8 +44,8 @@ export function* linkCustomer(
 }
 
 /**
- * Links the customer of a card that is issued. An existing link is never replaced.
- * @returns the linked customer, or why they cannot be linked.
+ * Links the customer of a new card. An existing link is never replaced.
+ * @returns the linked customer, or the error message.
  */
 export function* linkIssued(
   storeId: number,
@@ -59,7 +59,7 @@ export function* linkIssued(
   return isLinked ? { ...customer, storefrontCustomerId } : taken;
 }
 
-/** Why the customer of an address, who may not exist yet, could not be linked; null if they could. */
+/** The error message if the customer of an address, who may not exist yet, cannot be linked; null if possible. */
 export function* refuseLink(
   storeId: number,
   {

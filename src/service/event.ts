@@ -1,4 +1,4 @@
-/** Events as they are read: after one another, and told once more. */
+/** Lists and redelivers events. */
 
 import type { Context } from '../context.ts';
 import type { WrittenEvent } from '../domain/event.ts';
@@ -17,8 +17,8 @@ export function* showEvent(storeId: number, id: number): Script<WrittenEvent> {
 }
 
 /**
- * The events behind the one with the id `after`, in the order of their commits; null: from the first one on. Nothing
- * is skipped: what is committed later comes later.
+ * The events after the one with the id `after`, in the order of their commits; null: from the first one. A later commit
+ * always comes later, so a caller that pages through the events does not miss any.
  * @throws Fault `invalid-query` if the store has no such event.
  */
 export function* listEvents(
@@ -32,13 +32,13 @@ export function* listEvents(
   return events;
 }
 
-/** Where somebody starts who wants what comes from now on: the last event, or null where there is none yet. */
+/** The id of the last event, from which a caller can follow new events; null if there is none. */
 export function* findEnd(storeId: number): Script<number | null> {
   return (yield* findLastEventId(storeId)) ?? null;
 }
 
 /**
- * Tells an event once more: to one webhook, or to every active one that wants its kind.
+ * Redelivers an event to one webhook, or to every active webhook with a matching pattern.
  * @throws Fault `not-found` if there is no such event, `invalid-parameter` if there is no such webhook,
  * `webhook-paused`.
  */

@@ -1,4 +1,4 @@
-/** Expiry as an event: told once of each last good day, when it has passed and, where the store wishes, before. */
+/** Publishes the expiry of cards: once for each last valid day, and once before it if the store has configured it. */
 
 import type { Context } from '../context.ts';
 import { addDays, dayOf } from '../domain/day.ts';
@@ -8,7 +8,7 @@ import { announce } from '../storage/event.ts';
 import { listExpired, listExpiring, noteExpiredTold, noteExpiringTold } from '../storage/expiry.ts';
 import { together, type Script } from '../storage/sql.ts';
 
-/** Whether `tellExpired` or `tellExpiringSoon` would tell of anything. */
+/** Whether `tellExpired` or `tellExpiringSoon` would publish an event. */
 export function* hasExpiryToTell(ctx: Context, store: Store): Script<boolean> {
   const today = dayOf(ctx.clock.earliest(), store.timeZone);
   if ((yield* listExpired(store.id, { today, limit: 1 })).length > 0) return true;
@@ -17,7 +17,7 @@ export function* hasExpiryToTell(ctx: Context, store: Store): Script<boolean> {
   return (yield* listExpiring(store.id, { today, until, limit: 1 })).length > 0;
 }
 
-/** Tells of up to `limit` cards of a store whose last good day has passed. @returns whether there may be more. */
+/** Publishes `gift_card.expired` for up to `limit` cards of a store. @returns whether there can be more. */
 export function* tellExpired(ctx: Context, store: Store, limit: number): Script<boolean> {
   const today = dayOf(ctx.clock.earliest(), store.timeZone);
   const cards = yield* listExpired(store.id, { today, limit });
@@ -31,8 +31,9 @@ export function* tellExpired(ctx: Context, store: Store, limit: number): Script<
 }
 
 /**
- * Tells of up to `limit` usable cards with a balance whose last good day is at most the store's number of days away.
- * @returns whether there may be more.
+ * Publishes `gift_card.expiring_soon` for up to `limit` usable cards with a balance that expire within the store's
+ * number of days.
+ * @returns whether there can be more.
  */
 export function* tellExpiringSoon(ctx: Context, store: Store, limit: number): Script<boolean> {
   if (store.expiringSoonDays === 0) return false;

@@ -1,4 +1,4 @@
-/** What happened to a card: its transfers and holds, in pages. */
+/** Lists the transfers and holds of a card in pages. */
 
 import { Fault } from '../domain/fault.ts';
 import type { Hold } from '../domain/hold.ts';
@@ -9,7 +9,7 @@ import { constant, together, type Script } from '../storage/sql.ts';
 import { findTransfer, listTransfersAfter, listTransfersBefore } from '../storage/transfer.ts';
 import { requireCard } from './money.ts';
 
-/** Which page: the newest, or those older than the id `before`, or newer than the id `after`. */
+/** The newest page, or the page before or after an item. `before` and `after` are ids. */
 export type PageRequest = {
   readonly limit: number;
   readonly before: number | null;
@@ -23,7 +23,7 @@ export type Page<T> = {
   readonly hasNewer: boolean;
 };
 
-/** @throws Fault `not-found`; `invalid-query` if the page would start at a transfer that is not the card's. */
+/** @throws Fault `not-found`; `invalid-query` if `before` or `after` is not the id of a transfer of the card. */
 export function* listCardTransfers(
   key: CardKey,
   { limit, before, after }: PageRequest,
@@ -42,7 +42,7 @@ export function* listCardTransfers(
     : newerPage(yield* listTransfersAfter(key, { after: sequence, limit: limit + 1 }), limit);
 } // prettier-ignore
 
-/** @throws Fault `not-found`; `invalid-query` if the page would start at a hold that is not the card's. */
+/** @throws Fault `not-found`; `invalid-query` if `before` or `after` is not the id of a hold of the card. */
 export function* listCardHolds(key: CardKey, { limit, before, after }: PageRequest): Script<Page<Hold>> {
   const id = after ?? before;
   const [, named, found] = yield* together(
@@ -56,6 +56,7 @@ export function* listCardHolds(key: CardKey, { limit, before, after }: PageReque
   return after === null ? olderPage(found, { limit, isFirst: before === null }) : newerPage(found, limit);
 }
 
+/** @throws Fault `invalid-query` if there is no such item, or it belongs to another card. */
 export function requirePlace<T extends { readonly cardId: number }>(
   { cardId }: CardKey,
   name: 'before' | 'after',
@@ -65,7 +66,7 @@ export function requirePlace<T extends { readonly cardId: number }>(
   throw new Fault('invalid-query', { errors: { [name]: ['names nothing in this history'] } });
 }
 
-/** One more than the limit was asked for, to see whether there are more. */
+/** @param found the items of the page, and one more if there are older ones. */
 export function olderPage<T>(
   found: readonly T[],
   { limit, isFirst }: { readonly limit: number; readonly isFirst: boolean },
@@ -73,6 +74,7 @@ export function olderPage<T>(
   return { items: found.slice(0, limit), hasOlder: found.length > limit, hasNewer: !isFirst };
 }
 
+/** @param found the items of the page, oldest first, and one more if there are newer ones. */
 export function newerPage<T>(found: readonly T[], limit: number): Page<T> {
   return { items: found.slice(0, limit).toReversed(), hasOlder: true, hasNewer: found.length > limit };
 }

@@ -1,4 +1,4 @@
-/** Holds for a checkout: reserve, capture, void, and their running out. */
+/** Holds for a checkout: place, show, capture, void and expire. */
 
 import type { Context } from '../context.ts';
 import { cardMoved } from '../domain/event.ts';
@@ -28,7 +28,7 @@ import {
 import type { Moved } from './spend.ts';
 
 /**
- * Reserves an amount of a usable card for so many seconds.
+ * Reserves an amount of a usable card for a number of seconds.
  * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, `insufficient-balance`.
  */
 export function* placeHold(
@@ -66,7 +66,7 @@ export function* placeHold(
   return { hold: made, card };
 }
 
-/** A hold and its card as they stand now. @throws Fault `not-found`. */
+/** A hold and its card at present. @throws Fault `not-found`. */
 export function* showHold(ctx: Context, storeId: number, holdId: number): Script<Held> {
   const found = yield* findHold(storeId, holdId);
   if (!found) throw new Fault('not-found');
@@ -77,7 +77,7 @@ export function* showHold(ctx: Context, storeId: number, holdId: number): Script
 type HoldCommand = {
   readonly store: Store;
   readonly holdId: number;
-  /** Of a card, the versions that the caller would change; null: any. */
+  /** Returns the versions of a card that the request accepts (`If-Match`); null: any. */
   readonly versionsOf: (cardId: number) => readonly number[] | null;
 };
 
@@ -97,9 +97,8 @@ function* requireOpenHold(
 }
 
 /**
- * Debits an amount of what a hold reserves and gives the rest back. The reservation stands, even
- * if the card has expired since.
- * @param amount null: all of it.
+ * Debits an amount of a hold and releases the rest, even if the card has expired since.
+ * @param amount null: the whole hold.
  * @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`, `capture-exceeds-hold`.
  */
 export function* capture(
@@ -145,16 +144,15 @@ export function* capture(
   return { transfer, hold: closed, card };
 }
 
-/** Gives back what a hold reserves. @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`. */
+/** Releases a hold. @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`. */
 export function* voidHold(ctx: Context, command: HoldCommand): Script<Held> {
   const { held, version } = yield* requireOpenHold(ctx, command);
   return yield* releaseHold(ctx, held, { status: 'voided', closedAt: ctx.clock.now(), version });
 }
 
 /**
- * Closes up to `limit` holds that have run out, in the order of their cards: so no two scripts that
- * do this wait for each other's.
- * @returns whether there may be more.
+ * Closes up to `limit` expired holds. The fixed order of the cards prevents deadlocks.
+ * @returns whether there can be more.
  */
 export function* expireHolds(ctx: Context, limit: number): Script<boolean> {
   const runOut = yield* claimRunOutHolds(ctx.clock.earliest(), limit);

@@ -1,8 +1,6 @@
 /**
- * Idempotency: a write that carries a key is done once, and its answer can be had again.
- *
- * The answer is kept in the transaction of the change, sealed (a creation's answer holds the
- * code) and bound to its row, for 24 hours.
+ * Idempotency: a write with a key is executed only once, and later requests with the key get the same response. The
+ * response is stored for 24 hours, in the transaction of the change. It is encrypted, because it can contain a code.
  */
 
 import assert from 'node:assert/strict';
@@ -19,32 +17,32 @@ import {
 import { together, type Script } from '../storage/sql.ts';
 import { packResponse, unpackResponse } from './response-packing.ts';
 
-/** How long an answer can be had again, at least. */
+/** How long a response is stored, at least. */
 export const idempotencyPeriodMs = 24 * 60 * 60 * 1_000;
 
-/** An answer as it goes over the wire, byte for byte. */
+/** An HTTP response, byte for byte. */
 export type Answer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
-/** Who used the key: keys of different callers never meet. */
+/** A key and its owner. Equal keys of different callers are independent. */
 type KeyOwner = {
   readonly storeId: number;
-  /** 0 where there is no API client. */
+  /** 0 if there is no API client. */
   readonly apiClientId: number;
   readonly key: string;
 };
 
-/** A key in use: by whom, and for which request. */
+/** The use of a key for a request. */
 export type KeyUse = {
   readonly owner: KeyOwner;
-  /** Keyed digests of everything that makes the request what it is, under every key, the one in use first. */
+  /** Digests that identify the request, under every key of the key file, the one in use first. */
   readonly fingerprints: readonly Uint8Array[];
 };
 
-/** Undoes what was begun beside the look for an answer that was kept, for there is one. */
+/** A response is stored for the key. Rolls back the script that started together with the lookup. */
 export class Answered extends Error {
   override readonly name = 'Answered';
   readonly answer: Answer;
@@ -55,16 +53,16 @@ export class Answered extends Error {
   }
 }
 
-/** The fingerprints of a request from its parts: a record may have been kept under an older key. */
+/** The fingerprints of a request, under every key, because a record can be older than the key in use. */
 export function fingerprintsOf({ keys }: Context, parts: readonly unknown[]): readonly Uint8Array[] {
   return keys.digests('idempotency', JSON.stringify(parts));
 }
 
 /**
- * Runs the script and keeps its answer. Whether there is an answer already is looked up together
- * with the script's first step: what that has done, or thrown, does not count then.
- * @throws Answered if an earlier request with this key was; Fault `idempotency-key-reused` if that was
- * another request; whatever the script throws, in which case nothing is kept.
+ * Runs the script and stores its response. A stored response is looked up together with the script's first step; if
+ * there is one, the result or the error of the script is discarded.
+ * @throws Answered if a response is stored for the request; Fault `idempotency-key-reused` if the key was used for
+ * another request; the errors of the script, after which nothing is stored.
  */
 export function* once(ctx: Context, use: KeyUse, script: () => Script<Answer>): Script<Answer> {
   const { owner, fingerprints } = use;
@@ -73,7 +71,7 @@ export function* once(ctx: Context, use: KeyUse, script: () => Script<Answer>): 
   const [hasRunOut, finish] = yield* together(refuseAnswered(ctx, { use, stored }, since), settled(script));
   const answer = finish();
   const [fingerprint] = fingerprints;
-  assert(fingerprint, 'a request without a fingerprint');
+  assert(fingerprint, 'the request does not have a fingerprint');
   if (hasRunOut) yield* eraseIdempotencyRecordsOf(stored, since);
   yield* insertIdempotencyRecord(stored, {
     fingerprint,
@@ -84,21 +82,21 @@ export function* once(ctx: Context, use: KeyUse, script: () => Script<Answer>): 
 }
 
 /**
- * Makes sure of an answer before it is given again. Its first caller may have been told that nobody
- * knows whether it is on the synchronous standby: this transaction is told so, too, if that is so still.
+ * Locks a stored response before it is returned again, which makes the transaction a write: its commit waits for the
+ * synchronous standby. If the standby does not confirm, this request fails, as the first one can have failed.
  */
 export function* confirmAnswered(ctx: Context, { owner }: KeyUse): Script<void> {
   yield* lockIdempotencyRecords(storedKeyOf(ctx, owner));
 }
 
-/** A key may be an order number or an address: only its digest is stored, with the caller in it. */
+/** A key can be an order number or an email address, so only a digest of the key and its owner is stored. */
 function storedKeyOf({ keys }: Context, { storeId, apiClientId, key }: KeyOwner): StoredKey {
   const [inUse, ...older] = keys.digests('idempotency-key', `${storeId} ${apiClientId} ${key}`);
-  assert(inUse, 'a digest under the key in use');
+  assert(inUse, 'there is no digest under the key in use');
   return { storeId, apiClientId, digests: [inUse, ...older], plain: Buffer.from(key) };
 }
 
-/** @returns whether there is an answer that has run out. @throws as `once` does, if there is another one. */
+/** @returns whether there is an expired response. @throws as `once` does, if there is a current one. */
 function* refuseAnswered(
   ctx: Context,
   { use: { owner, fingerprints }, stored }: { readonly use: KeyUse; readonly stored: StoredKey },
@@ -112,7 +110,7 @@ function* refuseAnswered(
   throw new Answered(openAnswer(ctx, owner, kept.answer));
 }
 
-/** Runs a script, and returns what returns its result or throws what it has thrown. */
+/** Runs a script, and returns a function that returns its result or throws its error. */
 function* settled<T>(script: () => Script<T>): Script<() => T> {
   try {
     const result = yield* script();
@@ -129,7 +127,7 @@ function sealAnswer({ keys, chance }: Context, owner: KeyOwner, answer: Answer):
 }
 
 function openAnswer({ keys }: Context, owner: KeyOwner, sealed: Uint8Array): Answer {
-  // Sealed by `sealAnswer` and authenticated, so it is what was put in.
+  // The content is authenticated, so it comes from `sealAnswer`.
   return unpackResponse(keys.open('idempotency', sealed, rowOf(owner)));
 }
 

@@ -1,4 +1,4 @@
-/** Finds a wrong key file at start, before a code cannot be found or a card is issued under it. */
+/** Detects a wrong key file at start, before codes are not found or cards are issued with it. */
 
 import assert from 'node:assert/strict';
 import type { Context } from '../context.ts';
@@ -7,24 +7,24 @@ import { beat } from '../storage/heartbeat.ts';
 import { insertKeyCheck, listKeyChecks, type KeyCheck } from '../storage/key-check.ts';
 import type { Script } from '../storage/sql.ts';
 
-/** Whether the database was written with any keys yet. */
+/** Whether the database was written with any key. */
 export function* hasKeys(): Script<boolean> {
   const checks = yield* listKeyChecks();
   return checks.length > 0;
 }
 
 /**
- * Compares the keys with those that the database was written with, and notes new ones.
+ * Compares the keys with those that the database was written with, and records new ones.
  * @returns the id of the oldest key, which public ids are derived from.
- * @throws Error if one is missing or another one.
+ * @throws Error if a key is missing or has another secret.
  */
 export function* checkKeys(ctx: Context): Script<string> {
-  // Locks a row that is always there: of two processes that come with other keys, one is refused.
+  // Locks a row that always exists: of two processes that start with different keys, one fails.
   yield* beat(null);
   const checks = yield* listKeyChecks();
   const held = compareKeys(ctx, checks);
   let newest = checks.at(-1)?.createdAt ?? 0;
-  // The oldest key is the last one of the file. No clock that is set back makes a new key the oldest.
+  // The oldest key is the last one of the file. Each time is later than the previous one, even if a clock was set back.
   for (const [keyId, digest] of [...held].toReversed()) {
     if (checks.some((check) => check.keyId === keyId)) continue;
     newest = Math.max(ctx.clock.now(), newest + 1);
@@ -33,13 +33,13 @@ export function* checkKeys(ctx: Context): Script<string> {
   return yield* oldestKey();
 }
 
-/** As `checkKeys`, of a database that cannot be written: new keys are not noted. */
+/** Like `checkKeys`, for a database that is not writable: new keys are not recorded. */
 export function* checkKeysWithoutWriting(ctx: Context): Script<string> {
   compareKeys(ctx, yield* listKeyChecks());
   return yield* oldestKey();
 }
 
-/** Compares the keys with those that were noted, and answers the digest of each by its id. */
+/** Compares the keys with the recorded ones, and returns the digest of each by its id. */
 function compareKeys(ctx: Context, checks: readonly KeyCheck[]): ReadonlyMap<string, Uint8Array> {
   const digests = ctx.keys.digests('key-check', 'largesse');
   const held = new Map<string, Uint8Array>();
@@ -55,6 +55,6 @@ function compareKeys(ctx: Context, checks: readonly KeyCheck[]): ReadonlyMap<str
 
 function* oldestKey(): Script<string> {
   const [oldest] = yield* listKeyChecks();
-  assert(oldest, 'a database without a key');
+  assert(oldest, 'the database does not have a key check');
   return oldest.keyId;
 }

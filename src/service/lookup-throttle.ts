@@ -1,8 +1,6 @@
 /**
- * The limit on failed lookups: how many searches and lookups of one caller may find nothing within an hour.
- *
- * Codes, their last four characters and ids could be guessed without it. A budget refills continuously: of 1,000
- * failures an hour, one is available again every 3.6 seconds. One caller's failures never count for another caller.
+ * The limit on failed searches and lookups per caller and hour, which prevents guessing of codes, last characters and
+ * ids. A budget refills continuously: with 1,000 failures per hour, one is available again every 3.6 seconds.
  */
 
 import type { Context } from '../context.ts';
@@ -15,15 +13,15 @@ import type { Script } from '../storage/sql.ts';
 
 export const lookupPeriodMs = 60 * 60 * 1_000;
 
-/** A budget that is available again only later than this was written by a clock that was ahead, and does not count. */
+/** A refill time that is further ahead was written by a clock that was ahead, and is ignored. */
 const refillMaxMs = 2 * lookupPeriodMs;
 
-/** The instant at which a budget is available again, or 0 if it does not count. */
+/** The instant (ms) at which the whole budget is available again; 0 if the stored one is ignored. */
 export function countedRefill(refilledAt: number, now: number): number {
   return refilledAt > now + refillMaxMs ? 0 : refilledAt;
 }
 
-/** How many more lookups may fail at `now` (ms). `refilledAt` says when the whole budget is available again. */
+/** How many more lookups can fail at `now` (ms). The whole budget is available again at `refilledAt`. */
 export function failuresLeft(refilledAt: number, { now, perHour }: Budget): number {
   const inUseMs = Math.max(0, countedRefill(refilledAt, now) - now);
   return Math.max(0, Math.floor((lookupPeriodMs - inUseMs) / shareMsOf(perHour)));
@@ -37,13 +35,13 @@ export function throttled(refilledAt: number, { now, perHour }: Budget): Fault {
   return new Fault('too-many-misses', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) });
 }
 
-/** How long one failure takes to refill. Rounded down, so that the whole hourly budget can be used. */
+/** How long one failure takes to refill (ms), rounded down to make the whole hourly budget usable. */
 function shareMsOf(perHour: number): number {
   return Math.floor(lookupPeriodMs / perHour);
 }
 
 /**
- * Records a failed lookup, however many processes record one at the same time.
+ * Records a failed lookup. Concurrent records of several processes are all counted.
  * @returns when the whole budget is available again (ms); undefined if it is exhausted.
  */
 export function* recordFailedLookup(
@@ -58,7 +56,7 @@ export function* recordFailedLookup(
   });
 }
 
-/** Publishes that replaced codes of these cards were presented: one event per card in the list. */
+/** Publishes one `gift_card.retired_code_used` per card in the list. */
 export function* recordRetiredCodeUses(ctx: Context, uses: readonly CardKey[]): Script<void> {
   for (const { storeId, cardId } of uses) {
     const card = yield* findCard(storeId, cardId);

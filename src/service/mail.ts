@@ -1,4 +1,4 @@
-/** What a store's mails are booked for: a card that was issued, and one that gets another code. */
+/** Enqueues the emails of new cards and new codes, and lists the emails of a card. */
 
 import type { Context } from '../context.ts';
 import { isDisabled, isExpired, type Card } from '../domain/card.ts';
@@ -26,16 +26,13 @@ import { constant, together, type Script } from '../storage/sql.ts';
 import { newerPage, olderPage, requirePlace, type Page, type PageRequest } from './history.ts';
 import { refuseVersion, requireCard, today } from './money.ts';
 
-/** The mails that go with a new card. */
+/** The emails of a new card. */
 export type CardMails = {
-  /** When the card itself is sent, ms; null: at once. */
+  /** When the card is sent (ms); null: immediately. */
   readonly sendAt: number | null;
 };
 
-/**
- * Books the mails of a card that was just issued: the card to its holder, and a receipt to whoever bought it for
- * somebody else. A card of nobody has none.
- */
+/** Enqueues the emails of a new card, if it has a holder: the card to the holder, and a receipt to a buyer. */
 export function* bookCardMails(
   ctx: Context,
   { card, code, mails }: { readonly card: Card; readonly code: Secret; readonly mails: CardMails },
@@ -51,7 +48,7 @@ export function* bookCardMails(
     yield* enqueueEmail(ctx, { ...beside, kind: 'receipt', address: buyer.email, code: null, sendAt: null });
 }
 
-/** @throws Fault `invalid-parameter` if a time was asked for and the store sends no mails. */
+/** @throws Fault `invalid-parameter` if a time is requested and the store does not send emails. */
 export function* refuseTime(storeId: number, { sendAt }: CardMails): Script<void> {
   if (sendAt !== null && !(yield* findMailSettings(storeId)).enabled)
     throw new Fault('invalid-parameter', { errors: { send_on: [noMails] } });
@@ -62,13 +59,13 @@ const noMails = 'cannot be kept: the store sends no mails';
 export type RotateCommand = {
   readonly store: Store;
   readonly cardId: number;
-  /** The versions that the client would change; null: any. */
+  /** The versions that the request accepts (`If-Match`); null: any. */
   readonly versions: readonly number[] | null;
 };
 
 /**
- * Gives a usable card another code: the one before dies, and with it what still waits to be sent of it. Id, balance
- * and history stay.
+ * Replaces the code of a usable card. The old code becomes invalid, and unsent emails with it are cancelled. The id, the
+ * balance and the history stay the same.
  * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`.
  */
 export function* rotateCode(
@@ -79,21 +76,21 @@ export function* rotateCode(
   return yield* giveCode(ctx, read);
 }
 
-/** How soon a card may be emailed again to one address, and how often in a day to any. */
+/** The shortest interval between repeated emails to one address, and the most per card and day. */
 const repeatLimits = { intervalMs: 60_000, dayMs: 86_400_000, perDayMax: 10 } as const;
 
 /**
- * As `rotateCode`, and sends the new code to the card's holder.
+ * Replaces the code as `rotateCode` does, and sends the new one to the card's holder.
  * @throws Fault `no-address`, `no-mail`, `too-many-requests`, and what `rotateCode` does.
  */
 export function* notify(
   ctx: Context,
   command: RotateCommand & {
-    /** Whether the service can send the store's mails. */ readonly canSend: boolean;
+    /** Whether the service can send emails. */ readonly canSend: boolean;
   },
 ): Script<{ readonly card: Card; readonly delivery: MailDelivery }> {
   const { store, cardId } = command;
-  // The card's lock comes first: of two requests at once, the later one reads the email of the earlier one.
+  // Locks the card first: of two concurrent requests, the later one reads the email of the earlier one.
   const [read, { enabled }, recent] = yield* together(
     requireUsable(ctx, command),
     findMailSettings(store.id),
@@ -117,7 +114,7 @@ export function* notify(
 }
 
 /**
- * @param recent the newest emails that repeat the card's, at most as many as are allowed in a day.
+ * @param recent the newest repeated emails of the card, at most as many as are allowed per day.
  * @throws Fault `too-many-requests`.
  */
 function refuseRepetition(
@@ -125,7 +122,7 @@ function refuseRepetition(
   { address, now }: { readonly address: string; readonly now: number },
 ): void {
   const { intervalMs, dayMs, perDayMax } = repeatLimits;
-  /** What is left of a period that began with an email; 0 if it is over, or if a clock was set back. */
+  /** Ms left of a period that began with an email; 0 if it is over, or if the clock was set back by more than it. */
   const waitMs = (createdAt: number, periodMs: number): number =>
     Math.abs(now - createdAt) < periodMs ? createdAt + periodMs - now : 0;
   const intervalWaits = recent
@@ -145,7 +142,7 @@ function refuseRepetition(
 
 function* requireUsable(ctx: Context, command: RotateCommand): Script<Card> {
   const { store, cardId, versions } = command;
-  // What is decided by it is true until the transaction ends, and whoever else would change it waits.
+  // The lock keeps the card unchanged until the transaction ends.
   yield* lockCard({ storeId: store.id, cardId });
   const card = yield* requireCard(store.id, cardId);
   refuseVersion(versions, card.version);
@@ -167,7 +164,7 @@ function* giveCode(ctx: Context, read: Card): Script<{ readonly card: Card; read
 
 type CardKey = { readonly storeId: number; readonly cardId: number };
 
-/** @throws Fault `not-found`; `invalid-query` if the page would start at a delivery that is not the card's. */
+/** @throws Fault `not-found`; `invalid-query` if `before` or `after` is not the id of an email of the card. */
 export function* listCardMails(
   key: CardKey,
   { limit, before, after }: PageRequest,
@@ -184,7 +181,7 @@ export function* listCardMails(
   return after === null ? olderPage(found, { limit, isFirst: before === null }) : newerPage(found, limit);
 }
 
-/** Changes what is named of a store's mail settings. */
+/** Changes a store's email settings; absent ones keep their values. */
 export function* changeMailSettings(
   ctx: Context,
   storeId: number,

@@ -1,7 +1,4 @@
-/**
- * What the operations on a card's money share: finding out why a guarded movement was refused,
- * releasing holds that have run out, and recording what moved.
- */
+/** Shared by the operations on a card's money: movements, their errors, releases of holds, and transfers. */
 
 import type { Context } from '../context.ts';
 import { availableOf, isDisabled, isExpired, type Card } from '../domain/card.ts';
@@ -27,7 +24,7 @@ import { closeHold, listOpenHolds } from '../storage/hold.ts';
 import { Rerun, together, type Script } from '../storage/sql.ts';
 import { recordTransfer, type ChainEnd } from '../storage/transfer.ts';
 
-/** Who moves money, on which card, and what is to be written beside it. */
+/** A movement on a card, with the details of its transfer. */
 export type MoneyCommand = {
   readonly store: Store;
   readonly cardId: number;
@@ -35,7 +32,7 @@ export type MoneyCommand = {
   readonly reference: string | null;
   readonly note: string | null;
   readonly orderId: number | null;
-  /** The versions of the card that the caller would change; null: any. */
+  /** The versions of the card that the request accepts (`If-Match`); null: any. */
   readonly versions: readonly number[] | null;
 };
 
@@ -46,43 +43,44 @@ export function* requireCard(storeId: number, cardId: number): Script<Card> {
   return card;
 }
 
-/** A card as it stands now. @throws Fault `not-found` if the store has no such card. */
+/** The card at present and its expired holds. @throws Fault `not-found` if the store has no such card. */
 export function* requireStanding(ctx: Context, key: CardKey): Script<Standing> {
   const standing = yield* findStanding(key, ctx.clock.earliest());
   if (!standing) throw new Fault('not-found');
   return standing;
 }
 
-/** The card as it stands now: holds that have run out reserve nothing, closed yet or not. Writes nothing. */
+/** The card at present. Expired holds reserve nothing, even before they are closed. */
 export function* presentCard(ctx: Context, { storeId, id }: Pick<Card, 'storeId' | 'id'>): Script<Card> {
   return (yield* requireStanding(ctx, { storeId, cardId: id })).card;
 }
 
+/** The present day in the store's time zone. */
 export function today(ctx: Context, { timeZone }: Store): string {
   return dayOf(ctx.clock.earliest(), timeZone);
 }
 
-/** @throws Fault `precondition-failed` if that is none of the versions that the caller would change. */
+/** @throws Fault `precondition-failed` if `versions` does not include the version. */
 export function refuseVersion(versions: readonly number[] | null, version: number): void {
   if (versions && !versions.includes(version)) throw new Fault('precondition-failed');
 }
 
-/** What the card's state has to be for a movement. */
+/** The state of the card that a movement requires. */
 export type StateDemands = Omit<MoveDemands, 'version'>;
 
-/** Demands nothing of the card's state. */
+/** Allows every state of the card. */
 const anyState: StateDemands = { today: null, disabledAllowed: true };
 
-/** Demands a usable card. */
+/** Requires a usable card. */
 export function usable(ctx: Context, store: Store): StateDemands {
   return { today: today(ctx, store), disabledAllowed: false };
 }
 
-/** The card to move money of, and the version that it was read in, if the movement depends on what was read. */
+/** The card of a movement, and the version that was read if the movement depends on it. */
 export type MovedCard = { readonly store: Store; readonly cardId: number; readonly version: number | null };
 
 /**
- * The version that a movement depends on because the caller names versions; null: none is named.
+ * Locks and reads the card if the request has versions, and returns its version; null if the request has none.
  * @throws Fault `not-found`, `precondition-failed`.
  */
 export function* namedVersion({
@@ -100,13 +98,12 @@ export function* namedVersion({
 type Amounts = { readonly balance: bigint; readonly held: bigint };
 
 /**
- * Moves a card's balance and holds in one guarded statement. If it is refused, holds that have run
- * out are released and it is tried once more; then the reason is told.
- * @param look what else is to be read. Like the card it is read behind the movement and goes out
- * together with it: the card's row is this script's own by then.
- * @returns the card after it, as it stands, and what was seen.
- * @throws Fault `not-found`, `card-disabled`, `card-expired`, `insufficient-balance`; Rerun if the card is another
- * version, or would allow it by now.
+ * Changes a card's balance and holds in one guarded statement. If the card does not allow it, expired holds are released
+ * and the statement is retried once.
+ * @param look reads more rows together with the movement and after it, when the card is locked.
+ * @returns the card after the movement, and the result of `look`.
+ * @throws Fault `not-found`, `card-disabled`, `card-expired`, `insufficient-balance`; Rerun if the card has another
+ * version, or now allows the movement.
  */
 export function* move<T>(
   ctx: Context,
@@ -121,7 +118,7 @@ export function* move<T>(
   if (tried.runOut === 0n) return refuseMove(tried.card, moved, demands);
 
   const runOut = yield* runOutHoldsOf(ctx, key);
-  // Each release is a change of the card, and one of this script's own doing.
+  // Each release adds one version.
   const versionNow = version === null ? null : version + runOut.length;
   const [, retried] = yield* together(
     closeRunOutHolds(ctx, runOut),
@@ -130,7 +127,7 @@ export function* move<T>(
   return retried.isMoved ? retried : refuseMove(retried.card, moved, demands);
 }
 
-/** Moves money if the card allows it, and reads the card and what else is to be seen behind that. */
+/** Applies a movement if the card allows it, and reads the card and the result of `look` after it. */
 function* attempt<T>(
   ctx: Context,
   key: CardKey,
@@ -148,15 +145,15 @@ function* attempt<T>(
   return { card, runOut, isMoved, seen };
 }
 
-/** Tells why a card did not allow a movement. It was read later: if it would allow it by now, the script starts over. */
+/** Throws the reason why a card did not allow a movement; Rerun if the card, which was read later, now allows it. */
 function refuseMove(card: Card, moved: Amounts, { today: day, disabledAllowed }: StateDemands): never {
   if (!disabledAllowed && isDisabled(card)) throw new Fault('card-disabled');
   if (day !== null && isExpired(card, day)) throw new Fault('card-expired');
   if (availableOf(card).minor + moved.balance < moved.held) throw insufficientBalance(card);
-  throw new Rerun('the card allows by now what it did not');
+  throw new Rerun('the card has changed and now allows the movement');
 }
 
-/** The refusal of more than there is: it names what there is. */
+/** The error of an amount that exceeds the available balance, which it contains. */
 function insufficientBalance(card: Card): Fault {
   const available = formatMoney(availableOf(card));
   return new Fault('insufficient-balance', {
@@ -166,13 +163,13 @@ function insufficientBalance(card: Card): Fault {
   });
 }
 
-/** The card's holds that have run out and are not closed yet. */
+/** The card's expired holds that are not closed yet. */
 function* runOutHoldsOf(ctx: Context, { storeId, cardId }: CardKey): Script<readonly Hold[]> {
   const now = ctx.clock.earliest();
   return (yield* listOpenHolds(storeId, cardId)).filter((hold) => hasRunOut(hold, now));
 }
 
-/** Closes holds that have run out. */
+/** Closes expired holds and publishes their release. */
 export function* closeRunOutHolds(ctx: Context, runOut: readonly Hold[]): Script<void> {
   const releases = runOut.map((hold) =>
     releaseHold(ctx, hold, { status: 'expired', closedAt: hold.expiresAt, version: null }),
@@ -180,23 +177,23 @@ export function* closeRunOutHolds(ctx: Context, runOut: readonly Hold[]): Script
   yield* together(...releases);
 }
 
-/** A hold that was closed, and its card after it, as it stands. */
+/** A hold and its card after the operation. */
 export type Held = { readonly hold: Hold; readonly card: Card };
 
-/** How a hold is closed. */
+/** The result of closing a hold. */
 export type Closing = {
   readonly status: Exclude<HoldStatus, 'open'>;
-  /** Minor units that a capture takes; the rest goes back. */
+  /** The captured amount in minor units; the rest is released. */
   readonly captured: bigint;
   readonly closedAt: number;
-  /** The version that the card must still be; null: any. */
+  /** The version that the card must still have; null: any. */
   readonly version: number | null;
 };
 
 /**
- * Closes an open hold: its card gets back what it reserved, less what is captured.
- * The card comes before the hold here, as everywhere: so no two scripts wait for each other's row.
- * @throws Rerun if it was closed meanwhile, or the card is another version.
+ * Closes an open hold: debits the captured amount and releases the rest. The card is always locked before the hold, which
+ * prevents deadlocks.
+ * @throws Rerun if the hold was closed concurrently, or the card has another version.
  */
 export function* settleHold(
   ctx: Context,
@@ -210,14 +207,14 @@ export function* settleHold(
     closeHold(hold, { status, captured, closedAt }),
     requireStanding(ctx, key),
   );
-  if (!isClosed) throw new Rerun('the hold was closed meanwhile');
+  if (!isClosed) throw new Rerun('the hold was closed concurrently');
   if (!isMoved && version !== null) throw new Rerun('the card has changed since it was read');
   if (!isMoved) throw new Error(`the hold ${hold.id} was not part of what its card held`);
   const { currency } = hold.amount;
   return { hold: { ...hold, status, captured: { minor: captured, currency }, closedAt }, card };
 }
 
-/** Gives back all that an open hold reserves, and tells of it. @throws Rerun as `settleHold` does. */
+/** Releases an open hold, and publishes the release. @throws Rerun as `settleHold` does. */
 export function* releaseHold(
   ctx: Context,
   open: Hold,
@@ -230,8 +227,9 @@ export function* releaseHold(
 }
 
 /**
- * Records the transfer that explains a movement of the card, which `card` shows as it is after it.
- * @param end the end of the card's chain so far.
+ * Records the transfer of a movement.
+ * @param card the card after the movement.
+ * @param end the end of the card's chain before the transfer.
  */
 export function* record(
   ctx: Context,
@@ -240,7 +238,7 @@ export function* record(
   why: Pick<Transfer, 'actor' | 'reference' | 'note' | 'orderId'> & {
     readonly holdId?: number;
     readonly reverses?: number;
-    /** Now, unless told. */
+    /** Default: now. */
     readonly createdAt?: number;
   },
 ): Script<Transfer> {
@@ -259,7 +257,7 @@ export function* record(
   });
 }
 
-/** What a movement asks of the card's balance. */
+/** The changes of the card by a movement, in minor units. */
 export function effect(movement: Movement): Amounts {
   return { balance: effectOf(movement), held: 0n };
 }

@@ -1,10 +1,6 @@
 /**
- * Reminders: which cards' holders are told that a card runs out, or that there is money on it.
- *
- * Terms: a *task* is one number of days of a store's schedule, on one day of the store: it goes through the cards for
- * which that day has come, and was not passed by the task with the next smaller number. So a card is reminded of the
- * nearest day only, however late the schedule was made or the service was down, and a day that had come before the
- * card was issued is none.
+ * Reminders of an expiry or of a balance. A *task* is one number of days in a store's schedule, on one day. Tasks cover
+ * disjoint ranges of days, so a card gets only the nearest reminder, even after a new schedule or a downtime.
  */
 
 import type { Context } from '../context.ts';
@@ -20,16 +16,16 @@ import { findStore } from '../storage/store.ts';
 
 export type ReminderTask = {
   readonly kind: 'expiry_reminder' | 'balance_reminder';
-  /** The number of days, before the expiry or after the issue. */
+  /** The number of days before the expiry, or after the issue. */
   readonly days: number;
-  /** The last good days, or the days of issue, of the cards that it is about: first and last. */
+  /** The range of the cards' last valid days, or of their days of issue. */
   readonly from: string;
   readonly to: string;
 };
 
 export type ReminderPlan = {
   readonly store: Store;
-  /** Another one for another day or schedule. */
+  /** Different for each day and schedule. */
   readonly name: string;
   readonly tasks: readonly ReminderTask[];
 };
@@ -37,10 +33,10 @@ export type ReminderPlan = {
 export type ReminderPlace = CardPlace;
 export const firstPlace: ReminderPlace = { day: '', id: 0 };
 
-/** A reminder of a balance that is later than this is not made up for: the schedule was made after its day. */
+/** A reminder of a balance that is later than this is skipped, because the schedule is newer than its day. */
 const lateDaysMax = 7;
 
-/** What a store has to remind of today; undefined if there is no such store. */
+/** The reminders of a store for today; undefined if there is no such store. */
 export function* planReminders(ctx: Context, storeId: number): Script<ReminderPlan | undefined> {
   const record = yield* findStore(storeId);
   if (!record) return undefined;
@@ -80,7 +76,7 @@ function balanceTasks(schedule: readonly number[], today: string): readonly Remi
   });
 }
 
-/** Books a task's reminders of up to `limit` cards. @returns where the next cards start; undefined after the last. */
+/** Enqueues a task's reminders for up to `limit` cards. @returns where the next page starts; undefined after the last. */
 export function* bookReminders(
   ctx: Context,
   {
@@ -97,7 +93,7 @@ export function* bookReminders(
 ): Script<ReminderPlace | undefined> {
   const list = task.kind === 'expiry_reminder' ? listCardsExpiring : listCardsIssued;
   const page = yield* list(store, { ...task, after: from, limit });
-  // At nine o'clock, or at once if that is over.
+  // An email is sent immediately if this time has passed.
   const today = dayOf(ctx.clock.earliest(), store.timeZone);
   const sendAt = sendingInstantOf(today, store.timeZone);
   for (const card of page.cards) {
@@ -116,6 +112,7 @@ export function* bookReminders(
   return page.next;
 }
 
+/** Whether a card needs the reminder. A day that came before the issue of the card does not count. */
 function isToBeReminded(
   card: Card,
   { store, task: { kind, days }, today }: { store: Store; task: ReminderTask; today: string },
@@ -125,7 +122,7 @@ function isToBeReminded(
   return card.expiresOn !== null && dayOf(card.createdAt, store.timeZone) < addDays(card.expiresOn, -days);
 }
 
-/** An expiry that is moved is another occasion. */
+/** A changed expiry date is a new occasion, with its own reminders. */
 function occasionOf(card: Card, { kind, days }: ReminderTask): string {
   return kind === 'expiry_reminder' ? `expiry ${card.expiresOn} ${days}` : `balance ${days}`;
 }

@@ -1,17 +1,13 @@
 /**
- * Responses as idempotency records keep them, before they are sealed.
- *
- * Most of a response is the names of its fields. A control character replaces each phrase of the list below, which
- * shrinks the response to a debit from 1,000 bytes to 250 in 2 µs. Deflate with a dictionary leaves 100, but adds 20 µs
- * to the 90 that a creation with a key takes.
- *
- * A packed response starts with the byte 1. Versions before this one stored JSON, which starts with `{`.
+ * Packs the responses of idempotency records: a control character replaces each phrase of a list, which shrinks the
+ * response to a debit from 1,000 bytes to 250 in 2 µs. Deflate with a dictionary leaves 100, but adds 20 µs to the 90 µs
+ * of a creation with a key.
  */
 
 import assert from 'node:assert/strict';
 import type { Answer } from './idempotency.ts';
 
-/** Phrases in the order of their codes. Append only: stored responses name a phrase by its place. */
+/** Phrases in the order of their codes. Append only: stored responses refer to a phrase by its index. */
 const phrases: readonly string[] = [
   '{"status":201,"headers":{"content-type":"application/json; charset=utf-8","cache-control":"no-store","etag":"\\"',
   '{"status":200,"headers":{"content-type":"application/json; charset=utf-8","cache-control":"no-store","etag":"\\"',
@@ -43,7 +39,7 @@ const phrases: readonly string[] = [
   '","reference":null,"note":null,"order_id":null,"hold_id":null,"reverses":null,"created_at":"',
   'Z"},"gift_card":{"id":',
   '","currency":"',
-  // From here on two bytes each.
+  // The codes of the following phrases have two bytes.
   '"}}\n{"hold":{"id":',
   ',"status":"open","amount":"',
   '","captured_amount":"0.00","currency":"',
@@ -64,6 +60,7 @@ const phrases: readonly string[] = [
   ',"request_id":"',
 ];
 
+/** The first byte of a packed response. Older versions stored JSON, which starts with `{`. */
 const format = 1;
 const escapeCode = 0x1f;
 const escapeCharacter = String.fromCharCode(escapeCode);
@@ -72,7 +69,7 @@ const codes = [...Array(escapeCode).keys(), ...Array.from({ length: 32 }, (_, pl
   .filter((code) => code !== 0x0a)
   .map((code) => String.fromCharCode(code));
 
-assert(phrases.length <= codes.length, 'more phrases than codes');
+assert(phrases.length <= codes.length, 'there are more phrases than codes');
 const codeOf = new Map(phrases.map((phrase, place) => [phrase, codes[place] ?? '']));
 const phraseOf = new Map(Array.from(codeOf, ([phrase, code]) => [code, phrase]));
 const longestFirst = phrases.toSorted((one, other) => other.length - one.length);
@@ -87,7 +84,7 @@ export function packResponse({ body, ...head }: Answer): Uint8Array {
   return Buffer.from(String.fromCharCode(format) + packed);
 }
 
-/** Unpacks what `packResponse` packed, and JSON as versions before it stored. @throws Error if it is neither. */
+/** Unpacks the result of `packResponse`, or JSON from older versions. @throws Error if it is neither. */
 export function unpackResponse(bytes: Uint8Array): Answer {
   if (bytes[0] !== format) return JSON.parse(textOf(bytes)) as Answer;
   const text = textOf(bytes.subarray(1)).replace(

@@ -1,4 +1,4 @@
-/** Spending and topping up: debit, credit, and their reversal. */
+/** Debits, credits and their reversals. */
 
 import type { Context } from '../context.ts';
 import { availableOf, type Card } from '../domain/card.ts';
@@ -24,12 +24,12 @@ import {
   type MoneyCommand,
 } from './money.ts';
 
-/** A transfer that was made, and its card after it. */
+/** A new transfer, and its card after it. */
 export type Moved = { readonly transfer: Transfer; readonly card: Card };
 
 /**
- * Spends an amount of a usable card.
- * @param partial take what there is, if it is less.
+ * Debits an amount of a usable card.
+ * @param partial whether to debit the available amount if it is less.
  * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, `insufficient-balance`.
  */
 export function* debit(
@@ -37,7 +37,7 @@ export function* debit(
   command: MoneyCommand & {
     readonly amount: Money;
     readonly partial: boolean;
-    /** The code that the card was found by, which it must still have; absent: it was found otherwise. */
+    /** The lookup value of the code that the card must still have; absent: any. */
     readonly codeLookup?: bigint;
   },
 ): Script<Moved> {
@@ -62,8 +62,8 @@ export function* debit(
 }
 
 /**
- * The amount, or what is available if that is less, and the version in which that was read. If
- * nothing is, the debit of the whole is to be refused with its reason.
+ * The lesser of the requested and the available amount, and the version of the card. If nothing is available, returns
+ * the requested amount, because its debit fails with the reason.
  */
 function* lesser(
   ctx: Context,
@@ -100,7 +100,7 @@ export function* credit(ctx: Context, command: MoneyCommand & { readonly amount:
   return { transfer, card };
 }
 
-/** A balance may have as many digits before the point as an amount, or no client could send it back. */
+/** A balance has at most as many digits before the point as an amount, because clients must be able to send it back. */
 function largestBalance(currency: Currency): Money {
   return { minor: 10n ** BigInt(integerDigitsMax + currency.decimals) - 1n, currency };
 }
@@ -116,13 +116,13 @@ function refuseAbove(limit: Money, { balance }: Card): void {
 }
 
 /**
- * Gives back a debit or capture, wholly or in part, never more than was taken; or takes back a
- * credit, never below what is available. Giving back works on an expired card, too.
- * @param amount null: all that is left of it.
- * @param scopes the caller's: taking back a credit undoes an issue, which a till may not.
+ * Reverses a debit, capture or credit, in whole or in part, even on an expired card. The reversals of a transfer cannot
+ * exceed its amount, and the reversal of a credit cannot exceed the available balance.
+ * @param amount null: the rest of the transfer.
+ * @param scopes the caller's scopes: a credit requires `write_gift_cards`, a debit or capture `redeem_gift_cards`.
  * @throws Fault `not-found`, `not-reversible`, `reversal-exceeds-transaction`, `card-disabled`,
  * `insufficient-balance`, `insufficient-scope`, `precondition-failed`, or `invalid-parameter` if the balance would
- * exceed what any amount may be.
+ * exceed the largest possible amount.
  */
 export function* reverse(
   ctx: Context,
@@ -133,13 +133,13 @@ export function* reverse(
     readonly actor: string;
     readonly note: string | null;
     readonly scopes: readonly Scope[];
-    /** Of a card, the versions that the caller would change; null: any. */
+    /** Returns the versions of a card that the request accepts (`If-Match`); null: any. */
     readonly versionsOf: (cardId: number) => readonly number[] | null;
   },
 ): Script<Moved> {
   const { store, transferId } = command;
   yield* lockCardOfTransfer(store.id, transferId);
-  // The version is read before the sum: a reversal that comes between them changes it.
+  // The version is read before the sum, so it reveals a reversal between the two reads.
   const [found, before] = yield* together(
     findTransferAndVersion(store.id, transferId),
     sumReversals(store.id, transferId),
@@ -153,7 +153,7 @@ export function* reverse(
   const { cardId } = reversed;
   const versions = command.versionsOf(cardId);
   refuseVersion(versions, cardVersion);
-  // What may be taken back depends on what was taken back before: then the card must stay as it was read.
+  // The reversible amount of a credit depends on its earlier reversals, so the card must still have this version.
   const version = reversed.kind === 'credit' || versions ? cardVersion : null;
   const left = subtract(reversed.amount, { minor: before, currency: reversed.amount.currency });
   const amount = command.amount ?? left;
@@ -166,8 +166,8 @@ export function* reverse(
   );
   const { card, seen } = yield* moving;
   const [end, reversedBefore] = seen;
-  // The card's row is this script's own by then; who reversed the same transfer before is seen.
-  if (reversedBefore !== before) throw new Rerun('the transfer was reversed meanwhile');
+  // The card is locked now, so the sum contains all earlier reversals of the transfer.
+  if (reversedBefore !== before) throw new Rerun('the transfer was reversed concurrently');
 
   refuseAbove(largestBalance(card.balance.currency), card);
   const transfer = yield* record(ctx, { card, end }, movement, {

@@ -1,4 +1,4 @@
-/** Stores: made and changed by the command line, and the demonstration store of development mode. */
+/** Creates and changes stores for the command line, and creates the demonstration store of development mode. */
 
 import type { Context } from '../context.ts';
 import { currencyOf, type Currency } from '../domain/currency.ts';
@@ -28,13 +28,13 @@ export type NewStore = {
   readonly requireSignature: boolean;
   readonly customerSearch: boolean;
   readonly undoWindowMinutes: number;
-  /** 0 unless told. */
+  /** Default: 0. */
   readonly expiringSoonDays?: number;
-  /** The default of the service unless given. */
+  /** Default: null, the limit of the service. */
   readonly lookupFailuresPerHour?: number | null;
 };
 
-/** @throws Fault `invalid-parameter` if there is a store of this domain. */
+/** @throws Fault `invalid-parameter` if the domain is taken. */
 export function* createStore(ctx: Context, given: NewStore): Script<Store> {
   const record = recordOf(ctx, given, { demonstration: false });
   if (!(yield* insertStore(ctx, record))) {
@@ -58,7 +58,7 @@ function recordOf(
   return { store, sealedSecret: proxySecret && sealProxySecret(ctx, store.id, proxySecret) };
 }
 
-/** What may change of a store; what is absent stays. Its domain and currency never change. */
+/** The changes of a store. Absent fields keep their values. The domain and the currency never change. */
 export type StoreChanges = Partial<
   Pick<
     Store,
@@ -73,7 +73,7 @@ export type StoreChanges = Partial<
   >
 > & { readonly proxySecret?: Secret | null };
 
-/** @throws Fault `not-found`; `invalid-parameter` if the store would demand signatures without a secret. */
+/** @throws Fault `not-found`; `invalid-parameter` if the store would require signatures without a secret. */
 export function* changeStore(ctx: Context, domain: string, changes: StoreChanges): Script<StoreRecord> {
   const record = orNotFound(domain, yield* claimStore(domain));
   const { proxySecret, ...values } = changes;
@@ -111,9 +111,9 @@ const demonstration: NewStore = {
   undoWindowMinutes: 0,
 };
 
-/** Makes the demonstration store, unless there is one or the database holds real stores. */
+/** Creates the demonstration store, unless it exists or the database contains real stores. */
 export function* ensureDemonstrationStore(ctx: Context): Script<void> {
   const [hasOthers, present] = yield* together(hasRealStores(), findDemonstrationStore());
-  // If the domain is taken by now, another process that is just starting has made it.
+  // If the domain is taken, another process that starts at the same time has created the store.
   if (!hasOthers && !present) yield* insertStore(ctx, recordOf(ctx, demonstration, { demonstration: true }));
 }

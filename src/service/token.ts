@@ -1,9 +1,7 @@
 /**
- * Access tokens: made, rotated, revoked.
- *
- * A token reads `lgs_<store>_<secret>`: a prefix that secret scanners can look for, the store's id
- * in base 36 (so that a lookup starts with the store, like every other), and 40 symbols of base 62
- * (238 random bits; at that size a plain SHA-256 is as good as a slow hash).
+ * Access tokens: `lgs_<store>_<secret>`. The prefix is for secret scanners. The store's id (base 36) lets a lookup start
+ * with the store. The secret has 40 symbols of base 62: 238 random bits, for which a plain SHA-256 is as secure as a slow
+ * hash.
  */
 
 import { hash } from 'node:crypto';
@@ -17,13 +15,13 @@ import { insertToken, revokeToken, type Token } from '../storage/token.ts';
 const secretLength = 40;
 const symbols = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** The form of a token, for scanners and for refusing anything else unread. */
+/** The form of a token. Other texts are rejected without a lookup. */
 const tokenPattern = /^lgs_([1-9a-z][0-9a-z]{0,10})_[0-9A-Za-z]{40}$/;
 
-/** A token as a caller presented it; whether it works is not known yet. */
+/** A token in a request, before it is looked up. */
 export type PresentedToken = { readonly storeId: number; readonly secret: Secret };
 
-/** Reads a token; undefined if it cannot be one. */
+/** Parses a token; undefined if it does not have the form of one. */
 export function parseToken(text: string): PresentedToken | undefined {
   const [, store] = tokenPattern.exec(text) ?? [];
   if (store === undefined) return undefined;
@@ -31,12 +29,12 @@ export function parseToken(text: string): PresentedToken | undefined {
   return Number.isSafeInteger(storeId) ? { storeId, secret: new Secret(text) } : undefined;
 }
 
-/** The SHA-256 hash of a token, base64: by it the token is known in memory, where a text is quicker to have than bytes. */
+/** The SHA-256 hash of a token, base64. It is the key of the token cache, because text is faster to create than bytes. */
 export function tokenDigest({ secret }: Pick<PresentedToken, 'secret'>): string {
   return hash('sha256', secret.reveal(), 'base64');
 }
 
-/** The SHA-256 hash of a token, by which it is stored. */
+/** The SHA-256 hash of a token, as it is stored. */
 export function tokenHash(token: Pick<PresentedToken, 'secret'>): Uint8Array {
   return Buffer.from(tokenDigest(token), 'base64');
 }
@@ -45,7 +43,7 @@ function randomToken({ chance }: Context, storeId: number): Secret {
   let secret = '';
   while (secret.length < secretLength) {
     for (const byte of chance.bytes(64)) {
-      // 248 is the largest multiple of 62 in a byte: above it, the first symbols would come up more often.
+      // 248 is the largest multiple of 62 in a byte. Bytes from 248 are skipped, because they would favor some symbols.
       if (byte < 248 && secret.length < secretLength) secret += symbols.charAt(byte % symbols.length);
     }
   }
@@ -54,7 +52,7 @@ function randomToken({ chance }: Context, storeId: number): Secret {
 
 export type NewToken = { readonly token: Token; readonly secret: Secret };
 
-/** Makes a token with a new API client. The secret is told here and never again. */
+/** Creates a token with a new API client. The secret is returned only once. */
 export function* createToken(
   ctx: Context,
   {
@@ -83,15 +81,15 @@ function* addToken(
 }
 
 /**
- * Replaces a token: a new secret for the same API client, name and scopes; the old one works no
- * more. Idempotency keys belong to the API client and survive.
- * @throws Fault `not-found` if the store has no such token that works.
+ * Revokes a token and creates one with a new secret for the same API client, name and scopes. Idempotency keys stay
+ * valid, because they belong to the API client.
+ * @throws Fault `not-found` if the store has no such active token.
  */
 export function* rotateToken(ctx: Context, store: Store, id: number): Script<NewToken> {
   return yield* addToken(ctx, yield* revoke(ctx, store, id));
 }
 
-/** @returns the token that was revoked. @throws Fault `not-found` if the store has no such token that works. */
+/** @returns the revoked token. @throws Fault `not-found` if the store has no such active token. */
 export function* revoke(ctx: Context, store: Store, id: number): Script<Token> {
   const revoked = yield* revokeToken(store.id, id, ctx.clock.now());
   if (!revoked) throw new Fault('not-found');

@@ -1,4 +1,4 @@
-/** What has run out is erased, in small transactions, and nothing while the clock cannot be trusted. */
+/** Erases expired data in small transactions. While the clock is not trusted, nothing is erased. */
 
 import { idsAt } from '../clock-and-chance.ts';
 import type { Context } from '../context.ts';
@@ -10,8 +10,8 @@ import type { WebhookPlace } from '../storage/webhook.ts';
 import { idempotencyPeriodMs } from './idempotency.ts';
 
 /**
- * Erases up to `limit` idempotency records that have run out, and as many lookup budgets that have refilled.
- * @returns whether there may be more.
+ * Erases up to `limit` expired idempotency records, and up to `limit` refilled lookup budgets.
+ * @returns whether there can be more.
  */
 export function* eraseOutdated(ctx: Context, limit: number): Script<boolean> {
   const [records, budgets] = yield* together(
@@ -21,12 +21,12 @@ export function* eraseOutdated(ctx: Context, limit: number): Script<boolean> {
   return records === limit || budgets === limit;
 }
 
-/** How long what became of deliveries can be looked up. */
+/** How long the deliveries of an event are stored. */
 const deliveryPeriodMs = 30 * 24 * 60 * 60 * 1_000;
 
 /**
- * Erases up to `limit` deliveries to a webhook that have ended, of events from more than 30 days ago.
- * @returns whether there may be more.
+ * Erases up to `limit` ended deliveries to a webhook, of events from more than 30 days ago.
+ * @returns whether there can be more.
  */
 export function* eraseDeliveriesOf(
   ctx: Context,

@@ -1,8 +1,6 @@
 /**
- * The proof of the ledger: every balance, every chain and every total, computed anew, and all that refers to a card.
- *
- * The walk goes store by store and card by card, in pages, so that it can be a script of the
- * command line over the whole database, or small scripts of the running service.
+ * Verifies the ledger: recomputes every balance, chain and total, and checks the rows that refer to cards. The command
+ * line verifies the whole database in one script, and the running service one page of cards at a time.
  */
 
 import type { Account } from '../domain/ledger.ts';
@@ -24,12 +22,12 @@ import { listMissingStores, tables } from '../storage/table.ts';
 import { chainHash, listTransfers, type ChainedTransfer } from '../storage/transfer.ts';
 import { CardTrails, type Finding } from './card-trails.ts';
 
-/** Something that is off. Null where it is about no single card; about no single store: damage of the file. */
+/** A problem. `cardId` is null if it does not concern one card, `store` if it does not concern one store. */
 export type Mismatch = Finding & { readonly store: string | null };
 
 const pageSize = 500;
 
-/** Cards whose events and codes are compared in one pass: about 100 bytes of memory for each. */
+/** Cards whose events and codes are compared in one pass. Each uses about 100 bytes of memory. */
 const cardsInPassMax = 500_000;
 
 const lowestLookup = -(2n ** 63n);
@@ -42,12 +40,12 @@ export type Page = {
   readonly next: number | undefined;
 };
 
-/** Verifies the next cards of a store behind the id `after`. */
+/** Verifies the page of a store's cards after the id `after`. */
 export function* verifyPage(storeId: number, after: number): Script<Page> {
   const cards = yield* listBalances(storeId, { after, limit: pageSize });
   const last = cards.at(-1);
   const isLastPage = !last || cards.length < pageSize;
-  // The last page looks to the end of time for transfers, so that none without a card escapes.
+  // The last page includes all later transfers, to find those without a card.
   const upTo = isLastPage ? Number.MAX_SAFE_INTEGER : last.cardId;
   const [transfers, held] = yield* together(
     listTransfers(storeId, { after, upTo }),
@@ -71,7 +69,7 @@ function problemsOf(
   const problems: string[] = [];
   let balance = 0n;
   let previousHash = chainStart;
-  /** What may still be given back of each transfer so far. */
+  /** The amount of each transfer so far that can still be reversed. */
   const reversible = new Map<number, bigint>();
   for (const [index, { transfer, hash }] of chain.entries()) {
     const name = `transfer ${transfer.id}`;
@@ -102,7 +100,7 @@ function problemsOf(
   return problems.map((problem) => ({ cardId: card.cardId, problem }));
 }
 
-/** What a store owes, and how it came about. Amounts in minor units. */
+/** A store's liability and the totals of its accounts. Amounts are in minor units. */
 export type StoreTotals = {
   readonly store: string;
   readonly currency: string;
@@ -111,7 +109,7 @@ export type StoreTotals = {
   readonly transfers: number;
   /** The sum of all balances: the store's liability. */
   readonly outstanding: bigint;
-  /** What each system account has given (negative) or taken (positive). With `outstanding` it sums to 0. */
+  /** The total that each system account has given (negative) or received (positive). With `outstanding` the sum is 0. */
   readonly accounts: Readonly<Partial<Record<Account, bigint>>>;
 };
 
@@ -120,7 +118,7 @@ export type Verification = {
   readonly mismatches: readonly Mismatch[];
 };
 
-/** Keeps the first so many mismatches, however many there are. */
+/** Collects mismatches up to a maximum number. */
 class Mismatches {
   readonly found: Mismatch[] = [];
   readonly #max: number;
@@ -135,8 +133,8 @@ class Mismatches {
 }
 
 /**
- * Verifies all rows, in one transaction: the ledger, and that events, codes and all that refers to another row agree
- * with it. At most `mismatchesMax` are listed.
+ * Verifies all rows in one transaction: the ledger, and whether events, codes and references match it. Returns at most
+ * `mismatchesMax` mismatches.
  */
 export function* verify(mismatchesMax: number, cardsInPass = cardsInPassMax): Script<Verification> {
   const mismatches = new Mismatches(mismatchesMax);
@@ -166,7 +164,7 @@ function* verifyStore(
   let after: number | undefined = 0;
   while (after !== undefined) {
     const trails = new CardTrails(store.currency);
-    // Rows about cards that do not exist belong to the pass in whose range their ids are.
+    // Rows of cards that do not exist are compared in the pass whose range contains the id.
     const from: number = after === 0 ? Number.MIN_SAFE_INTEGER : after;
     while (after !== undefined && trails.size < cardsInPass) {
       const page: Page = yield* verifyPage(store.id, after);
@@ -183,7 +181,7 @@ function* verifyStore(
     for (const finding of trails.conclude()) found(finding);
   }
   const { card: inCards = 0n, ...accounts } = yield* accountTotals(store.id);
-  // The books' totals, added up by the database, against what the walk found card by card.
+  // Compares the totals that the database computes with the sum over the cards.
   if (inCards !== walked.outstanding)
     found({ cardId: null, problem: 'the totals of the ledger are not the sum of the balances' });
   const { domain, currency } = store;
@@ -201,7 +199,7 @@ function addTrails(trails: CardTrails, { cards, transfers }: Page): void {
   }
 }
 
-/** A pass over the rows about the cards of a range. */
+/** A pass over the events and codes of a range of cards. */
 type Pass = {
   readonly range: CardRange;
   readonly trails: CardTrails;

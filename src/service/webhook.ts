@@ -1,4 +1,4 @@
-/** Webhooks: who is told of a store's events, and what became of what was to be told. */
+/** The webhooks of a store, and their deliveries. */
 
 import type { Context } from '../context.ts';
 import { webhookEvent } from '../domain/event.ts';
@@ -33,7 +33,7 @@ import {
 } from '../storage/webhook.ts';
 import type { Page, PageRequest } from './history.ts';
 
-/** What a new webhook needs of `delivery/`, which this layer does not import; `main.ts` provides it. */
+/** Functions of `delivery/`, which this layer does not import. `main.ts` provides them. */
 export type WebhookUrls = {
   /** Returns a parser that accepts the URLs that are allowed now, and normalizes them. */
   urlParser(): Promise<(value: unknown) => Parsed<string>>;
@@ -43,7 +43,7 @@ export type WebhookUrls = {
 export type WebhookWithSecret = { readonly webhook: Webhook; readonly secret: Secret };
 
 /**
- * Makes a webhook. The secret is told here and never again.
+ * Creates a webhook. The secret is returned only once.
  * @throws Fault `too-many-webhooks`.
  */
 export function* createWebhook(
@@ -88,7 +88,7 @@ export function* showWebhook(storeId: number, id: number): Script<Webhook> {
 export type WebhookCommand = {
   readonly storeId: number;
   readonly id: number;
-  /** The versions that the caller would change; null: any. */
+  /** The versions that the request accepts (`If-Match`); null: any. */
   readonly versions: readonly number[] | null;
 };
 
@@ -100,7 +100,7 @@ function* requireWebhook({ storeId, id, versions }: WebhookCommand): Script<Webh
   return kept;
 }
 
-/** What may change of a webhook; what is absent stays. */
+/** The changes of a webhook. Absent fields keep their values. */
 export type WebhookChanges = {
   readonly url?: string;
   readonly patterns?: readonly string[];
@@ -108,7 +108,7 @@ export type WebhookChanges = {
 };
 
 /**
- * Changes a webhook. One that is resumed starts with a clean record: what waited for it goes out.
+ * Changes a webhook. Resuming it clears its failures, and its waiting deliveries are sent.
  * @throws Fault `not-found`, `precondition-failed`.
  */
 export function* changeWebhook(
@@ -149,22 +149,24 @@ function* replace(
     sealedSecret: sealedSecret ?? read.sealedSecret,
     sealedPrevious: sealedPrevious === undefined ? read.sealedPrevious : sealedPrevious,
   };
-  if (!(yield* replaceWebhook(read.webhook, changed))) throw new Rerun('the webhook has changed meanwhile');
+  if (!(yield* replaceWebhook(read.webhook, changed)))
+    throw new Rerun('the webhook has changed since it was read');
   return webhook;
 }
 
 /**
- * Deletes a webhook and the log of its deliveries; what waits for it is not sent any more.
+ * Deletes a webhook and the log of its deliveries. Waiting deliveries are not sent.
  * @returns the webhook as it was. @throws Fault `not-found`, `precondition-failed`.
  */
 export function* removeWebhook(command: WebhookCommand): Script<Webhook> {
   const { webhook } = yield* requireWebhook(command);
-  if (!(yield* deleteWebhook(webhook))) throw new Rerun('the webhook has changed meanwhile');
+  if (!(yield* deleteWebhook(webhook))) throw new Rerun('the webhook has changed since it was read');
   return webhook;
 }
 
 /**
- * Gives a webhook a new secret, which is told here and never again. The one before it signs along for 24 hours.
+ * Replaces the secret of a webhook. The new one is returned only once. For 24 hours, messages also carry a signature of
+ * the previous one.
  * @throws Fault `not-found`, `precondition-failed`.
  */
 export function* rotateWebhookSecret(
@@ -181,7 +183,7 @@ export function* rotateWebhookSecret(
   return { webhook, secret };
 }
 
-/** Sends a test to a webhook. @throws Fault `not-found`, `webhook-paused`. */
+/** Enqueues a test event for a webhook. @throws Fault `not-found`, `webhook-paused`. */
 export function* testWebhook(
   ctx: Context,
   { storeId, id }: Omit<WebhookCommand, 'versions'>,
@@ -190,8 +192,8 @@ export function* testWebhook(
   if (webhook.paused) throw new Fault('webhook-paused');
   yield* announce(ctx, webhookEvent('webhook.test', webhook));
   const delivery = yield* findNewestDelivery({ storeId, webhookId: id }, 'webhook.test');
-  // It was paused in between.
-  if (!delivery) throw new Rerun('the webhook has changed meanwhile');
+  // The webhook was paused concurrently.
+  if (!delivery) throw new Rerun('the webhook has changed since it was read');
   return delivery;
 }
 
