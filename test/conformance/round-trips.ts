@@ -1,7 +1,7 @@
 /**
- * How often each operation waits for rows. Where the database is across a network, every such step is a round trip,
- * and the commit is one more: `begin` travels with the first step, and what nobody waits for with the next one or the
- * commit. So a number that grows here is time that every request of its kind takes longer.
+ * How often each operation waits for rows. Each wait is a round trip to the database, and the commit is one
+ * more: `begin` travels with the first step, and unawaited statements travel with the next one. A larger
+ * number makes every request of its kind slower.
  */
 
 import assert from 'node:assert/strict';
@@ -45,7 +45,7 @@ function* counted<T>(script: Script<T>, tally: { awaited: number }): Script<T> {
   return step.value;
 }
 
-/** A store with a token and with a card of Ann's, of which 2 are spent, 3 are sold on top and 4 are held. */
+/** A store with a token and with a card of Ann's, with 2.00 spent, 3.00 credited and 4.00 held. */
 async function openShop(factory: StorageFactory) {
   const opened = await openStore(factory, { undoWindowMinutes: 15 });
   const { storage, ctx, store } = opened;
@@ -69,9 +69,9 @@ const currentVersion = ({ card }: Shop) => [card.version];
 
 type Operation = {
   readonly name: string;
-  /** The steps that it waits for: without an idempotency key, and with one, where it may have one. */
+  /** The awaited steps: without an idempotency key, and with one if the operation accepts it. */
   readonly awaited: readonly [plain: number, withKey?: number];
-  /** What happens to the shop before. */
+  /** Changes the shop before the measurement. */
   readonly prepare?: (shop: Shop) => Promise<unknown>;
   readonly script: (shop: Shop) => Script<unknown>;
 };
@@ -368,7 +368,7 @@ const operations: readonly Operation[] = [
   { name: 'verify a page of cards', awaited: [2], script: ({ store }) => verifyPage(store.id, 0) },
 ]; // prettier-ignore
 
-/** Counts what a script does that is to be refused. */
+/** Counts the steps of a script that must be rejected. */
 function* refused(script: Script<unknown>): Script<void> {
   try {
     yield* script;
@@ -376,7 +376,7 @@ function* refused(script: Script<unknown>): Script<void> {
     assert.ok(error instanceof Fault, String(error));
     return;
   }
-  assert.fail('it was not refused');
+  assert.fail('the script was not rejected');
 }
 
 function* underKey({ ctx, store }: Shop, script: Script<unknown>): Script<unknown> {
@@ -391,7 +391,7 @@ function* underKey({ ctx, store }: Shop, script: Script<unknown>): Script<unknow
 }
 
 export function testRoundTrips(factory: StorageFactory): void {
-  test('operations wait for rows no more often than they have to', async () => {
+  test('each operation waits for the recorded number of steps', async () => {
     const count = async ({ prepare, script }: Operation, withKey: boolean): Promise<number> => {
       await using shop = await openShop(factory);
       await prepare?.(shop);

@@ -1,4 +1,7 @@
-/** The schema of SQLite after all migrations, as `schema.sqlite.sql` holds it: a change of it is seen in review. */
+/**
+ * Compares the schema of SQLite after all migrations to `schema.sqlite.sql`, which makes changes visible in a
+ * review.
+ */
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -8,7 +11,7 @@ import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 
 const snapshot = join(import.meta.dirname, 'schema.sqlite.sql');
 
-test('the migrations make the schema of the snapshot', async () => {
+test('the migrations create the schema of the snapshot', async () => {
   await using database = createSqliteDatabase();
   await database.open().migrate(sqliteFactory.migrations);
   const statements = database

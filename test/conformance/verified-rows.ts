@@ -1,4 +1,4 @@
-/** `verify` finds what is wrong with the rows around the ledger: codes, events, customers, holds, records. */
+/** `verify` finds errors in the other tables: codes, events, customers, holds and idempotency records. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -68,7 +68,7 @@ type Damage = {
   readonly what: string;
   readonly statements: (rows: Rows) => readonly Statement[];
   readonly found: RegExp;
-  /** Whether it is about the middle card; if not, about no card. */
+  /** Whether the mismatch names the middle card. If false, it names no card. */
   readonly isOfCard?: false;
 };
 
@@ -292,7 +292,7 @@ const damages: readonly Damage[] = [
 ];
 
 export function testVerifiedRows(factory: StorageFactory): void {
-  test('rows of every kind that the service wrote are found sound', async () => {
+  test('rows of every kind that the service wrote are sound', async () => {
     await using rows = await openRows(factory);
     const { storage } = rows;
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
@@ -319,7 +319,7 @@ export function testVerifiedRows(factory: StorageFactory): void {
       const others = mismatches.filter(
         ({ cardId }) => cardId !== null && cardId !== card.id && cardId !== card.id + 1,
       );
-      assert.deepEqual(others, [], 'sound cards are named');
+      assert.deepEqual(others, [], 'cards without errors are named');
       assert.ok(
         mismatches.every((mismatch) => [store.domain, String(store.id + 1), null].includes(mismatch.store)),
       );
