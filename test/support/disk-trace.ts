@@ -2,12 +2,10 @@
  * Computes the state of a folder after a power failure, from the trace of a faulty disk (`faulty-disk.ts`).
  *
  * The model is as adverse as a disk and a file system can be:
- * - A sync makes the writes before it durable. Later writes survive sector by sector, at random, in any
- * order.
+ * - A sync makes the writes before it durable. Later writes survive sector by sector, in any order.
  * - The name of a file survives when its folder was synced.
- * - After a failed sync, programs still read the pages, but they are not on the disk, and no later sync
- * writes them
- *   unless a program writes to them again. Linux does this with most file systems.
+ * - After a failed sync, programs still read the pages, but they are not on the disk. A later sync writes
+ *   them only if a program writes to them again. Linux does this with most file systems.
  */
 
 import assert from 'node:assert/strict';
