@@ -119,7 +119,7 @@ function jobsOf(file: string): readonly Job[] {
   if (once.test(file)) return values.engine === undefined || named.length > 0 ? [{ file, engine: null }] : [];
   const [, only] = /\.([a-z]+)\.test\.ts$/.exec(file) ?? [];
   if (only !== undefined && !(only in engineNames))
-    complaints.push(`${file}: its name tells of an engine that is none`);
+    complaints.push(`${file}: its name has an unknown engine`);
   return chosen.filter((engine) => only === undefined || only === engine).map((engine) => ({ file, engine }));
 }
 

@@ -216,7 +216,7 @@ export function testCards(factory: StorageFactory): void {
     await assert.rejects(
       storage.write(function* () {
         yield* issue(ctx, command);
-        throw new Error('the process has second thoughts');
+        throw new Error('a failure at the end');
       }),
     );
     assert.deepEqual(await storage.read(countRows), none);

@@ -133,13 +133,13 @@ const operations: readonly Operation[] = [
       issue(ctx, issueCommand(store, { customer: email('new@example.com'), recipient: ann })),
   },
   {
-    name: 'issue and mail to a recipient, with a receipt',
+    name: 'issue and email to a recipient, with a receipt',
     awaited: [1, 1],
     script: ({ ctx, store }) =>
       issue(ctx, issueCommand(store, { customer: ann, recipient: bea, mails: { sendAt: null } })),
   },
   {
-    name: 'issue and mail to a recipient later',
+    name: 'issue and email to a recipient later',
     awaited: [1, 1],
     script: ({ ctx, store }) =>
       issue(
@@ -158,7 +158,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store }) => issue(ctx, issueCommand(store, { code: code('owncode1234'), customer: ann })),
   },
   {
-    name: 'refuse an issue with a chosen code',
+    name: 'reject an issue with a chosen code',
     awaited: [1, 1],
     script: ({ ctx, store }) => {
       const refusals = new Refusals();
@@ -191,7 +191,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store, card }) => update(ctx, updateCommand(store, card.id, {})),
   },
   {
-    name: 'update a card with a hold that has run out',
+    name: 'update a card with an expired hold',
     awaited: [3, 3],
     prepare: async ({ ctx }) => ctx.clock.advance(600_000),
     script: ({ ctx, store, card }) => update(ctx, updateCommand(store, card.id, { balance: money('1') })),
@@ -219,17 +219,17 @@ const operations: readonly Operation[] = [
       debit(shop.ctx, { ...shop.till, versions: currentVersion(shop), amount, partial: false }),
   },
   {
-    name: 'debit of what is left',
+    name: 'debit of the rest',
     awaited: [2, 2],
     script: ({ ctx, till }) => debit(ctx, { ...till, amount: money('100'), partial: true }),
   },
   {
-    name: 'debit of too much',
+    name: 'debit of more than the balance',
     awaited: [1, 1],
     script: ({ ctx, till }) => refused(debit(ctx, { ...till, amount: money('100'), partial: false })),
   },
   {
-    name: 'debit of what two holds that have run out reserve',
+    name: 'debit of the amount of two expired holds',
     awaited: [3, 3],
     prepare: async ({ storage, ctx, till }) => {
       await storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 }));
@@ -254,7 +254,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store, card }) => rotateCode(ctx, { store, cardId: card.id, versions: null }),
   },
   {
-    name: 'mail again, of one version',
+    name: 'email again, of one version',
     awaited: [2, 2],
     script: (shop) =>
       notify(shop.ctx, {
@@ -265,7 +265,7 @@ const operations: readonly Operation[] = [
       }),
   },
   {
-    name: 'first page of mails',
+    name: 'first page of emails',
     awaited: [1],
     script: ({ store, card }) => listCardMails({ storeId: store.id, cardId: card.id }, page),
   },
@@ -351,12 +351,12 @@ const operations: readonly Operation[] = [
   { name: 'rotate a token', awaited: [1], script: ({ ctx, store, token }) => rotateToken(ctx, store, token.id) },
   { name: 'revoke a token', awaited: [1], script: ({ ctx, store, token }) => revoke(ctx, store, token.id) },
   {
-    name: 'note the uses of tokens',
+    name: 'record the uses of tokens',
     awaited: [0],
     script: ({ store, token }) => noteTokenUses([{ storeId: store.id, id: token.id, usedAt: 1 }]),
   },
   {
-    name: 'release two holds that have run out',
+    name: 'release two expired holds',
     awaited: [2],
     prepare: async ({ storage, ctx, till }) => {
       await storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 }));
@@ -364,7 +364,7 @@ const operations: readonly Operation[] = [
     },
     script: ({ ctx }) => expireHolds(ctx, 10),
   },
-  { name: 'erase what has run out', awaited: [1], script: ({ ctx }) => eraseOutdated(ctx, 10) },
+  { name: 'delete outdated rows', awaited: [1], script: ({ ctx }) => eraseOutdated(ctx, 10) },
   { name: 'verify a page of cards', awaited: [2], script: ({ store }) => verifyPage(store.id, 0) },
 ]; // prettier-ignore
 

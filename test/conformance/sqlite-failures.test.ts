@@ -161,7 +161,7 @@ if (ownMounts) {
   });
 } else {
   test('a full disk could not be tested: this machine does not allow a test to mount a file system', (t) => {
-    t.diagnostic('SQLITE_FULL was provoked by a limit of pages only');
+    t.diagnostic('only a limit of pages caused SQLITE_FULL');
   });
 }
 

@@ -28,7 +28,7 @@ test('the migrations create the schema of the snapshot', async () => {
   assert.equal(
     schema,
     readFileSync(snapshot, 'utf8'),
-    'the schema is not that of test/conformance/schema.sqlite.sql. If that is meant, update it with\n' +
+    'the schema differs from test/conformance/schema.sqlite.sql. If that is intended, update it with\n' +
       '  UPDATE_SNAPSHOT=1 npm test -- test/conformance/sqlite-schema.test.ts\n',
   );
 });

@@ -167,8 +167,8 @@ suite('SQLite: scripts of a group that throw', () => {
     ];
     for (const [index, refused] of refusals.entries()) {
       const { starts, kept } = await writeTen(storage, 100 * (index + 1), refused);
-      assert.deepEqual(kept, allButTheFifth, `refusal ${index}`);
-      assert.deepEqual(starts.toSpliced(4, 1), once.slice(1), `refusal ${index}`);
+      assert.deepEqual(kept, allButTheFifth, `rejection ${index}`);
+      assert.deepEqual(starts.toSpliced(4, 1), once.slice(1), `rejection ${index}`);
     }
   });
 

@@ -166,7 +166,7 @@ const tamperings: readonly Tampering[] = [
     found: /is in another currency/,
   },
   {
-    what: 'a card deleted from under its transfers',
+    what: 'a deleted card with transfers',
     statements: ({ card }) => [
       sql`delete from gift_card_codes where card_id = ${card.id}`,
       sql`delete from gift_cards where id = ${card.id}`,
@@ -174,7 +174,7 @@ const tamperings: readonly Tampering[] = [
     found: /has transfers, but there is no such card/,
   },
   {
-    what: 'transfers moved to a card that is not there',
+    what: 'transfers moved to a card that does not exist',
     statements: ({ card }) => [
       sql`update transfers set card_id = ${card.id + 1} where card_id = ${card.id} and sequence = 4`,
     ],

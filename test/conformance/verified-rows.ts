@@ -90,7 +90,7 @@ const damages: readonly Damage[] = [
     found: /^names a code that is missing$/,
   },
   {
-    what: 'a code that another card has now',
+    what: 'a code that belongs to another card',
     statements: ({ card }) => [
       sql`update gift_card_codes set card_id = (select min(id) from gift_cards)
           where lookup = (select code_lookup from gift_cards where id = ${card.id})`,
@@ -105,7 +105,7 @@ const damages: readonly Damage[] = [
     found: /^has a code that is stored under another digest$/,
   },
   {
-    what: 'a digest that is too short',
+    what: 'a digest of 3 bytes',
     statements: ({ card }) => [
       sql`update gift_card_codes set digest = ${new Uint8Array(3)} where card_id = ${card.id}`,
     ],
@@ -129,7 +129,7 @@ const damages: readonly Damage[] = [
     found: /^has no event of version \d+$/,
   },
   {
-    what: 'events that all are missing',
+    what: 'missing events of a whole card',
     statements: ({ card }) => [sql`delete from events where subject_id = ${card.id}`],
     found: /^has no event of version 1$/,
   },
@@ -151,14 +151,14 @@ const damages: readonly Damage[] = [
     found: /^has events that say other balances than its transfers$/,
   },
   {
-    what: 'an event that is half there',
+    what: 'a truncated event',
     statements: ({ card }) => [
       sql`update events set data = substr(data, 1, 100) where subject_id = ${card.id} and subject_version = 2`,
     ],
     found: /^event \d+ cannot be read$/,
   },
   {
-    what: 'an event that is JSON and no object',
+    what: 'an event that is JSON but not an object',
     statements: ({ card }) => [
       sql`update events set data = '[]' where subject_id = ${card.id} and subject_version = 2`,
     ],

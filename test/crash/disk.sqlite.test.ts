@@ -43,5 +43,5 @@ test('the service exits with code 1 after an I/O error, and the next one has eve
   const { code, output } = await command(environment, 'verify', '--json');
   assert.equal(code, 0, output);
   for (const till of clients) till.close();
-  t.diagnostic(`${acknowledged} requests acknowledged; of those left open ${done.size} had been done`);
+  t.diagnostic(`${acknowledged} requests acknowledged; ${done.size} of the open ones had been executed`);
 });

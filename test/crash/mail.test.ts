@@ -157,7 +157,7 @@ test(`the service loses no email when killed ${rounds} times while it sends them
   for (const { code } of issued) assert.ok(!whole.includes(code));
   assert.deepEqual(sealed, []);
   t.diagnostic(
-    `${issued.length} cards acknowledged, ${received.length} mails arrived, ${twice} of them twice; ` +
-      `${claimedAtDeath} were claimed at a death; ended: ${JSON.stringify(Object.fromEntries(ended))}`,
+    `${issued.length} cards acknowledged, ${received.length} emails arrived, ${twice} of them twice; ` +
+      `${claimedAtDeath} were claimed during a kill; ended: ${JSON.stringify(Object.fromEntries(ended))}`,
   );
 });

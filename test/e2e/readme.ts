@@ -1,6 +1,6 @@
 /**
- * The marked blocks of a Markdown document: `<!-- e2e: create -->` before a block of commands, `<!-- e2e:
- * answer create -->` before their response.
+ * The marked blocks of a Markdown document: `<!-- e2e: create -->` before a block of commands, and
+ * `<!-- e2e: answer create -->` before the response to them.
  */
 
 import assert from 'node:assert/strict';

@@ -106,6 +106,6 @@ test('a commit without its synchronous standby is never a success: in time, canc
   }
   await assertVerifies(environment);
   t.diagnostic(
-    `a commit was given up after ${Math.round(inTime.tookMs)} ms, readiness answered in ${Math.round(tookMs)} ms`,
+    `a commit was abandoned after ${Math.round(inTime.tookMs)} ms, readiness responded in ${Math.round(tookMs)} ms`,
   );
 });

@@ -97,7 +97,7 @@ test(`${positions} requests cut at any point, in each direction, succeed before 
     }
   }
   t.diagnostic(
-    `a request sends ${length.sent} bytes and is answered ${length.answered}; ${JSON.stringify(outcomes)}`,
+    `a request sends ${length.sent} bytes and receives ${length.answered}; ${JSON.stringify(outcomes)}`,
   );
   assert.ok(
     outcomes.again > 0 && outcomes.unknown > 0 && outcomes.done > 0 && outcomes.done < outcomes.unknown,

@@ -64,9 +64,7 @@ for (const { full, isOver: isFull } of cases) {
     await untilEachSucceeds(clients, 3);
     isOver = true;
     await working;
-    t.diagnostic(
-      `${before} acknowledged before there was space again; ${JSON.stringify(refusalsOf(clients))}`,
-    );
+    t.diagnostic(`${before} acknowledged before space was free; ${JSON.stringify(refusalsOf(clients))}`);
     await assertTold(clients, (text) => server.query(text), keysFileIn(folder));
     await assertVerifies(environment);
     assert.equal(service.errors(), '');

@@ -61,7 +61,7 @@ test('the service continues after a stop and start of its server, and nothing is
   isOver = true;
   await working;
   const slowest = Math.max(...clients.map(({ slowestMs }) => slowestMs));
-  t.diagnostic(`${JSON.stringify(refusalsOf(clients))}, the slowest answer took ${Math.round(slowest)} ms`);
+  t.diagnostic(`${JSON.stringify(refusalsOf(clients))}, the slowest response took ${Math.round(slowest)} ms`);
   assert.ok(slowest < answeredWithinMs);
   await assertTold(clients, (text) => own.query(text), keysFileIn(folder));
   await assertVerifies(environment);
@@ -97,7 +97,7 @@ test('requests to a server that hangs fail in time, the queue is limited, and th
     assertUnavailable(await issue('during'));
     const slowest = Math.max(...refused.map(({ tookMs }) => tookMs));
     t.diagnostic(
-      `${overloaded.length} of 200 were told that too many wait; the slowest answer took ${Math.round(slowest)} ms`,
+      `${overloaded.length} of 200 were rejected as overloaded; the slowest response took ${Math.round(slowest)} ms`,
     );
     assert.ok(slowest < 10_000);
     const { status, tookMs } = await readinessOf(service.url);

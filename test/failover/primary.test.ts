@@ -99,7 +99,7 @@ test(`acknowledged writes survive ${rounds} primaries killed under load`, async 
     });
     t.diagnostic(
       `round ${round}: ${before} acknowledged before, ${after} after; after the promotion the first write took ` +
-        `${Math.round(first)} ms, the last teller's ${Math.round(back)} ms; ${told}`,
+        `${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${told}`,
     );
   }
 });
@@ -116,7 +116,7 @@ test('a primary that hangs without closing its connections is abandoned for the 
       assert.equal(row?.['done'], true);
     });
     t.diagnostic(
-      `${before} acknowledged before, ${after} after; first write ${Math.round(first)} ms, the last teller's ${Math.round(back)} ms; ${told}`,
+      `${before} acknowledged before, ${after} after; first write ${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${told}`,
     );
   } finally {
     await primary.fence();

@@ -78,7 +78,7 @@ test(`${cardCount} writes that wait together are not lost or executed twice when
   }
   const unknown = cards.reduce((total, card) => total + card.unknown, 0);
   t.diagnostic(
-    `${met} cuts met a round; of ${unknown} writes nobody knew; the largest shared ${Math.max(...sizes)}`,
+    `${met} cuts met a round; ${unknown} writes had an unknown outcome; the largest transaction had ${Math.max(...sizes)}`,
   );
   assert.ok(met > cuts / 2 && unknown > 0 && Math.max(...sizes) > 5);
   assert.deepEqual((await direct.read(() => verify(10))).mismatches, []);

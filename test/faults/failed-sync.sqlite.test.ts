@@ -34,7 +34,7 @@ test('requests acknowledged after a failed sync of the log and a restart survive
   const { acknowledged, done, cuts } = await shop.cutPower(places);
   t.diagnostic(
     `${before} requests acknowledged before the failure, ${countAcknowledged(shop.clients) - before} after it; ` +
-      `${cuts} power cuts, ${acknowledged} acknowledged requests found, ${done} others done`,
+      `${cuts} power cuts, ${acknowledged} acknowledged requests found, and ${done} others`,
   );
 });
 

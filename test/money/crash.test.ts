@@ -17,7 +17,9 @@ const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 test(`the service loses and repeats no movement of money when killed ${rounds} times`, async (t) => {
   t.diagnostic(`seed ${seed} (CRASH_SEED)`);
   const { complaints, acknowledged, left, done } = await crash({ rounds, random: seeded(seed) });
-  t.diagnostic(`${acknowledged} requests acknowledged; ${left} left open, of which ${done} had been done`);
+  t.diagnostic(
+    `${acknowledged} requests acknowledged; ${left} left open, of which ${done} had been executed`,
+  );
   assert.deepEqual(complaints, []);
   assert.ok(acknowledged > rounds * 10, 'hardly any request was executed');
   assert.ok(left > rounds, 'hardly any request was left open');

@@ -185,7 +185,7 @@ async function compare(
   };
   const besides = Object.keys(told).map((name) => there[name as keyof typeof told] - told[name as keyof typeof told]);
   if (besides.some((more) => more < 0) || besides.reduce((sum, more) => sum + more, 0) > unanswered)
-    complain(`${JSON.stringify(told)} were acknowledged, ${unanswered} unanswered, ${JSON.stringify(there)} are there`);
+    complain(`${JSON.stringify(told)} were acknowledged, ${unanswered} have no response, ${JSON.stringify(there)} are stored`);
   // The exact state of each card and hold is known once no request is open.
   if (unanswered > 0) return;
   const held = new Map(holds.map(({ id, status }) => [publicId(id), status]));
@@ -196,6 +196,6 @@ async function compare(
   for (const [id, balance] of acknowledged.balances) {
     const card = balances.get(id);
     if (card?.balance !== balance) complain(`the card ${id} has ${card?.balance}, not ${balance}`);
-    if (card && (card.disabled_at !== null) !== acknowledged.disabled.has(id)) complain(`the card ${id} is disabled, or not, against what was told`);
+    if (card && (card.disabled_at !== null) !== acknowledged.disabled.has(id)) complain(`the card ${id} is disabled, or not, unlike its acknowledged state`);
   }
 } // prettier-ignore

@@ -83,7 +83,7 @@ export function newCustomer(
     acknowledged.requests += 1;
     if (hold) acknowledged.holds.set(hold.id, hold.status);
     if (!card || !transaction) return;
-    if (acknowledged.transactions.has(transaction.id)) complain(`transaction ${transaction.id} was answered twice`);
+    if (acknowledged.transactions.has(transaction.id)) complain(`transaction ${transaction.id} was returned twice`);
     acknowledged.transactions.set(transaction.id, { card: card.id, amount: transaction.amount });
     acknowledged.balances.set(card.id, (acknowledged.balances.get(card.id) ?? 0n) + transaction.amount);
     if (!request.line.endsWith('reverse')) transactions.push(transaction.id);

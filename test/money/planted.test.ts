@@ -34,7 +34,7 @@ test('a killed engine that responds before it commits is detected, because ackno
     killAfter: { min: 400, max: 900 },
     imports,
   });
-  t.diagnostic(`${acknowledged} requests acknowledged; ${complaints.length} complaints`);
+  t.diagnostic(`${acknowledged} requests acknowledged; ${complaints.length} errors`);
   assert.ok(acknowledged > 0);
   assert.ok(
     complaints.some((complaint) => /^lost: |were acknowledged/.test(complaint)),

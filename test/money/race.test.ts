@@ -234,6 +234,6 @@ test('the money of a hold at its expiry goes to a capture or to debits, never to
     assert.equal(row?.['status'], isCaptured ? 'captured' : 'expired');
     captures += isCaptured ? 1 : 0;
   }
-  t.diagnostic(`of ${rounds} holds ${captures} were captured in time, ${rounds - captures} ran out`);
+  t.diagnostic(`${captures} of ${rounds} holds were captured in time, ${rounds - captures} expired`);
   await shop.verify();
 });

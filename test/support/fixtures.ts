@@ -83,19 +83,19 @@ export function newStore(given: Partial<NewStore> = {}): NewStore {
 /** Parses an amount, which can be zero. */
 export function money(text: string, currency = 'USD'): Money {
   const parsed = parseAmount(text, { currency: currencyOf(currency), zeroAllowed: true });
-  if (!parsed.ok) throw new Error(`${text} is no amount of ${currency}: ${parsed.refusal}`);
+  if (!parsed.ok) throw new Error(`${text} is not an amount of ${currency}: ${parsed.refusal}`);
   return parsed.value;
 }
 
 export function email(text: string): EmailAddress {
   const parsed = parseEmail(text);
-  if (!parsed.ok) throw new Error(`${text} is no address: ${parsed.refusal}`);
+  if (!parsed.ok) throw new Error(`${text} is not an email address: ${parsed.refusal}`);
   return parsed.value;
 }
 
 export function code(text: string): Secret {
   const parsed = parseCode(text);
-  if (!parsed.ok) throw new Error(`${text} is no code: ${parsed.refusal}`);
+  if (!parsed.ok) throw new Error(`${text} is not a code: ${parsed.refusal}`);
   return parsed.value;
 }
 

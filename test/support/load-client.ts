@@ -173,7 +173,7 @@ export class LoadClient {
         });
       });
       sent.on('error', reject);
-      sent.setTimeout(30_000, () => sent.destroy(new Error('no answer in 30 s')));
+      sent.setTimeout(30_000, () => sent.destroy(new Error('no response in 30 s')));
       sent.end(payload);
     });
   }

@@ -35,9 +35,7 @@ export function serverAccount(): Account {
     const [, , uid, gid] = lines.find((line) => line.startsWith(`${name}:`))?.split(':') ?? [];
     if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
   }
-  throw new Error(
-    'PostgreSQL does not run as root, and there is no account "postgres" or "nobody" to run it as',
-  );
+  throw new Error('PostgreSQL does not run as root, and neither account "postgres" nor "nobody" exists');
 }
 
 /** Whether every account can enter the folder. */

@@ -29,7 +29,7 @@ export type RetryingClient = {
   readonly cards: ReadonlyMap<number, Ledger>;
   /** The time of each success (`performance.now`). */
   readonly successes: readonly number[];
-  /** Responses other than a success: `503 unavailable`, `no answer`. */
+  /** Responses other than a success: `503 unavailable`, `no response`. */
   readonly refusals: readonly string[];
   /** The number of requests that were executed before without an acknowledgment. */
   readonly replays: number;
@@ -89,7 +89,7 @@ function newRetryingClient(
       refusals.push(`${response.status} ${/problems\/([a-z-]+)/.exec(text)?.[1]}`);
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      refusals.push('no answer');
+      refusals.push('no response');
     } finally {
       told.slowestMs = Math.max(told.slowestMs, performance.now() - startedAt);
     }

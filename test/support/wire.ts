@@ -77,7 +77,7 @@ export async function exchange(
 ): Promise<TestAnswer> {
   const answers = await converse(service, bytes, options);
   const [answer] = answers;
-  if (!answer || answers.length > 1) throw new Error(`${answers.length} answers instead of one`);
+  if (!answer || answers.length > 1) throw new Error(`${answers.length} responses instead of one`);
   return answer;
 }
 
@@ -98,10 +98,10 @@ export function parseAnswers(received: string, request = ''): readonly TestAnswe
   let rest = received;
   while (rest !== '') {
     const end = rest.indexOf('\r\n\r\n');
-    if (end < 0) throw new Error(`half an answer: ${rest}`);
+    if (end < 0) throw new Error(`incomplete response: ${rest}`);
     const [statusLine = '', ...lines] = rest.slice(0, end).split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
-    if (!Number.isInteger(status)) throw new Error(`not an answer: ${statusLine}`);
+    if (!Number.isInteger(status)) throw new Error(`not a response: ${statusLine}`);
     const headers = new Headers(
       lines.map((line): [string, string] => {
         const colon = line.indexOf(':');
