@@ -58,7 +58,7 @@ test('events after an open transaction are not listed before it ends, and reader
   // Transactions of other databases on this server delay the list of events.
   await until(async () => (await opened.readIds()).length === 1);
   const [first = 0] = await opened.readIds();
-  // Its id is the largest, although it is committed before the others.
+  // Its id is the largest, and its transaction is the oldest.
   const late = Number.MAX_SAFE_INTEGER;
   await opened.beginEvent(late);
   for (let count = 0; count < 5; count += 1) await storage.write(() => issue(ctx, issueCommand(store)));
@@ -89,7 +89,7 @@ test('an event whose transaction was open when a webhook was created is queued, 
       isMade = true;
     });
   await wait(100);
-  // This transaction waits for the webhook. The transaction before it does not.
+  // The issue waits for the webhook. The transaction before it does not.
   const issuing = storage.write(() => issue(ctx, issueCommand(store)));
   await wait(100);
   assert.equal(isMade, false);

@@ -136,7 +136,7 @@ suite('SQLite: scripts of a group that throw', () => {
   const allButTheFifth = Array.from({ length: 10 }, (_, place) => place !== 4);
   const once = Array.from({ length: 10 }, () => 1);
 
-  test('a script that throws after it wrote is rolled back with its group, which runs again without it', async () => {
+  test('a script that throws after it wrote rolls back its group, which runs again, and later groups run once', async () => {
     await using opened = await openCounted();
     const { storage, sizes } = opened;
     const spoiled = await writeTen(storage, 100, never);

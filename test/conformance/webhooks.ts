@@ -392,7 +392,7 @@ function testFailing(factory: StorageFactory): void {
     await until(async () => (await opened.deliveries(webhook))[0]?.attempts === 2);
   });
 
-  test('a webhook that fails for 72 hours is paused and reports it, and its missed deliveries are dead', async () => {
+  test('a webhook that fails for 72 hours is paused with an event, and its missed deliveries are dead', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook();

@@ -268,7 +268,7 @@ test('a source that changes during the copy is detected', async (t) => {
   });
 }); // prettier-ignore
 
-test('a source whose ledger does not agree is rejected', async () => {
+test('a source whose ledger does not agree fails the copy, and the target is not served', async () => {
   await using home = await makeFileHome();
   await using server = await emptyServer();
   await fillSampleDatabase({ DATABASE_URL: `file:${fileOf(home)}` }, { cards: 20 });

@@ -59,8 +59,8 @@ export class LoadClient {
   }
 
   /**
-   * Works until it is stopped or does not get a response. Returns the status of a 503 and the outcome of the
-   * connection, and leaves the last request open if its outcome is unknown.
+   * Works until it is stopped, and then returns undefined. Returns a 503 or the error of the connection, and
+   * leaves that request open.
    */
   async work(url: string, isOver: () => boolean): Promise<Outcome | undefined> {
     assert.equal(this.open, undefined, 'the open request must be decided first');
