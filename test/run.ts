@@ -1,17 +1,17 @@
 /**
- * Runs the tests: `npm test`, `npm test -- test/unit/money.test.ts`, `npm test -- --name redeem`,
- * `npm test -- --engine sqlite`.
+ * Runs the tests: `npm test`, `npm test -- test/unit/money.test.ts`, `npm test -- --name redeem`, `npm test
+ * -- --engine sqlite`.
  *
  * `npm run test:fast` runs the unit, HTTP and delivery tests on SQLite.
  *
- * A file is run once for each engine, and learns which one from `TEST_ENGINE`; one whose name ends in
- * `.sqlite.test.ts` or `.postgres.test.ts` is about that engine only.
+ * A file runs once for each engine, which `TEST_ENGINE` names. A file whose name ends in `.sqlite.test.ts` or
+ * `.postgres.test.ts` runs only on that engine.
  *
- * `npm run test:soak` runs the long rounds in `test/soak/` instead. Files that need a Debian package which is
- * missing are left out with a notice, and fail the run where `CI` is set.
+ * `npm run test:soak` runs the long rounds in `test/soak/` instead. Files that need a missing Debian package
+ * are omitted with a notice, and fail the run if `CI` is set.
  *
- * Stricter than `node --test`: a skipped or unfinished test fails the run, and so does a file in which no
- * test ran (an early `process.exit(0)` would otherwise count as a pass).
+ * It is stricter than `node --test`: a skipped or unfinished test fails the run, and so does a file in which
+ * no test ran (an early `process.exit(0)` would otherwise count as a pass).
  */
 import { accessSync, constants, globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -24,34 +24,36 @@ import { engineNames, type EngineId } from './support/engine-database.ts';
 import { startSharedPostgres } from './support/postgres-database.ts';
 import { openRunFolder } from './support/scratch.ts';
 
-/** These use no engine, or all of them, or are about the command line: they run once. */
+/** These files use no engine, or all of them, or test the command line: they run once. */
 const once =
   /^test\/((unit|interleaving|conformance|failover|delivery)\/|e2e\/(app-proxy|cli|copy|counter|webhook-receiver)\.)/;
-/** No PostgreSQL server is started for a run of these alone. */
+/** A run of only these files starts no PostgreSQL server. */
 const withoutServer = /^test\/(unit|interleaving|delivery)\//;
-/** These start, load and kill whole servers: two of them run at a time. */
+/** These files start, load and kill whole servers: two of them run at a time. */
 const heavy = /^test\/(crash|failover|faults|soak)\//;
 const heavyAtOnce = 2;
 /** `npm run test:fast` runs these, on SQLite. */
 const fast = /^test\/(unit|http|delivery)\//;
-/** `npm run test:soak` runs its own files, and these with more rounds. The environment may ask for other numbers. */
+/**
+ * `npm run test:soak` runs its own files, and these with more rounds. The environment can set other numbers.
+ */
 const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Record<string, string>> }[] = [
   { files: /^test\/(crash\/(kill|mail|delivery)|money\/crash)\./, rounds: { CRASH_ROUNDS: '40' } },
   { files: /^test\/money\/model\./, rounds: { MODEL_RUNS: '1000' } },
   { files: /^test\/failover\/primary\./, rounds: { FAILOVER_ROUNDS: '10' } },
 ];
-/** The longest files start first, so that none of them runs alone at the end. */
+/** The longest files start first, which keeps them from running alone at the end. */
 const order = [heavy, /^test\/e2e\//, /^test\/(money|race)\//, /^test\/(conformance|interleaving)\//];
 const slowestShown = 10;
 
-/** The programs that a file calls and npm does not bring, each with its Debian package. */
+/** The programs that a file runs and npm does not install, each with its Debian package. */
 const programs: readonly { readonly files: RegExp; readonly program: string; readonly package: string }[] = [
   { files: /^test\/(faults|soak)\/.*\.sqlite\./, program: 'gcc', package: 'gcc libc6-dev' },
   { files: /^test\/faults\/clock/, program: 'faketime', package: 'faketime' },
   { files: /^test\/faults\/pgbouncer/, program: 'pgbouncer', package: 'pgbouncer' },
 ];
 
-/** A file, and the engine that it is run on; null: it runs once. */
+/** A file, and its engine; null: it runs once. */
 type Job = { readonly file: string; readonly engine: EngineId | null };
 
 const { values, positionals } = parseArgs({
@@ -74,7 +76,7 @@ const atOnce = availableParallelism() + 1;
 const totals = new Map<string, number>();
 const complaints: string[] = [];
 const notices: string[] = [];
-/** Tests of each suite, and seconds that its files took one after another. */
+/** The tests of each suite, and the sum of the seconds of its files. */
 const suites = new Map<string, { tests: number; seconds: number }>();
 const durations: { readonly job: Job; readonly seconds: number }[] = [];
 
@@ -100,7 +102,7 @@ function isInstalled(program: string): boolean {
   });
 }
 
-/** Whether this machine has what the file needs; if not, says what to install. */
+/** Whether this machine has the programs of the file. Logs the missing packages. */
 function canRun(file: string): boolean {
   const missing = programs.filter((need) => need.files.test(file) && !isInstalled(need.program));
   for (const need of missing) {
@@ -117,7 +119,7 @@ function jobsOf(file: string): readonly Job[] {
   if (once.test(file)) return values.engine === undefined || named.length > 0 ? [{ file, engine: null }] : [];
   const [, only] = /\.([a-z]+)\.test\.ts$/.exec(file) ?? [];
   if (only !== undefined && !(only in engineNames))
-    complaints.push(`${file}: its name tells of an engine that is none`);
+    complaints.push(`${file}: its name has an unknown engine`);
   return chosen.filter((engine) => only === undefined || only === engine).map((engine) => ({ file, engine }));
 }
 
@@ -125,7 +127,7 @@ function describe({ file, engine }: Job): string {
   return engine === null ? file : `${file} on ${engineNames[engine]}`;
 }
 
-/** The suite that a run belongs to: its folder, on its engine. */
+/** The suite of a run: its folder, on its engine. */
 function suiteOf({ file, engine }: Job): { tests: number; seconds: number } {
   const name = describe({ file: dirname(file), engine });
   const suite = suites.get(name) ?? { tests: 0, seconds: 0 };
@@ -155,7 +157,7 @@ async function runFile(job: Job): Promise<{ job: Job; events: TestEvent[] }> {
   return { job, events };
 }
 
-/** Adds one file's results to the totals and passes on the events that are to be shown. */
+/** Adds one file's results to the totals and yields the events to show. */
 function* judge(job: Job, events: readonly TestEvent[]): Generator<TestEvent> {
   const summaries = events.flatMap((event) => (event.type === 'test:summary' ? [event.data] : []));
   const testsInFile = summaries.find((summary) => summary.file !== undefined)?.counts.tests;
@@ -180,7 +182,7 @@ function* judge(job: Job, events: readonly TestEvent[]): Generator<TestEvent> {
   }
 }
 
-/** Names the engine in what failed: that is told once more at the end, far from the heading. */
+/** Adds the engine to the names of failures, which are repeated at the end, far from the heading. */
 function nameFailures({ engine }: Job, events: readonly TestEvent[]): readonly TestEvent[] {
   if (engine === null) return events;
   const told = new Set(['test:start', 'test:pass', 'test:fail']);
@@ -197,7 +199,7 @@ function nameFailures({ engine }: Job, events: readonly TestEvent[]): readonly T
   });
 }
 
-/** Takes the next job that may run with those that are running. */
+/** Takes the next job that can run with the running ones. */
 function takeNext(waiting: Job[], running: readonly Job[]): Job | undefined {
   if (running.length >= atOnce) return undefined;
   const isFull = running.filter(({ file }) => heavy.test(file)).length >= heavyAtOnce;
@@ -241,7 +243,7 @@ async function* runEverything(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
 
 if (chosen.length === 0) complaints.push(`--engine ${values.engine}: takes ${engines.join(' or ')}`);
 const jobs = files.flatMap(jobsOf);
-// What Node.js makes of the sources is kept for all processes of the run, and the next run.
+// Node.js caches compiled sources for all processes of this run and the next one.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules/.cache/largesse-tests');
 {
   using _folder = openRunFolder();

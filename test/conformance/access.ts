@@ -1,4 +1,4 @@
-/** Stores and the tokens that reach them. */
+/** Stores and access tokens. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -20,7 +20,7 @@ import { money, newStore, testContext } from '../support/fixtures.ts';
 import { openStore } from '../support/open-store.ts';
 
 export function testAccess(factory: StorageFactory): void {
-  test('a store is kept as it was made, and its domain is taken from then on', async () => {
+  test('a store is stored as it was created, and its domain is taken', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     const ctx = testContext();
@@ -52,7 +52,7 @@ export function testAccess(factory: StorageFactory): void {
     );
   });
 
-  test('a change of a store touches what it names', async () => {
+  test('a store update changes only the fields that it names', async () => {
     await using opened = await openStore(factory, { proxySecret: new Secret('hush') });
     const { storage, ctx, store } = opened;
     const change = (changes: Parameters<typeof changeStore>[2]) =>
@@ -74,7 +74,7 @@ export function testAccess(factory: StorageFactory): void {
     await assert.rejects(change({ requireSignature: true }), { code: 'invalid-parameter' });
   });
 
-  test("a store's secret is sealed, and opens in its own row only", async () => {
+  test("a store's secret is sealed, and opens only in its own row", async () => {
     await using opened = await openStore(factory, { proxySecret: new Secret('hush hush hush') });
     const { storage, ctx, store, database } = opened;
     const given = newStore({ domain: 'other.example', proxySecret: new Secret('another') });
@@ -88,7 +88,7 @@ export function testAccess(factory: StorageFactory): void {
     assert.throws(() => openProxySecret(ctx, moved));
   });
 
-  test('the demonstration store is there once, and only for as long as there is no other', async () => {
+  test('the demonstration store exists once, until another store is created', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     const ctx = testContext();
@@ -108,14 +108,14 @@ export function testAccess(factory: StorageFactory): void {
     assert.equal((await storage.read(listStores)).length, 2);
   });
 
-  test('no demonstration store is made beside a real one', async () => {
+  test('a demonstration store is not created if a real store exists', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx } = opened;
     await storage.write(() => ensureDemonstrationStore(ctx));
     assert.equal((await storage.read(listStores)).length, 1);
   });
 
-  test('a token identifies its store until it is revoked, and is stored as a hash only', async () => {
+  test('a token identifies its store until it is revoked, and is stored only as a hash', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const { token, secret } = await storage.write(() =>
@@ -156,7 +156,7 @@ export function testAccess(factory: StorageFactory): void {
     );
   });
 
-  test('a rotated token has another secret and id, and everything else of the old one, which works no more', async () => {
+  test('a rotated token keeps everything but its secret and id, and the old token stops working', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const old = await storage.write(() =>
@@ -178,7 +178,7 @@ export function testAccess(factory: StorageFactory): void {
     assert.equal((await storage.read(() => listTokens(store.id))).length, 2);
   });
 
-  test('of several rotations of one token at once, one is done', async () => {
+  test('concurrent rotations of one token rotate it once', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const { token } = await storage.write(() =>
@@ -193,7 +193,7 @@ export function testAccess(factory: StorageFactory): void {
     assert.equal(tokens.filter(({ revokedAt }) => revokedAt === null).length, 1);
   });
 
-  test('the last use of a token is the latest one that was noted', async () => {
+  test('the last use of a token is the latest recorded use', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const { token } = await storage.write(() =>
@@ -209,7 +209,7 @@ export function testAccess(factory: StorageFactory): void {
     assert.equal(await note(), 7_000);
   });
 
-  test('a store is found by its domain in lower case only', async () => {
+  test('a store is found only by its lowercase domain', async () => {
     await using opened = await openStore(factory);
     const { storage, store } = opened;
     assert.deepEqual((await storage.read(() => findStoreByDomain(store.domain)))?.store, store);

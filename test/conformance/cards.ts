@@ -1,5 +1,3 @@
-/** Issuing and retrieving cards. */
-
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { systemChance } from '../../src/clock-and-chance.ts';
@@ -18,7 +16,7 @@ import { countRows, listEvents, openStore } from '../support/open-store.ts';
 const none = { cards: 0, codes: 0, customers: 0, transfers: 0, events: 0 };
 
 export function testCards(factory: StorageFactory): void {
-  test('an issued card is retrieved as it was issued, with its first transfer and its events', async () => {
+  test('an issued card is retrieved as issued, with its first transfer and its events', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const { card, code: drawn } = await opened.issue({
@@ -93,7 +91,7 @@ export function testCards(factory: StorageFactory): void {
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
   });
 
-  test('a code stands nowhere in clear, and finds its card however it is spelled', async () => {
+  test('a code is not stored in clear, and finds its card in every spelling', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const { card, code: drawn } = await opened.issue({ customer: email('ann@example.com') });
@@ -119,7 +117,7 @@ export function testCards(factory: StorageFactory): void {
     assert.equal(await storage.read(() => findCardIdByCode(ctx, store.id, code(other))), undefined);
   });
 
-  test('a code that the store has used is refused, and nothing of the issue is kept', async () => {
+  test('an issue with a used code is rejected, and the issue writes nothing', async () => {
     await using opened = await openStore(factory);
     const { storage } = opened;
     await opened.issue({ code: code('OWN-CODE-1234') });
@@ -131,7 +129,7 @@ export function testCards(factory: StorageFactory): void {
     assert.deepEqual(await storage.read(countRows), before);
   });
 
-  test('a refused issue names a taken code along with the rest', async () => {
+  test('a rejected issue reports a taken code with the other errors', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     await opened.issue({ code: code('owncode1234') });
@@ -144,19 +142,19 @@ export function testCards(factory: StorageFactory): void {
     await assert.rejects(refused('owncode1235'), { errors: { note: ['is too long'] } });
   });
 
-  test('a random code that is taken is drawn again', async () => {
+  test('a random code that is taken is generated again', async () => {
     const clock = manualClock();
     const draws = [1, 1, 1, 2].map((fill) => new Uint8Array(16).fill(fill));
     let drawn = 0;
     const bytes = () => {
       drawn += 1;
-      return draws[drawn - 1] ?? assert.fail('drew too often');
+      return draws[drawn - 1] ?? assert.fail('generated too many codes');
     };
     await using opened = await openStore(factory, { ctx: testContext({ clock, chance: { bytes } }) });
     const { storage } = opened;
     const first = await opened.issue();
     const second = await opened.issue({ customer: email('ann@example.com') });
-    assert.equal(drawn, 4, 'twice the same, then another');
+    assert.equal(drawn, 4, 'the same code twice, then another');
     assert.equal(first.code.reveal(), '1'.repeat(16));
     assert.equal(second.code.reveal(), '2'.repeat(16));
     const counts = await storage.read(countRows);
@@ -164,11 +162,11 @@ export function testCards(factory: StorageFactory): void {
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
   });
 
-  test('an id that is taken is drawn again, whatever it is for', async () => {
+  test('a taken id is generated again, for every kind of row', async () => {
     const clock = manualClock();
     const chance = systemChance(clock);
     const fresh = (): number => chance.id();
-    // What is drawn for an issue to nobody: the card's id, the transfer's, the event's.
+    // An issue without a customer generates three ids: of the card, the transfer and the event.
     for (const repeated of [0, 1, 2]) {
       const drawn: number[] = [];
       let script: number[] = [];
@@ -183,14 +181,14 @@ export function testCards(factory: StorageFactory): void {
       script = drawn.slice(0, 3).map((earlier, index) => (index === repeated ? earlier : fresh()));
       drawn.length = 0;
       await opened.issue();
-      assert.ok(drawn.length > 3, `draw ${repeated} was repeated`);
+      assert.ok(drawn.length > 3, `id ${repeated} was generated again`);
       const counts = await opened.storage.read(countRows);
       assert.deepEqual(counts, { ...none, cards: 2, codes: 2, transfers: 2, events: 2 });
       assert.deepEqual((await opened.storage.read(() => verify(10))).mismatches, []);
     }
   });
 
-  test('an address is one customer, however it is spelled and whoever is meant', async () => {
+  test('an email address is one customer, in every spelling, as customer and as recipient', async () => {
     await using opened = await openStore(factory);
     const { storage } = opened;
     const spellings = ['Ann@Example.com', 'ann@example.com', ' ANN@EXAMPLE.COM\t'];
@@ -202,7 +200,7 @@ export function testCards(factory: StorageFactory): void {
     const people = cards.flatMap(({ card }) => [card.customer, card.recipient]).filter((who) => who !== null);
     assert.equal(people.length, 8);
     assert.equal(new Set(people.map((who) => who.id)).size, 1);
-    // Who comes first is not told; the address stays as that one gave it.
+    // The order of the writes is not defined. The address stays as the first writer spelled it.
     const [given, ...others] = new Set(people.map((who) => who.email));
     assert.deepEqual(others, []);
     assert.ok(spellings.some((text) => text.trim() === given));
@@ -211,20 +209,20 @@ export function testCards(factory: StorageFactory): void {
     assert.equal(created.length, 1);
   });
 
-  test('an issue that fails late leaves neither customer nor event', async () => {
+  test('an issue that fails late writes neither a customer nor an event', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const command = issueCommand(store, { customer: email('ann@example.com') });
     await assert.rejects(
       storage.write(function* () {
         yield* issue(ctx, command);
-        throw new Error('the process has second thoughts');
+        throw new Error('a failure at the end');
       }),
     );
     assert.deepEqual(await storage.read(countRows), none);
   });
 
-  test('amounts of every number of decimals are kept exactly', async () => {
+  test('amounts in currencies with any number of decimals are stored exactly', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     const ctx = testContext();
@@ -251,7 +249,7 @@ export function testCards(factory: StorageFactory): void {
     );
   });
 
-  test('a card that is not there is not found', async () => {
+  test('a card that does not exist is not found', async () => {
     await using opened = await openStore(factory);
     const { storage, store } = opened;
     const { card } = await opened.issue();

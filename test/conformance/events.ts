@@ -1,4 +1,4 @@
-/** Events: their order, and the expiries among them. */
+/** Events: their order, and events of expiry. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -35,7 +35,10 @@ async function open(factory: StorageFactory, given: Parameters<typeof newStore>[
   return { ...opened, ctx, store, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
 }
 
-/** Waits until all that was committed is told: on a server, only after every older transaction of any of its databases. */
+/**
+ * Waits until every committed event is listed. PostgreSQL lists an event after every older transaction of any
+ * database of the server has ended.
+ */
 async function untilTold(storage: Storage, store: Store): Promise<void> {
   const deadline = performance.now() + 20_000;
   for (;;) {
@@ -44,12 +47,12 @@ async function untilTold(storage: Storage, store: Store): Promise<void> {
     );
     const told = await storage.read(() => listEvents(store.id, { after: null, limit: 1_000 }));
     if (told.length === Number(written)) return;
-    assert.ok(performance.now() < deadline, `${told.length} of ${written} events are told`);
+    assert.ok(performance.now() < deadline, `${told.length} of ${written} events are listed`);
     await wait(10);
   }
 }
 
-/** Every event, read page by page. */
+/** Reads every event, page by page. */
 async function readAll(
   storage: Storage,
   store: Store,
@@ -73,7 +76,6 @@ async function readAll(
   }
 }
 
-/** A caller with a token of its own. */
 async function newCaller(
   storage: Storage,
   ctx: TestContext,
@@ -94,7 +96,7 @@ async function newCaller(
   return { caller, tokenId };
 }
 
-/** A stream, the ids that it has told, and whether it is over. */
+/** Collects the ids that a stream sends, and records when it closes. */
 function follow(stream: Readable): { readonly ids: () => number[]; readonly isOver: () => boolean } {
   let text = '';
   let isOver = false;
@@ -104,7 +106,7 @@ function follow(stream: Readable): { readonly ids: () => number[]; readonly isOv
 }
 
 export function testEvents(factory: StorageFactory): void {
-  test('a stream ends with the commit of this process that revokes its token, and other streams go on', async () => {
+  test('a commit of this process that revokes a token ends its stream, and other streams stay open', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const listeners = new Set<() => void>();
@@ -115,7 +117,7 @@ export function testEvents(factory: StorageFactory): void {
         return () => listeners.delete(listener);
       },
       streamsMax: 16,
-      // Only a commit has a stream look again.
+      // Only a commit makes a stream poll.
       pollMs: 600_000,
     });
     const [revoked, other] = [await newCaller(storage, ctx, store), await newCaller(storage, ctx, store)];
@@ -144,7 +146,7 @@ export function testEvents(factory: StorageFactory): void {
     assert.equal(listeners.size, 0);
   });
 
-  test('what is written after a revocation by another process never reaches the stream', async () => {
+  test('a stream never sends events written after another process revoked its token', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store, database } = opened;
     const elsewhere = database.open();
@@ -169,7 +171,7 @@ export function testEvents(factory: StorageFactory): void {
     streams.close();
   });
 
-  test('a stream whose token is revoked is cut off if its client does not take what is left', async () => {
+  test('a stream with a revoked token is cut off if its client does not read the rest', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const given = { storage, onCommit: () => () => undefined, streamsMax: 16 };
@@ -180,10 +182,10 @@ export function testEvents(factory: StorageFactory): void {
     await until(() => idle.destroyed);
   });
 
-  test('a stream whose client takes nothing is cut off; one whose client takes what there is goes on', async () => {
+  test('a stream is cut off if its client reads nothing, and stays open if its client reads everything', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
-    // More than a stream and a connection hold.
+    // More events than the buffers of a stream and a connection can hold.
     for (let count = 0; count < 200; count += 1) await storage.write(() => issue(ctx, issueCommand(store)));
     await untilTold(storage, store);
     const streams = eventStreams({
@@ -198,7 +200,7 @@ export function testEvents(factory: StorageFactory): void {
     const eager = streams.open(caller, null);
     let taken = '';
     eager.setEncoding('utf8').on('data', (text: string) => (taken += text));
-    // Asks for the first piece, and takes no more.
+    // Requests the first chunk, and reads nothing more.
     idle.read(0);
     const cutOff = once(idle, 'close', { signal: AbortSignal.timeout(20_000) });
     await cutOff;
@@ -208,12 +210,12 @@ export function testEvents(factory: StorageFactory): void {
     streams.close();
   });
 
-  test('a stream whose client takes nothing makes room for another one', async () => {
+  test('a stream whose client reads nothing is closed when another stream needs its place', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     for (let count = 0; count < 200; count += 1) await storage.write(() => issue(ctx, issueCommand(store)));
     await untilTold(storage, store);
-    // Four of a store, two of a token.
+    // The limits are four streams of a store and two of a token.
     const streams = eventStreams({ storage, onCommit: () => () => undefined, streamsMax: 16 });
     const { caller } = await newCaller(storage, ctx, store);
     const { caller: other } = await newCaller(storage, ctx, store);
@@ -234,7 +236,7 @@ export function testEvents(factory: StorageFactory): void {
     streams.close();
   });
 
-  test('events are read page by page in the order of their commits, from any of them on', async () => {
+  test('events are listed page by page in commit order, after any event', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     assert.equal(await storage.read(() => findEnd(store.id)), null);
@@ -260,7 +262,7 @@ export function testEvents(factory: StorageFactory): void {
     );
   });
 
-  test('an event that is committed later comes later, whatever the clock of its process says', async () => {
+  test('an event that is committed later is listed later, even if the clock of its process is slow', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store, database } = opened;
     const behind = testContext({ clock: manualClock(ctx.clock.now() - 3_600_000) });
@@ -278,14 +280,14 @@ export function testEvents(factory: StorageFactory): void {
         after = id;
       }
     }
-    assert.equal(told.size, 12, 'a reader that follows misses none');
+    assert.equal(told.size, 12, 'a reader that follows the list sees every event');
     assert.deepEqual(
       (await readAll(storage, store)).map(({ cardId }) => cardId),
       ids,
     );
   });
 
-  test('a reader that follows sees every event once, while several engines write', async () => {
+  test('a reader that follows the list sees every event once, while several engines write', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store, database } = opened;
     const engines = [storage, database.open(), database.open()];
@@ -315,12 +317,12 @@ export function testEvents(factory: StorageFactory): void {
     await writing;
     const total = (await readAll(storage, store, 250)).map(({ id }) => id);
     assert.equal(total.length, engines.length * perEngine);
-    // What was committed for good only just now may be missing at the end, and nowhere else.
+    // The reader can miss only events at the end that were committed after its last read.
     assert.deepEqual(seen, total.slice(0, seen.length));
     assert.equal(new Set(seen).size, seen.length);
   });
 
-  test('the sequence of a card’s events is its version', async () => {
+  test('the sequence of a card’s event is the version of the card', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const { card } = await storage.write(() => issue(ctx, issueCommand(store)));
@@ -341,7 +343,7 @@ export function testEvents(factory: StorageFactory): void {
     );
   });
 
-  test('an expiry is told once, when the last good day has passed in the store’s time zone', async () => {
+  test('an expiry is published once, after the last valid day ended in the store’s time zone', async () => {
     await using opened = await open(factory, { timeZone: 'Pacific/Auckland' });
     const { storage, ctx, store } = opened;
     // 2026-03-15T12:00Z is 2026-03-16 01:00 in Auckland.
@@ -355,12 +357,12 @@ export function testEvents(factory: StorageFactory): void {
     assert.equal(await storage.read(() => hasExpiryToTell(ctx, store)), false);
     assert.deepEqual(await tell(), []);
     ctx.clock.advance(22 * 3_600_000);
-    assert.deepEqual(await tell(), [], 'it is 23:00 there');
+    assert.deepEqual(await tell(), [], 'it is 23:00 in Auckland');
     ctx.clock.advance(3_600_000);
     assert.equal(await storage.read(() => hasExpiryToTell(ctx, store)), true);
     assert.deepEqual(await tell(), [`gift_card.expired ${card.id}`]);
     assert.deepEqual(await tell(), []);
-    // Revived, and ended by a day that has passed already.
+    // The card is valid again, and then expires by a date in the past.
     await storage.write(() => update(ctx, updateCommand(store, card.id, { expiresOn: '2027-01-01' })));
     assert.deepEqual(await tell(), []);
     await storage.write(() => update(ctx, updateCommand(store, card.id, { expiresOn: '2026-01-01' })));
@@ -368,7 +370,7 @@ export function testEvents(factory: StorageFactory): void {
     assert.deepEqual(await tell(), []);
   });
 
-  test('two processes tell of an expiry once, page by page', async () => {
+  test('two processes publish an expiry once, page by page', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store, database } = opened;
     const other = database.open();
@@ -385,7 +387,7 @@ export function testEvents(factory: StorageFactory): void {
     assert.equal(new Set(expired.map(({ cardId }) => cardId)).size, 25);
   });
 
-  test('an expiry is told ahead where the store wishes, of cards that can be spent', async () => {
+  test('a coming expiry is published in advance if the store enables it, for cards that can be spent', async () => {
     await using opened = await open(factory, { expiringSoonDays: 30 });
     const { storage, ctx, store } = opened;
     const { card: soon } = await storage.write(() =>

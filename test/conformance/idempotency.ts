@@ -1,4 +1,4 @@
-/** Idempotency records, and the erasing of what has run out. */
+/** Idempotency records, and the deletion of outdated records. */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -24,7 +24,7 @@ import { countRows, openStore, outcomeOf, type OpenStore } from '../support/open
 
 const day = 24 * 60 * 60 * 1_000;
 
-/** The use of a key for the request that the parts make. */
+/** Returns the use of an idempotency key for a request with the given parts. */
 function useOf(
   { ctx, store }: Pick<OpenStore, 'ctx'> & { readonly store: Pick<Store, 'id'> },
   key: string,
@@ -33,7 +33,7 @@ function useOf(
   return { owner: { storeId: store.id, apiClientId: 3, key }, fingerprints: fingerprintsOf(ctx, parts) };
 }
 
-/** Issues a card and answers with its code, as a creation does. */
+/** Issues a card and returns its code in the response, as the operation "Create a gift card" does. */
 function* issueAndAnswer({ ctx, store }: Pick<OpenStore, 'ctx' | 'store'>): Script<Answer> {
   const { card, code } = yield* issue(ctx, issueCommand(store, { note: 'ünïcödé 🎁' }));
   const body = JSON.stringify({ id: card.id, code: code.reveal(), note: card.note });
@@ -46,7 +46,7 @@ function issueOnce(opened: OpenStore, key: string, parts?: readonly unknown[]) {
 }
 
 export function testIdempotency(factory: StorageFactory): void {
-  test('a request is done once, and its answer is had again byte for byte', async () => {
+  test('a repeated request returns the stored response byte for byte', async () => {
     await using opened = await openStore(factory);
     const first = await issueOnce(opened, 'key-1');
     assert.equal(first.replayed, false);
@@ -60,7 +60,7 @@ export function testIdempotency(factory: StorageFactory): void {
     assert.equal((await opened.storage.read(countRows)).cards, 2);
   });
 
-  test('however often it is asked for at once, a request is done once', async () => {
+  test('concurrent repeats of a request are executed once', async () => {
     await using opened = await openStore(factory);
     const { database, ctx, storage } = opened;
     const other = database.open();
@@ -78,7 +78,7 @@ export function testIdempotency(factory: StorageFactory): void {
     assert.equal((await storage.read(countRows)).cards, 1);
   });
 
-  test('another request under the same key is refused and does nothing', async () => {
+  test('another request with the same key is rejected and changes nothing', async () => {
     await using opened = await openStore(factory);
     await issueOnce(opened, 'key', ['a request']);
     await assert.rejects(issueOnce(opened, 'key', ['another request']), { code: 'idempotency-key-reused' });
@@ -86,7 +86,7 @@ export function testIdempotency(factory: StorageFactory): void {
     assert.equal((await opened.storage.read(countRows)).cards, 1);
   });
 
-  test('of a request that fails nothing is kept, and the key is as new', async () => {
+  test('a request that fails stores nothing, and its key can be used again', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx } = opened;
     await assert.rejects(
@@ -101,7 +101,7 @@ export function testIdempotency(factory: StorageFactory): void {
     assert.equal((await issueOnce(opened, 'key', ['another request'])).replayed, false);
   });
 
-  test('an answer can be had for a day, whether or not it was erased since', async () => {
+  test('a stored response is returned for a day, even before outdated records are deleted', async () => {
     await using opened = await openStore(factory);
     const first = await issueOnce(opened, 'key');
     opened.ctx.clock.advance(idempotencyPeriodMs);
@@ -114,7 +114,7 @@ export function testIdempotency(factory: StorageFactory): void {
     assert.deepEqual(await issueOnce(opened, 'key', ['another request']), { ...second, replayed: true });
   });
 
-  test('a kept answer is sealed, and opens in its own row only', async () => {
+  test('a stored response is sealed, and opens only in its own row', async () => {
     await using opened = await openStore(factory);
     const { storage, database } = opened;
     const { answer } = await issueOnce(opened, 'key-1');
@@ -138,12 +138,12 @@ export function testIdempotency(factory: StorageFactory): void {
     assert.equal((await storage.read(countRows)).cards, 2);
   });
 
-  test('after a rotation of keys what was kept before is still had', async () => {
+  test('a response stored before a rotation of keys is returned after it', async () => {
     const old = masterKey('old', 1);
     await using opened = await openStore(factory, { ctx: testContext({ masters: [old] }) });
     const first = await issueOnce(opened, 'key');
     const rotated = { ...opened, ctx: testContext({ masters: [masterKey('new', 2), old] }) };
-    // The fingerprint is keyed too, so that only the answer's own key decides here.
+    // The fingerprint is keyed as well. It uses the old key here, to isolate the key of the response.
     const use = useOf(opened, 'key');
     const again = await outcomeOf(
       opened.storage.write(() => once(rotated.ctx, use, () => issueAndAnswer(rotated))),
@@ -151,7 +151,7 @@ export function testIdempotency(factory: StorageFactory): void {
     assert.deepEqual(again, { ...first, replayed: true });
   });
 
-  test('the same request under the same key is known again after a rotation of keys', async () => {
+  test('a repeated request is recognized after a rotation of keys', async () => {
     const old = masterKey('old', 1);
     await using opened = await openStore(factory, { ctx: testContext({ masters: [old] }) });
     const first = await issueOnce(opened, 'key');
@@ -159,7 +159,7 @@ export function testIdempotency(factory: StorageFactory): void {
     assert.deepEqual(await issueOnce(rotated, 'key'), { ...first, replayed: true });
   });
 
-  test('a key is stored as a keyed digest with its caller in it, and never in clear', async () => {
+  test('an idempotency key is stored as a keyed digest that includes its caller, and never in clear', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx } = opened;
     const key = 'order-1017-of-ada@example.com';
@@ -179,11 +179,14 @@ export function testIdempotency(factory: StorageFactory): void {
     assert.notDeepEqual(digests[0], digests[1]);
     for (const digest of digests) {
       assert.ok(!digest.includes('ada'));
-      assert.ok(!digest.equals(createHash('sha256').update(key).digest()), 'a digest that anybody can make');
+      assert.ok(
+        !digest.equals(createHash('sha256').update(key).digest()),
+        'the digest is not a plain hash of the key',
+      );
     }
   });
 
-  test('processes whose key files have the keys in another order do a request once', async () => {
+  test('processes with key files in different orders execute a request once', async () => {
     const [one, other] = [masterKey('one', 1), masterKey('other', 2)];
     const clock = manualClock();
     await using opened = await openStore(factory, { ctx: testContext({ clock, masters: [one, other] }) });
@@ -206,7 +209,7 @@ export function testIdempotency(factory: StorageFactory): void {
     assert.equal((await storage.read(countRows)).cards, 5);
   });
 
-  test('what a version before migration 5 kept under a plain key is had again until it runs out', async () => {
+  test('a response stored under a plain key before migration 5 is returned until it expires', async () => {
     await using database = await factory.createDatabase();
     const storage = database.open();
     const isBefore = ({ version }: Migration): boolean => version < 5;
@@ -239,7 +242,7 @@ export function testIdempotency(factory: StorageFactory): void {
         code: 'idempotency-key-reused',
       },
     );
-    // Under a new key of the key file, too.
+    // The key file has a new first key.
     const rotated = testContext({ clock: ctx.clock, masters: [masterKey('new', 2), masterKey('test', 7)] });
     await assert.rejects(
       storage.write(() => once(rotated, use, () => constant(answer))),
@@ -255,11 +258,11 @@ export function testIdempotency(factory: StorageFactory): void {
     assert.deepEqual(
       rows.map((kept) => kept.key_digest.length),
       [32],
-      'the row with the plain key is erased',
+      'the row with the plain key is deleted',
     );
   });
 
-  test('upkeep erases what has run out, so much at a time, and nothing else', async () => {
+  test('upkeep deletes outdated rows in batches, and nothing else', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const perHour = 100;
@@ -279,7 +282,7 @@ export function testIdempotency(factory: StorageFactory): void {
     for (let round = 0; round < 5; round += 1) await failAndIssue(`old-${round}`);
     ctx.clock.advance(lookupPeriodMs / perHour - 1);
     assert.equal(await erase(10), false);
-    assert.deepEqual(await count(), [5n, 5n], 'nothing has run out yet');
+    assert.deepEqual(await count(), [5n, 5n], 'nothing is outdated yet');
 
     ctx.clock.advance(1);
     assert.equal(await erase(10), false);
@@ -288,12 +291,12 @@ export function testIdempotency(factory: StorageFactory): void {
     ctx.clock.advance(day - lookupPeriodMs / perHour);
     const young = await failAndIssue('young');
     ctx.clock.advance(1);
-    assert.equal(await erase(2), true, 'there may be more');
+    assert.equal(await erase(2), true, 'more rows can remain');
     assert.deepEqual(await count(), [4n, 1n]);
     assert.equal(await erase(2), true);
     assert.equal(await erase(2), false);
     assert.deepEqual(await count(), [1n, 1n]);
     assert.deepEqual(await issueOnce(opened, 'young'), { ...young, replayed: true });
-    assert.equal((await storage.read(countRows)).cards, 6, 'cards never run out');
+    assert.equal((await storage.read(countRows)).cards, 6, 'cards are not deleted');
   });
 }

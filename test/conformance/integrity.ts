@@ -1,4 +1,4 @@
-/** What the schema itself refuses, whatever a script asks for: the last line behind the program's own checks. */
+/** The schema rejects invalid rows, even if a check of the program is missing. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -15,7 +15,7 @@ const foreignKey = /foreign key constraint/i;
 const unique = /unique constraint/i;
 const notNull = /not.null constraint/i;
 
-/** A store with one card that was issued to somebody for 15.00 and then set to 10.00. */
+/** A store with one card that was issued to a customer for 15.00 and then set to 10.00. */
 async function openWithCard(factory: StorageFactory) {
   const opened = await openMigrated(factory);
   const { storage } = opened;
@@ -31,14 +31,14 @@ async function openWithCard(factory: StorageFactory) {
 
 type Opened = Awaited<ReturnType<typeof openWithCard>>;
 
-/** Asserts that the database refuses the statement for the given reason and that nothing changed. */
+/** Asserts that the database rejects the statement for the given reason, and that nothing changed. */
 async function assertRefused({ storage }: Opened, statement: Statement, reason: RegExp): Promise<void> {
   const told = statement.strings.join('?').trim();
   const before = await storage.read(() => all(sql`select * from gift_cards`));
   await assert.rejects(
     storage.write(() => all(statement)),
     (error) => {
-      // A taken key is run again first, and then refused with the database's own error as its cause.
+      // A duplicate key makes the script run again, and then fail with the database's error as the cause.
       const refusal = error instanceof Fault ? error.cause : error;
       assert.ok(refusal instanceof Error, told);
       assert.match(refusal.message, reason, told);
@@ -51,7 +51,7 @@ async function assertRefused({ storage }: Opened, statement: Statement, reason: 
 }
 
 export function testIntegrity(factory: StorageFactory): void {
-  test('a balance is never negative nor less than what is held of it, and a card is issued for more than nothing', async () => {
+  test('a balance is never negative or less than its held part, and the initial value of a card is positive', async () => {
     await using opened = await openWithCard(factory);
     const { card, store } = opened;
     await assertRefused(opened, sql`update gift_cards set balance = -1 where id = ${card.id}`, check);
@@ -80,7 +80,7 @@ export function testIntegrity(factory: StorageFactory): void {
     }
   });
 
-  test('a transfer moves more than nothing, between the card and one account of the store', async () => {
+  test('the amount of a transfer is positive, and it is between the card and one account of the store', async () => {
     await using opened = await openWithCard(factory);
     const refused = [
       { amount: 0 },
@@ -91,7 +91,7 @@ export function testIntegrity(factory: StorageFactory): void {
       { debit: 'petty cash', credit: 'card' },
       { debit: 'card', credit: 'CARD' },
       { kind: 'gift' },
-      // Of a hold, and of another transfer, which are not named.
+      // References to a hold and to another transfer, which are missing.
       { kind: 'capture' },
       { kind: 'reversal' },
       { sequence: 0 },
@@ -109,7 +109,7 @@ export function testIntegrity(factory: StorageFactory): void {
     assert.deepEqual(new Set(mismatches.map(({ cardId }) => cardId)), new Set([card.id, null]));
   });
 
-  test('a place in the chain, and an id of a transfer, are given once', async () => {
+  test('a position in the chain and the id of a transfer are unique', async () => {
     await using opened = await openWithCard(factory);
     const { storage } = opened;
     await assertRefused(opened, transfer(opened, { sequence: 2 }), unique);
@@ -118,7 +118,7 @@ export function testIntegrity(factory: StorageFactory): void {
     await assertRefused(opened, transfer(opened, { id: first.id }), unique);
   });
 
-  test('transfers are never changed and never deleted', async () => {
+  test('transfers cannot be updated or deleted', async () => {
     await using opened = await openWithCard(factory);
     const { card } = opened;
     const reason = /transfers are append-only/;
@@ -133,7 +133,7 @@ export function testIntegrity(factory: StorageFactory): void {
     for (const statement of changes) await assertRefused(opened, statement, reason);
   });
 
-  test('events are never changed', async () => {
+  test('events cannot be updated', async () => {
     await using opened = await openWithCard(factory);
     const reason = /events are append-only/;
     for (const statement of [
@@ -144,13 +144,13 @@ export function testIntegrity(factory: StorageFactory): void {
     }
   });
 
-  test('cards and the codes they used are never deleted', async () => {
+  test('cards and their codes cannot be deleted', async () => {
     await using opened = await openWithCard(factory);
     await assertRefused(opened, sql`delete from gift_card_codes`, /a used code stays used/);
     await assertRefused(opened, sql`delete from gift_cards`, /gift cards are never deleted/);
   });
 
-  test('what a card was issued with never changes', async () => {
+  test('the values that a card was issued with cannot be updated', async () => {
     await using opened = await openWithCard(factory);
     const { storage, card } = opened;
     const reason = /what a gift card was issued with does not change/;
@@ -167,7 +167,7 @@ export function testIntegrity(factory: StorageFactory): void {
     await storage.write(() => all(same));
   });
 
-  test('nothing belongs to a store, a card or a customer that is not there', async () => {
+  test('rows cannot refer to a store, a card or a customer that does not exist', async () => {
     await using opened = await openWithCard(factory);
     const { card, store } = opened;
     const digest = new Uint8Array(32);
@@ -195,7 +195,7 @@ export function testIntegrity(factory: StorageFactory): void {
     for (const statement of orphans) await assertRefused(opened, statement, foreignKey);
   });
 
-  test('an address is one customer of a store', async () => {
+  test('an email address is one customer of a store', async () => {
     await using opened = await openWithCard(factory);
     const { store } = opened;
     await assertRefused(
@@ -206,7 +206,7 @@ export function testIntegrity(factory: StorageFactory): void {
     );
   });
 
-  test('a code is given once, a domain is one store, and a store that demands signatures has a secret', async () => {
+  test('codes and domains are unique, and a store that requires signatures has a secret', async () => {
     await using opened = await openWithCard(factory);
     const { storage, store, card } = opened;
     const [code] = await storage.read(() => all(sql<{ lookup: bigint }>`select lookup from gift_card_codes`));
@@ -230,7 +230,7 @@ export function testIntegrity(factory: StorageFactory): void {
   });
 }
 
-/** A transfer behind the card's second one, valid but for what is given and for its hash. */
+/** A transfer that follows the card's second one, valid except for the given values and its hash. */
 function transfer(
   { store, card }: Pick<Opened, 'store' | 'card'>,
   given: {

@@ -1,4 +1,7 @@
-/** Scripts between whose steps another one is done: what they read before no longer holds, and they have to find out. */
+/**
+ * Scripts that another script interrupts between two steps: they detect that their earlier reads are
+ * outdated.
+ */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -19,7 +22,7 @@ const ann = email('ann@example.com');
 const none = { cards: 0, codes: 0, customers: 0, transfers: 0, events: 0 };
 
 export function testInterleaving(factory: StorageFactory): void {
-  test('a customer whom two make is made by one and found by the other', async () => {
+  test('two scripts that create the same customer create one, and the second finds it', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const find = () => findOrInsertCustomer(ctx, store.id, ann);
@@ -32,7 +35,7 @@ export function testInterleaving(factory: StorageFactory): void {
     assert.deepEqual(await storage.read(countRows), { ...none, customers: 1 });
   });
 
-  test('two issues to one new address make one customer, wherever the one comes into the other', async () => {
+  test('two issues to one new address create one customer, at every interruption', async () => {
     for (let after = 1; after <= 6; after += 1) {
       await using opened = await openStore(factory);
       const { storage, ctx, store } = opened;
@@ -48,7 +51,7 @@ export function testInterleaving(factory: StorageFactory): void {
     }
   });
 
-  test('of two issues with one own code one is refused, wherever the one comes into the other', async () => {
+  test('one of two issues with the same chosen code is rejected, at every interruption', async () => {
     for (let after = 1; after <= 4; after += 1) {
       await using opened = await openStore(factory);
       const { storage, ctx, store } = opened;
@@ -61,7 +64,7 @@ export function testInterleaving(factory: StorageFactory): void {
     }
   });
 
-  test('an update whose card changes after it was read is not done over the other', async () => {
+  test('an update does not overwrite a change made after it read the card', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const { card } = await opened.issue();
@@ -76,10 +79,10 @@ export function testInterleaving(factory: StorageFactory): void {
       storage.write(() => interrupted(set('1')(), { after: 1, by })),
       { code: 'overloaded' },
     );
-    assert.ok(interruptions > 1, 'it was tried again');
+    assert.ok(interruptions > 1, 'the update was retried');
     assert.deepEqual(await storage.read(() => retrieve(store.id, card.id)), card);
 
-    // Interrupted only the first time, it is done the second.
+    // The first attempt is interrupted, and the second succeeds.
     let attempts = 0;
     await storage.write(() => {
       attempts += 1;
@@ -90,7 +93,7 @@ export function testInterleaving(factory: StorageFactory): void {
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
   });
 
-  test('an idempotency key that is used between the look and the keeping is not used twice', async () => {
+  test('an idempotency key that is used between the lookup and the insert is not used twice', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const use = {
@@ -115,7 +118,7 @@ export function testInterleaving(factory: StorageFactory): void {
     assert.equal((await storage.read(countRows)).cards, 1);
   });
 
-  test('a failed lookup that is recorded while another one is recorded counts as well', async () => {
+  test('a failed lookup that is recorded during another record counts as well', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const record = () =>
@@ -125,7 +128,7 @@ export function testInterleaving(factory: StorageFactory): void {
     assert.equal(await storage.write(record), undefined);
   });
 
-  test('a token that is rotated while it is being rotated is rotated once', async () => {
+  test('two concurrent rotations rotate a token once', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const given = { store, name: 'till', scopes: ['read_gift_cards'] as const };

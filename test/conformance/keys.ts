@@ -15,7 +15,7 @@ const old = masterKey('old', 1);
 const young = masterKey('young', 2);
 
 export function testKeys(factory: StorageFactory): void {
-  test('a new database has no keys; the first that are checked are noted', async () => {
+  test('a new database has no keys, and the first check records its keys', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     assert.equal(await storage.read(hasKeys), false);
@@ -25,7 +25,7 @@ export function testKeys(factory: StorageFactory): void {
     assert.equal((await storage.read(listKeyChecks)).length, 1);
   });
 
-  test('a key in front of the old one is noted, and both are asked for from then on', async () => {
+  test('a new first key is recorded, and both keys are required from then on', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     await storage.write(() => checkKeys(testContext({ masters: [old] })));
@@ -41,7 +41,7 @@ export function testKeys(factory: StorageFactory): void {
     );
   });
 
-  test('the oldest key is the one of the public ids, wherever it is in the file', async () => {
+  test('the oldest key generates the public ids, at any position in the file', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     const check = (masters: readonly MasterKey[]) => storage.write(() => checkKeys(testContext({ masters })));
@@ -59,7 +59,7 @@ export function testKeys(factory: StorageFactory): void {
     assert.equal(await storage.write(() => checkKeys(setBack)), 'old');
   });
 
-  test('a missing key, or another under its name, is refused, and nothing is noted', async () => {
+  test('a missing or changed key is rejected, and nothing is recorded', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     await storage.write(() => checkKeys(testContext({ masters: [old] })));
@@ -76,7 +76,7 @@ export function testKeys(factory: StorageFactory): void {
     );
   });
 
-  test('a code that was written under an old key is found, and stays taken, under a new one', async () => {
+  test('a code written under an old key is found and stays taken under a new key', async () => {
     await using opened = await openStore(factory, { ctx: testContext({ masters: [old] }) });
     const { storage, store, database } = opened;
     const { card } = await opened.issue({ code: code('aaaaaaaa0001') });

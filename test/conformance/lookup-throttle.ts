@@ -1,4 +1,4 @@
-/** The limit on failed lookups, without HTTP around it: how many lookups are tried at the same time. */
+/** The limit on failed lookups, without HTTP: the number of concurrent lookups. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -18,7 +18,7 @@ function callerOf({ store }: OpenStore, tokenId: number): Caller {
   }; // prettier-ignore
 }
 
-/** What a process has of its own. */
+/** Creates the throttle of one process. */
 function processOf({ ctx, storage }: OpenStore, perHour: number): LookupThrottle {
   const limits = { perHour, perHourOfCustomer: 10, callersMax: 4 };
   return lookupThrottle({ ctx, storage, limits, onThrottled: () => undefined });
@@ -26,7 +26,7 @@ function processOf({ ctx, storage }: OpenStore, perHour: number): LookupThrottle
 
 type Tally = { tried: number; running: number; failed: number; triedAtOnceMax: number };
 
-/** One lookup that takes a moment. @returns the status of its response. */
+/** Runs one lookup that takes some milliseconds. @returns the status of its response. */
 async function look(
   throttle: LookupThrottle,
   caller: Caller,
@@ -58,7 +58,7 @@ const count = (statuses: readonly number[], status: number): number =>
   statuses.filter((other) => other === status).length;
 
 export function testLookupThrottle(factory: StorageFactory): void {
-  test('failures and lookups under way never exceed the budget, and only wrong ones use it up', async () => {
+  test('failures and running lookups never exceed the budget, and only failed lookups use it', async () => {
     await using opened = await openStore(factory);
     let tokenId = 0;
     await fc.assert(
@@ -74,7 +74,7 @@ export function testLookupThrottle(factory: StorageFactory): void {
           assert.ok(tally.triedAtOnceMax <= perHour, `${tally.triedAtOnceMax} of ${perHour}`);
           const wrong = hits.filter((isHit) => !isHit).length;
           assert.equal(count(statuses, 404), Math.min(wrong, perHour));
-          // While failures are left, nothing is rejected: a lookup waits for another one instead.
+          // While the budget lasts, lookups are not rejected: they wait for another lookup.
           if (wrong < perHour) assert.equal(count(statuses, 429), 0);
           assert.equal(tally.running, 0);
           if (wrong < perHour) assert.equal(await look(throttle, caller, { isHit: true, tally }), 200);
@@ -85,7 +85,7 @@ export function testLookupThrottle(factory: StorageFactory): void {
     );
   });
 
-  test('all processes together return no more failures than the budget, and each tries at most one budget', async () => {
+  test('all processes together return at most the budget in failures, and each runs at most one budget', async () => {
     await using opened = await openStore(factory);
     const perHour = 5;
     const caller = callerOf(opened, 1);
@@ -99,14 +99,14 @@ export function testLookupThrottle(factory: StorageFactory): void {
     for (const { tally } of processes) assert.ok(tally.tried <= perHour, String(tally.tried));
     for (const { throttle, tally } of processes)
       assert.equal(await look(throttle, caller, { isHit: true, tally }), 429);
-    // A process that starts later reads what the others have recorded.
+    // A process that starts later reads the failures that the others recorded.
     const late = { isHit: true, tally: newTally() };
     assert.equal(await look(processOf(opened, perHour), caller, late), 429);
     assert.equal(await look(processOf(opened, perHour), callerOf(opened, 2), late), 200);
     assert.equal(late.tally.tried, 1);
   });
 
-  test('more callers than are kept in memory lose nothing of what was recorded', async () => {
+  test('more callers than the cache holds lose no recorded failures', async () => {
     await using opened = await openStore(factory);
     const throttle = processOf(opened, 1);
     const tally = newTally();
@@ -115,7 +115,7 @@ export function testLookupThrottle(factory: StorageFactory): void {
     for (const caller of tokens) assert.equal(await look(throttle, caller, { isHit: true, tally }), 429);
   });
 
-  test('a lookup that fails in another way gives its reservation back', async () => {
+  test('a lookup that throws releases its reservation', async () => {
     await using opened = await openStore(factory);
     const throttle = processOf(opened, 1);
     const caller = callerOf(opened, 1);

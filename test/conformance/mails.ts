@@ -1,4 +1,4 @@
-/** Mails: what is booked with a card, how it is sent, what becomes of it, and of the codes. */
+/** Emails of a card: queueing, delivery, states and codes. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -46,7 +46,7 @@ const grace = email('grace@example.com');
 
 type Mailing = OpenStore & {
   mailer(serve?: Serve): TestMailer;
-  /** Of a card, oldest first. */
+  /** The emails of a card, oldest first. */
   mails(cardId: number): Promise<readonly MailDelivery[]>;
   settings(changes: Partial<MailSettings>): Promise<void>;
   events(): Promise<readonly string[]>;
@@ -86,7 +86,7 @@ async function open(
 
 const mailed = { recipient: grace, mails: { sendAt: null } } as const;
 
-/** How many mails still have a sealed code. */
+/** Counts the emails that still have a sealed code. */
 async function sealed({ storage }: Mailing): Promise<number> {
   const rows = await storage.read(() =>
     all(sql<{ id: bigint }>`select id from mail_deliveries where code is not null`),
@@ -94,7 +94,7 @@ async function sealed({ storage }: Mailing): Promise<number> {
   return rows.length;
 }
 
-/** Whether nothing is under way. */
+/** Whether no email is being sent. */
 async function isIdle({ storage }: Mailing): Promise<boolean> {
   const rows = await storage.read(() =>
     all(sql<{ id: bigint }>`select id from mail_deliveries where lease is not null`),
@@ -107,7 +107,7 @@ async function faultOf(promise: Promise<unknown>): Promise<FaultCode | undefined
     () => undefined,
     (caught: unknown) => caught,
   );
-  if (error !== undefined) assert.ok(error instanceof Fault, 'no fault');
+  if (error !== undefined) assert.ok(error instanceof Fault, 'the error is not a fault');
   return error?.code;
 }
 
@@ -119,7 +119,7 @@ export function testMails(factory: StorageFactory): void {
 }
 
 function testBooking(factory: StorageFactory): void {
-  test('a card is mailed to its recipient, and its buyer gets a receipt without the code', async () => {
+  test('a card is emailed to its recipient, and its buyer gets a receipt without the code', async () => {
     await using opened = await open(factory);
     const { card, code } = await opened.issue({ ...mailed, customer: ada });
     assert.equal(await sealed(opened), 1);
@@ -142,7 +142,7 @@ function testBooking(factory: StorageFactory): void {
     assert.equal(await sealed(opened), 0);
   });
 
-  test('a card goes to its customer if it has no recipient, once if they are one, and to nobody otherwise', async () => {
+  test('a card is emailed to its recipient or else its customer, once if they are the same person', async () => {
     await using opened = await open(factory);
     const { mails } = mailed;
     const kindsOf = async (given: Parameters<Mailing['issue']>[0]) =>
@@ -165,7 +165,7 @@ function testBooking(factory: StorageFactory): void {
     assert.equal((await kindsOf({ customer: ada, recipient: grace, mails })).length, 2);
   });
 
-  test('a mail for later waits for its time; its receipt does not', async () => {
+  test('a scheduled email waits for its time, and its receipt does not', async () => {
     await using opened = await open(factory);
     const { ctx } = opened;
     const at = noon + 3 * day;
@@ -186,7 +186,7 @@ function testBooking(factory: StorageFactory): void {
 }
 
 function testSending(factory: StorageFactory): void {
-  test('an email that was first attempted while the clock was days behind has its 72 hours', async () => {
+  test('an email first attempted while the clock was days behind is retried for 72 hours', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const behind = contextBehind(ctx, 4 * 24 * hour);
@@ -205,7 +205,7 @@ function testSending(factory: StorageFactory): void {
     );
   });
 
-  test('what is deferred is tried again with the same Message-ID, for 72 hours, and then is dead', async () => {
+  test('a deferred email is retried with the same Message-ID for 72 hours, and then is dead', async () => {
     await using opened = await open(factory);
     const { ctx } = opened;
     const { card } = await opened.issue(mailed);
@@ -231,7 +231,7 @@ function testSending(factory: StorageFactory): void {
     assert.deepEqual((await opened.events()).at(-1), 'gift_card.delivery_failed');
   });
 
-  test('a permanent refusal ends at once, is told as an event, and to the buyer if the store wishes', async () => {
+  test('a permanent error ends an email at once, publishes an event, and notifies the buyer if enabled', async () => {
     await using opened = await open(factory);
     const serve: Serve = ({ to }) => (to === 'grace@example.com' ? bounces : accepts);
     const mailer = opened.mailer(serve);
@@ -257,7 +257,7 @@ function testSending(factory: StorageFactory): void {
     }
   });
 
-  test('what the operator has to mend waits for it, without using up the time for attempts', async () => {
+  test('an error that the operator must fix does not use the 72 hours for attempts', async () => {
     await using opened = await open(factory);
     const { ctx } = opened;
     const { card } = await opened.issue(mailed);
@@ -275,7 +275,7 @@ function testSending(factory: StorageFactory): void {
       ctx.clock.advance(2 * day);
       mailer.wake();
     }
-    // The first temporary refusal came after six days: the 72 hours count from it.
+    // The first temporary error of the recipient came after six days. The 72 hours start then.
     const [mail] = await opened.mails(card.id);
     assert.equal(mail?.state, 'deferred');
     assert.deepEqual(mailer.operatorNeeded(), Array(3).fill('535 bad password'));
@@ -288,7 +288,7 @@ function testSending(factory: StorageFactory): void {
     await until(async () => (await opened.mails(card.id))[0]?.state === 'sent');
   });
 
-  test('a process that dies between acceptance and record has its mail sent again, under the same name, and counted', async () => {
+  test('an email whose process is killed before recording it is sent again with the same name, and counted', async () => {
     await using opened = await open(factory);
     const { ctx, storage } = opened;
     const { card } = await opened.issue(mailed);
@@ -301,7 +301,7 @@ function testSending(factory: StorageFactory): void {
     const others = await storage.write(() =>
       claimMails({ lease: lease + 1, now, firstAt: now, until: now + 3 * minute, limit: 5 }),
     );
-    assert.deepEqual(others, [], 'nobody else has it meanwhile');
+    assert.deepEqual(others, [], 'another process cannot claim it');
     const mailer = opened.mailer();
     ctx.clock.advance(3 * minute);
     mailer.wake();
@@ -311,7 +311,7 @@ function testSending(factory: StorageFactory): void {
     assert.equal(mailer.mails.length, 1);
   });
 
-  test('many processes send each mail once', async () => {
+  test('many processes send each email once', async () => {
     await using opened = await open(factory);
     const ids: number[] = [];
     for (let count = 0; count < 30; count += 1) ids.push((await opened.issue(mailed)).card.id);
@@ -325,7 +325,7 @@ function testSending(factory: StorageFactory): void {
     assert.equal(await sealed(opened), 0);
   });
 
-  test('a card that is disabled or expired by then is not mailed', async () => {
+  test('a card that is disabled or expired when its email is due is not emailed', async () => {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     const later = { recipient: grace, mails: { sendAt: noon + 2 * day } };
@@ -350,7 +350,7 @@ function testSending(factory: StorageFactory): void {
 }
 
 function testCodes(factory: StorageFactory): void {
-  test('a card that is mailed again has a new code; the old one finds nothing, and is never used again', async () => {
+  test('a card that is emailed again has a new code, and the old code finds nothing and is never reused', async () => {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     const chosen = codeOf('SPRING-2031-0001');
@@ -380,7 +380,7 @@ function testCodes(factory: StorageFactory): void {
     assert.ok((await opened.events()).includes('gift_card.code_rotated'));
   });
 
-  test('a card is emailed again to one address once a minute, and ten times a day; what is sooner changes nothing', async () => {
+  test('a card is emailed again at most once a minute and ten times a day, and an early request changes nothing', async () => {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     const { card } = await opened.issue(mailed);
@@ -399,7 +399,7 @@ function testCodes(factory: StorageFactory): void {
       }
       return undefined;
     };
-    // The email of the creation does not count.
+    // The email sent at creation does not count.
     let { card: latest } = await again();
     for (let count = 2; count <= 10; count += 1) {
       ctx.clock.advance(1_000);
@@ -417,12 +417,12 @@ function testCodes(factory: StorageFactory): void {
     ({ card: latest } = await again());
     assert.equal(latest.version, card.version + 11);
     assert.equal(await refusal(), 60);
-    // Another card has limits of its own.
+    // Each card has its own limits.
     const other = await opened.issue(mailed);
     await storage.write(() => notify(ctx, { ...command, cardId: other.card.id }));
   });
 
-  test('of requests at once to email a card again, one succeeds', async () => {
+  test('only one of several concurrent requests to email a card again succeeds', async () => {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     for (const recipient of [mailed, { recipient: grace }]) {
@@ -440,7 +440,7 @@ function testCodes(factory: StorageFactory): void {
     }
   });
 
-  test('two that rotate at once both succeed, one after the other, and only the last code works', async () => {
+  test('concurrent rotations all succeed in turn, and only the last code works', async () => {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     const { card, code } = await opened.issue();
@@ -465,7 +465,7 @@ function testCodes(factory: StorageFactory): void {
     );
   });
 
-  test('a debit beside a rotation is done; a redemption with a code that died meanwhile is not', async () => {
+  test('a debit during a rotation succeeds, and a redemption with a replaced code fails', async () => {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     const { card, code } = await opened.issue();
@@ -486,7 +486,7 @@ function testCodes(factory: StorageFactory): void {
       storage.write(() => rotateCode(ctx, rotation)),
       storage.write(() => debit(ctx, debitOf())),
     ]);
-    // What a redemption found before the rotation, and moves by after it.
+    // The redemption finds the code before the rotation, and debits the card after it.
     const found = await storage.read(() => lookUp(ctx, { store, code, usableOnly: true }));
     assert.equal(found.kind, 'missed');
     const { code: second } = await storage.write(() => rotateCode(ctx, rotation));
@@ -499,7 +499,7 @@ function testCodes(factory: StorageFactory): void {
     assert.equal(page.kind, 'missed');
   });
 
-  test('a mail that is cancelled while it is being sent tells truly whether it was', async () => {
+  test('an email cancelled while it is sent is recorded as sent only if it was', async () => {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     for (const [outcome, state] of [
@@ -522,7 +522,7 @@ function testCodes(factory: StorageFactory): void {
     assert.equal(await sealed(opened), 0);
   });
 
-  test('only a usable card of somebody whom the store can mail is mailed again', async () => {
+  test('only a usable card of a person with an address is emailed again, and only if the store sends emails', async () => {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     const attempt = (cardId: number, canSend = true) =>
@@ -546,7 +546,7 @@ function testCodes(factory: StorageFactory): void {
 }
 
 function testReminders(factory: StorageFactory): void {
-  /** Goes through all tasks of the day, three cards a page. */
+  /** Runs all tasks of the day, three cards a page. */
   const remind = async ({ storage, ctx, store }: Mailing): Promise<void> => {
     const plan = await storage.read(() => planReminders(ctx, store.id));
     assert.ok(plan);
@@ -561,7 +561,7 @@ function testReminders(factory: StorageFactory): void {
   const booked = async (opened: Mailing, cardId: number): Promise<readonly (string | number)[][]> =>
     (await opened.mails(cardId)).map(({ kind, sendAt }) => [kind, new Date(sendAt).toISOString()]);
 
-  test('a reminder of the expiry is booked once for each day of the schedule, at nine in the store', async () => {
+  test('a reminder of the expiry is queued once for each scheduled day, at nine in the store’s time zone', async () => {
     // Clocks in Paris go forward on 29 March 2026, at 2 in the night.
     await using opened = await open(factory, { timeZone: 'Europe/Paris', at: Date.UTC(2026, 2, 1, 5) });
     const { ctx } = opened;
@@ -587,7 +587,7 @@ function testReminders(factory: StorageFactory): void {
     assert.deepEqual(await booked(opened, nobodys.card.id), []);
   });
 
-  test('a day that had come before the card was issued is not reminded of, a late one only of the nearest', async () => {
+  test('days before the issue cause no reminder, and missed days cause one, for the nearest', async () => {
     await using opened = await open(factory);
     const { ctx } = opened;
     await opened.settings({ expiryReminderDays: [30, 7] });
@@ -595,13 +595,13 @@ function testReminders(factory: StorageFactory): void {
     const early = await opened.issue({ recipient: grace, expiresOn: '2026-04-20' });
     await remind(opened);
     assert.deepEqual(await booked(opened, soon.card.id), []);
-    // The service was away for the thirtieth day and for the seventh.
+    // The service was stopped on the thirtieth and on the seventh day before.
     ctx.clock.advance(33 * day);
     await remind(opened);
     assert.deepEqual(await booked(opened, early.card.id), [['expiry_reminder', '2026-04-17T12:00:00.000Z']]);
   });
 
-  test('an expiry that is moved is another occasion; what is spent or disabled is not reminded of', async () => {
+  test('a new expiry date causes a new reminder, and spent or disabled cards cause none', async () => {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     await opened.settings({ expiryReminderDays: [7] });
@@ -626,7 +626,7 @@ function testReminders(factory: StorageFactory): void {
     assert.ok(mailer.mails.every(({ content }) => codeIn({ content }) === ''));
   });
 
-  test('a reminder of the balance is booked so many days after the issue, and not for cards long past it', async () => {
+  test('a reminder of the balance is queued the given days after the issue, and not for much older cards', async () => {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     const old = await opened.issue({ recipient: grace });

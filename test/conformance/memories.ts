@@ -1,4 +1,4 @@
-/** Memories: whatever an engine remembers, nobody is answered what a read would not have found. */
+/** Caches: a cached read returns the same rows as an uncached read. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -11,11 +11,11 @@ import { addTo, counterOf, hasRow, insertRow } from '../support/row-counts.ts';
 const names = ['one', 'two', 'three'];
 const entriesMax = 2;
 
-/** A counter that is added to through any engine: what was acknowledged, and what has at least been tried. */
+/** A counter that any engine increments: the acknowledged sum, and the sum of all started writes. */
 type Tally = { acknowledged: number; started: number };
 
 export function testMemories(factory: StorageFactory): void {
-  test('a read that starts after a write was acknowledged finds it, whichever process wrote', async () => {
+  test('a read that starts after an acknowledged write finds it, whichever process wrote', async () => {
     const seed = Math.floor(Math.random() * 2 ** 32);
     await using opened = await openMigrated(factory);
     const own = opened.storage;
@@ -43,7 +43,7 @@ export function testMemories(factory: StorageFactory): void {
       assert.equal(await memory.read(name, () => counterOf(name)), acknowledged);
   });
 
-  test('what is not there is looked for each time', async () => {
+  test('a missing row is looked up each time', async () => {
     await using opened = await openMigrated(factory);
     const memory = opened.storage.memory<true>({ entriesMax });
     const look = () =>
@@ -55,7 +55,7 @@ export function testMemories(factory: StorageFactory): void {
     assert.equal(await look(), true);
   });
 
-  test('what a script throws reaches its caller, and the next one runs its own', async () => {
+  test('an error of a script reaches its caller, and the next caller runs its own script', async () => {
     await using opened = await openMigrated(factory);
     const memory = opened.storage.memory<number>({ entriesMax });
     const defect = new TypeError('a defect');

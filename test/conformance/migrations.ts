@@ -1,4 +1,4 @@
-/** How an engine brings a schema up to date, and which databases it refuses. */
+/** How an engine migrates a schema, and which databases it rejects. */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -11,7 +11,7 @@ function migration(version: number, name: string, text: string): Migration {
   return { version, name, text, checksum: createHash('sha256').update(text).digest('hex') };
 }
 
-/** Each needs the ones before it, so that no other order works. */
+/** Each migration needs the ones before it, and only this order works. */
 const steps = [
   migration(
     1,
@@ -33,7 +33,7 @@ export function testMigrations(factory: StorageFactory): void {
     assert.deepEqual(await database.open().applied(), []);
   });
 
-  test('migrations are applied in their order, and told', async () => {
+  test('migrations are applied and reported in their order', async () => {
     await using database = await factory.createDatabase();
     const storage = database.open();
     assert.deepEqual((await storage.migrate(steps)).map(names), ['1 first', '2 second', '7 third']);
@@ -42,7 +42,7 @@ export function testMigrations(factory: StorageFactory): void {
     assert.deepEqual((await database.open().applied()).map(summaryOf), steps.map(summaryOf));
   });
 
-  test('migrating again changes nothing, and only what is missing is applied', async () => {
+  test('migrating again applies only missing migrations', async () => {
     await using database = await factory.createDatabase();
     const storage = database.open();
     await storage.migrate(steps.slice(0, 1));
@@ -53,7 +53,7 @@ export function testMigrations(factory: StorageFactory): void {
     assert.deepEqual(await storage.read(notes), [5, 50, 51]);
   });
 
-  test('a migration that was changed after it was applied is refused', async () => {
+  test('a migration that was changed after it was applied is rejected', async () => {
     await using database = await factory.createDatabase();
     const storage = database.open();
     await storage.migrate(steps.slice(0, 2));
@@ -65,7 +65,7 @@ export function testMigrations(factory: StorageFactory): void {
     assert.equal((await storage.applied()).length, 2);
   });
 
-  test('a database that is newer than the program is refused', async () => {
+  test('a database that is newer than the program is rejected', async () => {
     await using database = await factory.createDatabase();
     const storage = database.open();
     await storage.migrate(steps);
@@ -74,7 +74,7 @@ export function testMigrations(factory: StorageFactory): void {
     assert.equal((await storage.applied()).length, 3);
   });
 
-  test('a migration that fails leaves the database as it was, and can be put right', async () => {
+  test('a migration that fails leaves the database unchanged, and can be fixed', async () => {
     await using database = await factory.createDatabase();
     const storage = database.open();
     await storage.migrate(steps.slice(0, 1));
@@ -91,7 +91,7 @@ export function testMigrations(factory: StorageFactory): void {
     assert.deepEqual(await storage.read(notes), [5, 50, 51]);
   });
 
-  test('however many engines migrate one new database together, each migration is applied once', async () => {
+  test('engines that migrate one new database concurrently apply each migration once', async () => {
     await using database = await factory.createDatabase();
     const engines = Array.from({ length: 6 }, () => database.open());
     const applied = await Promise.all(engines.map((engine) => engine.migrate(steps)));
@@ -99,7 +99,7 @@ export function testMigrations(factory: StorageFactory): void {
     for (const engine of engines) assert.deepEqual(await engine.read(notes), [5, 50, 51]);
   });
 
-  test("the engine's own migrations make a database that takes rows, and can be applied again", async () => {
+  test("the engine's own migrations create a working schema, and can be applied again", async () => {
     await using database = await factory.createDatabase();
     const storage = database.open();
     assert.deepEqual((await storage.migrate(factory.migrations)).map(names), factory.migrations.map(names));
@@ -112,7 +112,7 @@ export function testMigrations(factory: StorageFactory): void {
     assert.equal(beatenAt, 5n);
   });
 
-  test('scripts run while others migrate, before and after', async () => {
+  test('scripts run while other engines migrate, before and after', async () => {
     await using database = await factory.createDatabase();
     const storage = database.open();
     await storage.migrate(steps.slice(0, 1));

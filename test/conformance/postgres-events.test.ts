@@ -1,4 +1,4 @@
-/** Events on PostgreSQL, where a transaction that began first may be committed last. */
+/** Events on PostgreSQL, where a transaction that began first can commit last. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -51,14 +51,14 @@ async function open() {
   };
 }
 
-test('nothing behind an open transaction is told before it, so that nobody skips what it commits', async () => {
+test('events after an open transaction are not listed before it ends, and readers miss none', async () => {
   await using opened = await open();
   const { storage, ctx, store } = opened;
   await storage.write(() => issue(ctx, issueCommand(store)));
-  // Transactions of other databases on this server hold the telling up.
+  // Transactions of other databases on this server delay the list of events.
   await until(async () => (await opened.readIds()).length === 1);
   const [first = 0] = await opened.readIds();
-  // Its id is larger than all that come after it, and smaller by the order of commits.
+  // Its id is the largest, and its transaction is the oldest.
   const late = Number.MAX_SAFE_INTEGER;
   await opened.beginEvent(late);
   for (let count = 0; count < 5; count += 1) await storage.write(() => issue(ctx, issueCommand(store)));
@@ -75,7 +75,7 @@ test('nothing behind an open transaction is told before it, so that nobody skips
   assert.deepEqual(await opened.readIds(late), rest.slice(1));
 });
 
-test('an event whose transaction was open when a webhook was made is booked, or was committed before', async () => {
+test('an event whose transaction was open when a webhook was created is queued, or was committed before', async () => {
   await using opened = await open();
   const { storage, ctx, store } = opened;
   await opened.beginEvent(7);
@@ -89,7 +89,7 @@ test('an event whose transaction was open when a webhook was made is booked, or 
       isMade = true;
     });
   await wait(100);
-  // This one waits behind the webhook, although the transaction before it does not.
+  // The issue waits for the webhook. The transaction before it does not.
   const issuing = storage.write(() => issue(ctx, issueCommand(store)));
   await wait(100);
   assert.equal(isMade, false);
@@ -105,7 +105,7 @@ test('an event whose transaction was open when a webhook was made is booked, or 
   );
 });
 
-test('events behind one are found by an index, in order, however many there are', async () => {
+test('events after a given event are found by an index, in order, in a large table', async () => {
   await using opened = await open();
   const { store, client } = opened;
   await client.query(
@@ -125,7 +125,7 @@ test('events behind one are found by an index, in order, however many there are'
   assert.doesNotMatch(plan, /Sort|Seq Scan/);
 });
 
-test('events restored into a cluster that counts anew are told after the next start, and before what it adds', async () => {
+test('events restored into a cluster with lower transaction ids are listed after the next start, before new ones', async () => {
   await using opened = await open();
   const { storage, ctx, store, client } = opened;
   for (let count = 0; count < 3; count += 1) await storage.write(() => issue(ctx, issueCommand(store)));
@@ -143,6 +143,6 @@ test('events restored into a cluster that counts anew are told after the next st
   assert.deepEqual(
     (await client.query(numbers)).rows,
     rows,
-    'a database that was not restored is left as it is',
+    'a database that was not restored is not changed',
   );
 });

@@ -1,4 +1,4 @@
-/** Tables that are divided by their store: nothing shows of it. */
+/** Runs the suites on tables that are partitioned by store. */
 
 import { postgresFactory } from '../support/postgres.ts';
 import { serviceConformance } from './services.ts';

@@ -1,4 +1,4 @@
-/** How PostgreSQL finds rows. A prepared statement keeps the plan that was made for it, maybe of an empty table. */
+/** How PostgreSQL finds rows. A prepared statement can keep a plan that was made for an empty table. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -25,7 +25,7 @@ const lookups: Readonly<Record<string, Script<unknown>>> = {
   'failed lookups': findRefilledAt({ storeId: 1, caller: 'token:1' }),
 };
 
-/** Has the server tell how it would run the first statement of a script. */
+/** Returns the server's plan for the first statement of a script. */
 function* explain(script: Script<unknown>): Script<string> {
   const step = script.next([]);
   const [statement] = step.done === true ? [] : step.value.statements;
@@ -35,15 +35,15 @@ function* explain(script: Script<unknown>): Script<string> {
   return JSON.stringify(yield* all(explanation));
 }
 
-test('what is looked for in a table that is known to be empty is looked for in an index', async () => {
+test('lookups use an index, even in a table that is known to be empty', async () => {
   await using opened = await openStore(postgresFactory(null));
-  // Of a table that was never analyzed the server expects some rows.
+  // The server expects some rows of a table that was never analyzed.
   await opened.database.tamper(sql`analyze`);
   for (const [name, script] of Object.entries(lookups)) {
     const plan = await opened.storage.read(() => explain(script));
     assert.match(plan, /Index/, name);
     assert.doesNotMatch(plan, /Seq Scan/, name);
-    // A digest that only filters what the start of a key finds reads all rows of the store.
+    // A digest that only filters the rows of a key's prefix reads all rows of the store.
     assert.doesNotMatch(plan, /Filter: [^"]*digest/, `${name}: ${plan}`);
   }
 });

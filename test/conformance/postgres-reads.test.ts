@@ -1,4 +1,4 @@
-/** Reads of one step go to PostgreSQL together, and each is answered as if it were alone. */
+/** Reads of one step share a round trip to PostgreSQL, and each returns its own rows. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -21,14 +21,14 @@ async function open(cardCount: number) {
   const store = await storage.write(() => createStore(ctx, newStore()));
   const ids: number[] = [];
   const issueCard = () => storage.write(() => issue(ctx, issueCommand(store)));
-  // One after another, on one connection.
+  // Sequentially, on one connection.
   for (let count = 0; count < cardCount; count += 1) ids.push((await issueCard()).card.id);
   return {
     storage,
     ids,
     issue: issueCard,
     find: (id: number) => storage.read(() => retrieve(store.id, id)),
-    /** The connections that it has by now. */
+    /** The number of open connections. */
     async countConnections(): Promise<number> {
       const rows = await queryOnce(
         database.url,
@@ -43,7 +43,7 @@ async function open(cardCount: number) {
   };
 }
 
-test('reads that wait together are each answered with their own rows, over few connections', async () => {
+test('reads that wait together return their own rows, over few connections', async () => {
   await using opened = await open(10);
   const { ids } = opened;
   const found = await Promise.all(
@@ -53,7 +53,7 @@ test('reads that wait together are each answered with their own rows, over few c
   assert.ok((await opened.countConnections()) <= 3);
 });
 
-test('what a read refuses is refused to its caller alone', async () => {
+test('an error that a read throws reaches only its caller', async () => {
   await using opened = await open(1);
   const [id = 0] = opened.ids;
   const reads = Array.from({ length: 50 }, (_, place) => opened.find(place % 2 === 0 ? id : 7));
@@ -66,7 +66,7 @@ test('what a read refuses is refused to its caller alone', async () => {
   }
 });
 
-test('a statement that the database refuses fails its own read alone', async () => {
+test('a statement that the database rejects fails only its own read', async () => {
   await using opened = await open(1);
   const { storage } = opened;
   const [id = 0] = opened.ids;
@@ -83,7 +83,7 @@ test('a statement that the database refuses fails its own read alone', async () 
   }
 });
 
-test('the statements of one step see one state, whatever is committed between them', async () => {
+test('the statements of one step see one state during concurrent commits', async () => {
   await using opened = await open(1);
   const { storage } = opened;
   const count = () => one(sql<{ count: bigint }>`select count(*) as count from gift_cards`);
@@ -96,7 +96,7 @@ test('the statements of one step see one state, whatever is committed between th
   for (const [before, , after] of await reads) assert.equal(before.count, after.count);
 });
 
-test('a read of several steps sees one state, and so does one that is started over, beside others', async () => {
+test('a read of several steps sees one state, also when it is started over during other reads', async () => {
   await using opened = await open(3);
   const { storage } = opened;
   const [id = 0] = opened.ids;

@@ -1,4 +1,4 @@
-/** The servers that the tests run PostgreSQL on: they stop, die, copy and follow as they are told, and leave nothing. */
+/** The PostgreSQL servers of the tests: stopping, killing, copying and replicating them, and cleaning up. */
 
 import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
@@ -18,11 +18,11 @@ import { startPostgres, type PostgresServer } from '../support/postgres-server.t
 import { startStandby } from '../support/postgres-standby.ts';
 import { startProgram } from '../support/programs.ts';
 
-/** Waits until something has come about. @throws Error if it takes more than ten seconds. */
+/** Waits until the condition is true. @throws Error after ten seconds. */
 async function until(hasComeAbout: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (!(await hasComeAbout())) {
-    assert.ok(performance.now() < deadline, 'it did not come about');
+    assert.ok(performance.now() < deadline, 'the condition did not become true');
     await wait(20);
   }
 }
@@ -32,7 +32,7 @@ async function countRows(server: PostgresServer): Promise<number> {
   return Number(row?.['count']);
 }
 
-test('a server is stopped in every way and starts again with its data and port; at last nothing is left', async () => {
+test('a server that was stopped in any way starts again with its data and port, and leaves nothing at the end', async () => {
   const server = await startPostgres({ durable: true });
   {
     await using disposed = server;
@@ -58,7 +58,7 @@ test('a server is stopped in every way and starts again with its data and port; 
   assert.equal(existsSync(server.folder) || existsSync(server.data), false);
 });
 
-test('the servers of a process that is killed are gone, those that were stopped as well', async () => {
+test('the servers of a killed process are removed, including stopped ones', async () => {
   const harness = join(import.meta.dirname, '../support/postgres-server.ts');
   const script = `
     const { startPostgres } = await import(${JSON.stringify(harness)});
@@ -83,7 +83,7 @@ test('the servers of a process that is killed are gone, those that were stopped 
   }
 });
 
-test('the shared server is set up unlike others', async () => {
+test('the shared server does not have the default settings', async () => {
   await using server = await startSharedPostgres();
   await using database = await createPostgresDatabase(server);
   const [row] = await database.query(
@@ -93,7 +93,7 @@ test('the shared server is set up unlike others', async () => {
   assert.deepEqual(row, { zone: 'Asia/Kathmandu', dates: 'SQL, DMY', number: 1 });
 });
 
-test('a template is filled once, and copied for many at once, each apart', async () => {
+test('a template is filled once, and copied into separate databases concurrently', async () => {
   const server = await sharedPostgres();
   let fillings = 0;
   const fill = async (url: string): Promise<void> => {
@@ -119,7 +119,7 @@ test('a template is filled once, and copied for many at once, each apart', async
   assert.deepEqual(left, []);
 });
 
-test('a synchronous standby has what its primary acknowledged, and takes its place', async () => {
+test('a synchronous standby has everything that its primary acknowledged, and can be promoted', async () => {
   await using primary = await startPostgres({ durable: true });
   await primary.query('create table notes (id int)');
   await using standby = await startStandby(primary, { name: 'second', synchronous: true });
@@ -137,7 +137,7 @@ test('a synchronous standby has what its primary acknowledged, and takes its pla
   assert.equal(await countRows(primary), 1);
 });
 
-test('an asynchronous standby streams, too', async () => {
+test('an asynchronous standby streams as well', async () => {
   await using primary = await startPostgres({ durable: true });
   await using standby = await startStandby(primary, { name: 'second', synchronous: false });
   await standby.server.stop();
@@ -145,7 +145,7 @@ test('an asynchronous standby streams, too', async () => {
   await standby.streams();
 });
 
-test('on a full disk a table does not grow; once there is space again it does', async () => {
+test('a table does not grow on a full disk, and grows again once space is free', async () => {
   await using server = await startPostgres({ durable: true });
   await server.query('create table notes (id int, text text)');
   const grow = () =>
@@ -158,7 +158,7 @@ test('on a full disk a table does not grow; once there is space again it does', 
   assert.equal(await countRows(server), 1_000);
 });
 
-test('a server that has no space for its log ends, and starts with what it acknowledged once there is', async () => {
+test('a server without space for its log stops, and starts with all acknowledged rows once space is free', async () => {
   await using server = await startPostgres({ durable: true });
   await server.query('create table notes (id int, text text)');
   fillDisk(server, 'log');

@@ -1,4 +1,4 @@
-/** A connection: what is sent together is answered together, and where a statement fails, nothing behind it is done. */
+/** A connection: statements that are sent together return together, and the first error skips the rest. */
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -42,10 +42,10 @@ async function countNotes(session: Session): Promise<unknown> {
   return result?.rows[0];
 }
 
-test('each statement of what is sent together is answered with its own rows and columns', async () => {
+test('each statement of a batch returns its own rows and columns', async () => {
   await using opened = await open();
   const { session } = opened;
-  // The second time nothing is described any more.
+  // The second time, the statement is not described again.
   for (const id of [1n, 2n]) {
     const note = { id, text: `ä${id}`, bytes: Uint8Array.of(0, 255) };
     const results = await session.send([
@@ -67,7 +67,7 @@ test('each statement of what is sent together is answered with its own rows and 
   }
 });
 
-test('where a statement fails nothing behind it is done, the commit included', async () => {
+test('an error skips the rest of its batch, including the commit', async () => {
   await using opened = await open();
   const { session } = opened;
   for (const place of [0, 1, 2]) {
@@ -82,7 +82,7 @@ test('a statement that fails the first time on a connection can be sent again', 
   await using opened = await open();
   const { session } = opened;
   const tag = (id: number) => sql`insert into notes (id, text) values (${id}, 'tagged')`;
-  // Parsed and refused when it is run; not even parsed, because there is no such column; behind another failure.
+  // The statement fails when it runs, when it is parsed (an unknown column), and after another error.
   await assert.rejects(session.send(['begin read write', tag(-1), 'commit']), /check constraint/);
   session.post('rollback');
   const later = () => sql`select later from notes`;
@@ -94,7 +94,7 @@ test('a statement that fails the first time on a connection can be sent again', 
   assert.deepEqual(await countNotes(session), { count: 2n });
 });
 
-test('what is sent behind a command that nobody waits for is done behind it', async () => {
+test('a statement sent after an unawaited command runs after it', async () => {
   await using opened = await open();
   const { session } = opened;
   await session.send(['begin read write', insert({ id: 1 })]);
@@ -105,12 +105,12 @@ test('what is sent behind a command that nobody waits for is done behind it', as
   assert.deepEqual(await countNotes(session), { count: 2n });
 });
 
-test('outside of a transaction that asks to write, nothing is written', async () => {
+test('nothing is written outside of a transaction that requests to write', async () => {
   await using opened = await open();
   await assert.rejects(opened.session.send([insert({ id: 1 })]), /read-only/);
 });
 
-test('a prepared statement is named by its text, wherever it is written and whatever was prepared before', async () => {
+test('the name of a prepared statement depends only on its text', async () => {
   await using opened = await open();
   const { session } = opened;
   await session.send([count(), list(), sql`select count(*) as count from notes`]);

@@ -1,4 +1,4 @@
-/** Writes about different cards share transactions on PostgreSQL, and nobody can tell but by the time it takes. */
+/** Writes about different cards share transactions on PostgreSQL, and behave as if they did not. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -19,17 +19,16 @@ import { openPostgresEngine, postgresFactory, type PostgresSettings } from '../s
 type Shop = AsyncDisposable & {
   readonly storage: Storage;
   readonly store: Store;
-  /** Another store on the same database. */
   readonly neighbour: Store;
-  /** Of the store, with 25.00 each. */
+  /** Cards of the store, with 25.00 each. */
   readonly cards: readonly Card[];
   readonly client: pg.Client;
   readonly url: string;
-  /** Scripts in each transaction that was committed since this was last asked. */
+  /** Returns the number of scripts in each transaction committed since the last call. */
   takeSizes(): readonly number[];
   readonly issue: (store?: Store) => Promise<Card>;
   readonly spend: (card: Card, amount: string) => Promise<Card>;
-  /** As `spend`, and throws once all is written. */
+  /** As `spend`, and throws after its last write. */
   readonly spendAndThrow: (card: Card, error: Error) => Promise<never>;
   readonly balanceOf: (card: Card) => Promise<bigint>;
 };
@@ -80,7 +79,7 @@ async function openShop(cardCount: number, settings: PostgresSettings = {}): Pro
     spendAndThrow(card, error) {
       const throwing = function* (): Script<never> {
         yield* debitOf(store, card, '1.00');
-        // What it has announced is sent before this is read.
+        // The read sends the statements before it, including the event.
         yield* retrieve(store.id, card.id);
         throw error;
       };
@@ -105,13 +104,13 @@ function codeOf(error: unknown): string {
   return error instanceof Fault ? error.code : String(error);
 }
 
-/** How writes ended: `done`, or the code of the refusal. */
+/** Returns how each write ended: `done`, or the code of the fault. */
 async function endingsOf(writes: readonly Promise<unknown>[]): Promise<readonly string[]> {
   const settled = await Promise.allSettled(writes);
   return settled.map((ending) => (ending.status === 'fulfilled' ? 'done' : codeOf(ending.reason)));
 }
 
-test('writes that wait together share a transaction; one that nobody waits beside has its own', async () => {
+test('writes that wait together share a transaction, and a lone write has its own', async () => {
   await using shop = await openShop(40);
   for (const card of shop.cards.slice(0, 5)) await shop.spend(card, '1.00');
   assert.deepEqual(shop.takeSizes(), [1, 1, 1, 1, 1]);
@@ -125,7 +124,7 @@ test('writes that wait together share a transaction; one that nobody waits besid
   }
 });
 
-test('a write that may change anything shares its transaction with nobody', async () => {
+test('a write that can change anything does not share its transaction', async () => {
   await using shop = await openShop(0);
   const { storage, store } = shop;
   await Promise.all(Array.from({ length: 40 }, () => storage.write(() => issue(ctx, issueCommand(store)))));
@@ -135,7 +134,7 @@ test('a write that may change anything shares its transaction with nobody', asyn
   );
 });
 
-test('what is refused before it has written is refused alone, and nobody is run again for it', async () => {
+test('a write rejected before it wrote fails alone, and the others are not run again', async () => {
   await using shop = await openShop(30);
   let starts = 0;
   const writes = shop.cards.map((card, place) => {
@@ -153,7 +152,7 @@ test('what is refused before it has written is refused alone, and nobody is run 
   assert.ok(sizes.length < 10, sizes.join());
 });
 
-test('what throws after it has written is undone alone, and its store shares nothing for a while', async () => {
+test('a write that throws after it wrote is rolled back alone, and its store shares nothing for a while', async () => {
   await using shop = await openShop(30);
   const error = new Error('thrown on purpose');
   const [bad, ...good] = shop.cards;
@@ -178,12 +177,12 @@ test('what throws after it has written is undone alone, and its store shares not
   };
   assert.equal(await isShared(shop.store), false);
   assert.equal(await isShared(shop.neighbour), true);
-  // 32 of its scripts have been run alone by then.
+  // 32 of its scripts have run alone by then.
   await isShared(shop.store);
   assert.equal(await isShared(shop.store), true);
 });
 
-test('a lone write that throws is run once, as it is where nothing is shared', async () => {
+test('a lone write that throws is run once, as if sharing were disabled', async () => {
   await using shop = await openShop(1);
   const [card] = shop.cards;
   assert.ok(card);
@@ -201,7 +200,7 @@ test('a lone write that throws is run once, as it is where nothing is shared', a
   assert.equal(await shop.balanceOf(card), 2500n);
 });
 
-test('writes about one card are each in a transaction of another one', async () => {
+test('writes about one card run in separate transactions', async () => {
   await using shop = await openShop(10);
   const [hot] = shop.cards;
   assert.ok(hot);
@@ -210,14 +209,15 @@ test('writes about one card are each in a transaction of another one', async () 
     return shop.spend(place % 2 === 0 ? hot : other, '1.00');
   });
   const endings = await endingsOf(writes);
-  // 30 of them are about the one card, which has enough for 25; 6 each about those with an odd place.
+  // 30 of them are about the one card, which has enough for 25, and 6 each are about the cards in odd
+  // positions.
   assert.equal(endings.filter((ending) => ending === 'done').length, 25 + 30);
   assert.equal(await shop.balanceOf(hot), 0n);
   for (const [place, card] of shop.cards.slice(1).entries())
     assert.equal(await shop.balanceOf(card), place % 2 === 0 ? 1900n : 2500n);
 });
 
-test('a row that somebody else has locked holds up the write that wants it, and the others not for long', async () => {
+test('a locked row delays the write that needs it, and the other writes only briefly', async () => {
   await using shop = await openShop(20);
   const [locked, ...others] = shop.cards;
   assert.ok(locked);
@@ -234,12 +234,12 @@ test('a row that somebody else has locked holds up the write that wants it, and 
   assert.equal(await shop.balanceOf(locked), 2400n);
 });
 
-test('a statement that the database refuses brings nobody down but its own script', async () => {
+test('a statement that the database rejects fails only its own script', async () => {
   await using shop = await openShop(20);
   const [bad, ...good] = shop.cards;
   assert.ok(bad);
   const tooMuch = function* () {
-    // The sum does not fit the column, which no guard of the script sees.
+    // The sum does not fit the column, and the script does not check it.
     const beside = { actor: 'test', reference: null, note: null, orderId: null, versions: null };
     const amount = { ...money('1.00'), minor: 2n ** 63n - 1n };
     yield* credit(ctx, { store: shop.store, cardId: bad.id, ...beside, amount });
@@ -256,7 +256,7 @@ test('a statement that the database refuses brings nobody down but its own scrip
   for (const card of good) assert.equal(await shop.balanceOf(card), 2400n);
 });
 
-test('two engines that change the same cards at once, in any order, do each write once', async () => {
+test('two engines that change the same cards concurrently, in any order, execute each write once', async () => {
   await using shop = await openShop(12);
   await using other = openPostgresEngine(shop.url);
   const engines = [shop.storage, other];

@@ -1,5 +1,3 @@
-/** PostgreSQL as an engine: the suites that every engine passes. */
-
 import { postgresFactory } from '../support/postgres.ts';
 import { serviceConformance } from './services.ts';
 import { storageConformance } from './storage.ts';

@@ -1,7 +1,7 @@
 /**
- * How often each operation waits for rows. Where the database is across a network, every such step is a round trip,
- * and the commit is one more: `begin` travels with the first step, and what nobody waits for with the next one or the
- * commit. So a number that grows here is time that every request of its kind takes longer.
+ * How often each operation waits for rows. Each wait is a round trip to the database, and the commit is one
+ * more: `begin` travels with the first step, and unawaited statements travel with the next one. A larger
+ * number makes every request of its kind slower.
  */
 
 import assert from 'node:assert/strict';
@@ -45,7 +45,7 @@ function* counted<T>(script: Script<T>, tally: { awaited: number }): Script<T> {
   return step.value;
 }
 
-/** A store with a token and with a card of Ann's, of which 2 are spent, 3 are sold on top and 4 are held. */
+/** A store with a token and with a card of Ann's, with 2.00 spent, 3.00 credited and 4.00 held. */
 async function openShop(factory: StorageFactory) {
   const opened = await openStore(factory, { undoWindowMinutes: 15 });
   const { storage, ctx, store } = opened;
@@ -69,9 +69,9 @@ const currentVersion = ({ card }: Shop) => [card.version];
 
 type Operation = {
   readonly name: string;
-  /** The steps that it waits for: without an idempotency key, and with one, where it may have one. */
+  /** The awaited steps: without an idempotency key, and with one if the operation accepts it. */
   readonly awaited: readonly [plain: number, withKey?: number];
-  /** What happens to the shop before. */
+  /** Changes the shop before the measurement. */
   readonly prepare?: (shop: Shop) => Promise<unknown>;
   readonly script: (shop: Shop) => Script<unknown>;
 };
@@ -133,13 +133,13 @@ const operations: readonly Operation[] = [
       issue(ctx, issueCommand(store, { customer: email('new@example.com'), recipient: ann })),
   },
   {
-    name: 'issue and mail to a recipient, with a receipt',
+    name: 'issue and email to a recipient, with a receipt',
     awaited: [1, 1],
     script: ({ ctx, store }) =>
       issue(ctx, issueCommand(store, { customer: ann, recipient: bea, mails: { sendAt: null } })),
   },
   {
-    name: 'issue and mail to a recipient later',
+    name: 'issue and email to a recipient later',
     awaited: [1, 1],
     script: ({ ctx, store }) =>
       issue(
@@ -158,7 +158,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store }) => issue(ctx, issueCommand(store, { code: code('owncode1234'), customer: ann })),
   },
   {
-    name: 'refuse an issue with a chosen code',
+    name: 'reject an issue with a chosen code',
     awaited: [1, 1],
     script: ({ ctx, store }) => {
       const refusals = new Refusals();
@@ -191,7 +191,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store, card }) => update(ctx, updateCommand(store, card.id, {})),
   },
   {
-    name: 'update a card with a hold that has run out',
+    name: 'update a card with an expired hold',
     awaited: [3, 3],
     prepare: async ({ ctx }) => ctx.clock.advance(600_000),
     script: ({ ctx, store, card }) => update(ctx, updateCommand(store, card.id, { balance: money('1') })),
@@ -219,17 +219,17 @@ const operations: readonly Operation[] = [
       debit(shop.ctx, { ...shop.till, versions: currentVersion(shop), amount, partial: false }),
   },
   {
-    name: 'debit of what is left',
+    name: 'debit of the rest',
     awaited: [2, 2],
     script: ({ ctx, till }) => debit(ctx, { ...till, amount: money('100'), partial: true }),
   },
   {
-    name: 'debit of too much',
+    name: 'debit of more than the balance',
     awaited: [1, 1],
     script: ({ ctx, till }) => refused(debit(ctx, { ...till, amount: money('100'), partial: false })),
   },
   {
-    name: 'debit of what two holds that have run out reserve',
+    name: 'debit of the amount of two expired holds',
     awaited: [3, 3],
     prepare: async ({ storage, ctx, till }) => {
       await storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 }));
@@ -254,7 +254,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store, card }) => rotateCode(ctx, { store, cardId: card.id, versions: null }),
   },
   {
-    name: 'mail again, of one version',
+    name: 'email again, of one version',
     awaited: [2, 2],
     script: (shop) =>
       notify(shop.ctx, {
@@ -265,7 +265,7 @@ const operations: readonly Operation[] = [
       }),
   },
   {
-    name: 'first page of mails',
+    name: 'first page of emails',
     awaited: [1],
     script: ({ store, card }) => listCardMails({ storeId: store.id, cardId: card.id }, page),
   },
@@ -351,12 +351,12 @@ const operations: readonly Operation[] = [
   { name: 'rotate a token', awaited: [1], script: ({ ctx, store, token }) => rotateToken(ctx, store, token.id) },
   { name: 'revoke a token', awaited: [1], script: ({ ctx, store, token }) => revoke(ctx, store, token.id) },
   {
-    name: 'note the uses of tokens',
+    name: 'record the uses of tokens',
     awaited: [0],
     script: ({ store, token }) => noteTokenUses([{ storeId: store.id, id: token.id, usedAt: 1 }]),
   },
   {
-    name: 'release two holds that have run out',
+    name: 'release two expired holds',
     awaited: [2],
     prepare: async ({ storage, ctx, till }) => {
       await storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 }));
@@ -364,11 +364,11 @@ const operations: readonly Operation[] = [
     },
     script: ({ ctx }) => expireHolds(ctx, 10),
   },
-  { name: 'erase what has run out', awaited: [1], script: ({ ctx }) => eraseOutdated(ctx, 10) },
+  { name: 'delete outdated rows', awaited: [1], script: ({ ctx }) => eraseOutdated(ctx, 10) },
   { name: 'verify a page of cards', awaited: [2], script: ({ store }) => verifyPage(store.id, 0) },
 ]; // prettier-ignore
 
-/** Counts what a script does that is to be refused. */
+/** Counts the steps of a script that must be rejected. */
 function* refused(script: Script<unknown>): Script<void> {
   try {
     yield* script;
@@ -376,7 +376,7 @@ function* refused(script: Script<unknown>): Script<void> {
     assert.ok(error instanceof Fault, String(error));
     return;
   }
-  assert.fail('it was not refused');
+  assert.fail('the script was not rejected');
 }
 
 function* underKey({ ctx, store }: Shop, script: Script<unknown>): Script<unknown> {
@@ -391,7 +391,7 @@ function* underKey({ ctx, store }: Shop, script: Script<unknown>): Script<unknow
 }
 
 export function testRoundTrips(factory: StorageFactory): void {
-  test('operations wait for rows no more often than they have to', async () => {
+  test('each operation waits for the recorded number of steps', async () => {
     const count = async ({ prepare, script }: Operation, withKey: boolean): Promise<number> => {
       await using shop = await openShop(factory);
       await prepare?.(shop);

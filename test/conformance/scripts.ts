@@ -1,4 +1,4 @@
-/** How an engine drives scripts: reruns, faults, bounds, statements yielded together, and its end. */
+/** How an engine runs scripts: reruns, faults, limits, statements yielded together, and disposal. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -8,7 +8,7 @@ import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { addTo, counterOf, hasRow, insertion, insertRow, listRows } from '../support/row-counts.ts';
 
 export function testScripts(factory: StorageFactory): void {
-  test('a script that asks for a rerun is started anew, and nothing of the attempts before is kept', async () => {
+  test('a script that requests a rerun starts over, and earlier attempts write nothing', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     await storage.write(() => insertRow(1, 'counter'));
@@ -25,12 +25,12 @@ export function testScripts(factory: StorageFactory): void {
       return script;
     });
     assert.equal(result, 'attempt 4');
-    assert.equal(new Set(started).size, 4, 'each attempt is a generator of its own');
+    assert.equal(new Set(started).size, 4, 'each attempt is a separate generator');
     assert.deepEqual(await storage.read(listRows), ['attempt-4', 'counter']);
     assert.equal(await storage.read(() => counterOf('counter')), 1);
   });
 
-  test('a script that asks for reruns without end is refused as overloaded, with nothing kept', async () => {
+  test('a script that requests endless reruns is rejected as overloaded, and writes nothing', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     let attempts = 0;
@@ -42,12 +42,12 @@ export function testScripts(factory: StorageFactory): void {
       }),
       (error) => error instanceof Fault && error.code === 'overloaded' && error.cause instanceof Rerun,
     );
-    // An engine may start it once more than that, to undo it by itself.
+    // An engine can start the script once more, to roll it back alone.
     assert.ok([1, 2].includes(attempts - rerunsMax), String(attempts));
     assert.deepEqual(await storage.read(listRows), []);
   });
 
-  test('the last rerun that is granted may still succeed', async () => {
+  test('the last permitted rerun can succeed', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     let attempts = 0;
@@ -60,7 +60,7 @@ export function testScripts(factory: StorageFactory): void {
     assert.deepEqual(await storage.read(listRows), ['kept']);
   });
 
-  test('reruns of one script leave the others of its turn untouched', async () => {
+  test('reruns of one script do not affect the other scripts of its turn', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     const attempts = new Map<number, number>();
@@ -83,7 +83,7 @@ export function testScripts(factory: StorageFactory): void {
     assert.deepEqual(await storage.read(listRows), kept.map((index) => `row-${index}`).toSorted());
   });
 
-  test('a fault reaches its caller as it is, from reads and from writes', async () => {
+  test('a fault reaches its caller unchanged, from reads and from writes', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     const fault = new Fault('invalid-parameter', { errors: { code: ['is taken'] }, retryAfterSeconds: 3 });
@@ -95,14 +95,14 @@ export function testScripts(factory: StorageFactory): void {
     await assert.rejects(storage.read(refuse), (error) => error === fault);
   });
 
-  test('a script without statements runs too', async () => {
+  test('a script without statements runs', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     assert.equal(await storage.read(() => constant(5)), 5);
     assert.equal(await storage.write(() => constant(undefined)), undefined);
   });
 
-  test('statements yielded together are done in their order, and each is handed its own rows', async () => {
+  test('statements yielded together run in order, and each returns its own rows', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     const rows = await storage.write(function* (): Script<readonly (readonly unknown[])[]> {
@@ -126,7 +126,7 @@ export function testScripts(factory: StorageFactory): void {
     assert.deepEqual(none, []);
   });
 
-  test('one statement refused among several yielded together undoes them all', async () => {
+  test('one rejected statement rolls back all statements yielded with it', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     await storage.write(() => insertRow(1, 'counter'));
@@ -142,7 +142,7 @@ export function testScripts(factory: StorageFactory): void {
     assert.equal(await storage.read(() => counterOf('counter')), 0);
   });
 
-  test('scripts run together are handed their own rows, however many steps each has, and return in their places', async () => {
+  test('scripts run together receive their own rows, with any number of steps, and return in order', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     await storage.write(() => run(...['a', 'b', 'c'].map((name, index) => insertion(index + 1, name))));
@@ -166,12 +166,12 @@ export function testScripts(factory: StorageFactory): void {
       names.map(({ domain }) => domain),
       ['a', 'b'],
     );
-    assert.equal(steps, 2, 'the first steps went out together, and then the second ones');
+    assert.equal(steps, 2, 'the first steps were sent together, and then the second ones');
     assert.deepEqual(await storage.read(listRows), ['a', 'b', 'c', 'd']);
     assert.deepEqual(await storage.read(() => together()), []);
   });
 
-  test('of scripts run together, one that throws undoes them all', async () => {
+  test('one script that throws rolls back all scripts run with it', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     await storage.write(() => insertRow(1, 'counter'));
@@ -188,7 +188,7 @@ export function testScripts(factory: StorageFactory): void {
       await assert.rejects(storage.write(attempt), (error) => error === fault);
       assert.equal(await storage.read(() => counterOf('counter')), 0);
     }
-    // The first of several is the one that is told.
+    // The caller gets the first of several errors.
     const other = function* (): Script<never> {
       yield* listRows();
       throw new Error('nobody is told');
@@ -198,7 +198,7 @@ export function testScripts(factory: StorageFactory): void {
     assert.deepEqual(await storage.read(listRows), ['counter']);
   });
 
-  test('what nobody waits for is done before what is waited for behind it, and at the end too', async () => {
+  test('an unawaited statement runs before the next awaited one, or at the end', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     const seen = await storage.write(function* (): Script<readonly (readonly string[])[]> {
@@ -216,7 +216,7 @@ export function testScripts(factory: StorageFactory): void {
     assert.deepEqual(await storage.read(listRows), ['eight', 'five', 'four', 'one', 'seven', 'six', 'three', 'two']); // prettier-ignore
   });
 
-  test('a key that is taken although nobody expects it has the script run again, wherever it was taken', async () => {
+  test('an unexpected duplicate key makes the script run again, wherever it occurs', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     await storage.write(() => insertRow(1, 'taken'));
@@ -235,7 +235,7 @@ export function testScripts(factory: StorageFactory): void {
     assert.deepEqual(await storage.read(listRows), ['at the end', 'awaited', 'beside', 'taken']);
   });
 
-  test('past the bound of its queue an engine refuses at once, and nothing of what it refused is done', async () => {
+  test('an engine with a full queue rejects at once, and does not run the rejected scripts', async () => {
     const queueMax = 5;
     await using opened = await openMigrated(factory, { queueMax });
     const { storage } = opened;
@@ -262,17 +262,17 @@ export function testScripts(factory: StorageFactory): void {
     await storage.write(() => insertRow(1_000, 'accepted again'));
   });
 
-  test('reads are bounded too', async () => {
+  test('the queue of reads is bounded as well', async () => {
     await using opened = await openMigrated(factory, { queueMax: 5 });
     const { storage } = opened;
     const outcomes = await Promise.allSettled(Array.from({ length: 200 }, () => storage.read(listRows)));
     const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
-    assert.ok(refused.length > 0 && refused.length <= 195, `${refused.length} were refused`);
+    assert.ok(refused.length > 0 && refused.length <= 195, `${refused.length} were rejected`);
     for (const { reason } of refused) assert.ok(reason instanceof Fault && reason.code === 'overloaded');
     assert.deepEqual(await storage.read(listRows), []);
   });
 
-  test('disposing an engine first does what it has accepted', async () => {
+  test('disposing an engine first completes the accepted scripts', async () => {
     await using opened = await openMigrated(factory);
     const { database } = opened;
     const storage = database.open();
@@ -286,7 +286,7 @@ export function testScripts(factory: StorageFactory): void {
     assert.equal((await opened.storage.read(listRows)).length, 50);
   });
 
-  test('an engine that was disposed refuses everything and does nothing', async () => {
+  test('a disposed engine rejects every script without running it', async () => {
     await using opened = await openMigrated(factory);
     const { database } = opened;
     const storage = database.open();
@@ -314,7 +314,7 @@ function* insertThenList(id: number, name: string): Script<readonly string[]> {
   return yield* listRows();
 }
 
-/** Runs a script and tells of each step that it waits for. */
+/** Runs a script and calls `waits` before each step that it waits for. */
 function* watched<T>(script: Script<T>, waits: () => void): Script<T> {
   let step = script.next([]);
   while (step.done !== true) {

@@ -1,4 +1,4 @@
-/** Searching for a card, and the budget of searches that find nothing. */
+/** Search for a card, and the budget of failed searches. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -25,7 +25,7 @@ async function searched(
 }
 
 export function testSearch(factory: StorageFactory): void {
-  test('a card is found by the end of its code and the address of its customer or its recipient', async () => {
+  test('a card is found by the end of its code and the email address of its customer or recipient', async () => {
     await using opened = await openStore(factory);
     const { card } = await opened.issue({ customer: ann, recipient: bea, code: code('aaaaaaaa0001') });
     await opened.issue({ customer: ann, code: code('aaaaaaaa0002') });
@@ -38,13 +38,13 @@ export function testSearch(factory: StorageFactory): void {
     assert.equal(await searched(opened, { address: email('nobody@example.com') }), undefined);
   });
 
-  test('a card whose customer and recipient are one is found once', async () => {
+  test('a card whose customer and recipient are the same person is found once', async () => {
     await using opened = await openStore(factory);
     const { card } = await opened.issue({ customer: ann, recipient: ann, code: code('aaaaaaaa0001') });
     assert.equal(await searched(opened), card.id);
   });
 
-  test('where the search is for one storefront customer, only an address that is theirs is found', async () => {
+  test('a search for one storefront customer finds only cards of their own address', async () => {
     await using opened = await openStore(factory);
     const { card } = await opened.issue({ customer: ann, recipient: bea, code: code('aaaaaaaa0001') });
     assert.ok(card.customer && card.recipient);
@@ -56,11 +56,11 @@ export function testSearch(factory: StorageFactory): void {
     assert.equal(await searched(opened, { onlyStorefrontCustomerId: 1001 }), card.id);
     assert.equal(await searched(opened, { onlyStorefrontCustomerId: 1001, address: bea }), undefined);
     assert.equal(await searched(opened, { onlyStorefrontCustomerId: card.recipient.id }), undefined);
-    // The service's own id is not the storefront's.
+    // The id that the service generates is not the id in the storefront.
     assert.equal(await searched(opened, { onlyStorefrontCustomerId: customer.id }), undefined);
   });
 
-  test('a usable card comes before a newer one that is disabled or expired, then the newest', async () => {
+  test('a usable card is found before a newer disabled or expired one, then the newest', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const ids: number[] = [];
@@ -79,17 +79,17 @@ export function testSearch(factory: StorageFactory): void {
     await change(third, { expiresOn: '2026-03-14' });
     assert.equal(await searched(opened), second);
     await change(second, { expiresOn: '2026-03-15' });
-    assert.equal(await searched(opened), second, 'a card is good through the whole of its last day');
+    assert.equal(await searched(opened), second, 'a card is valid through its last day');
     ctx.clock.advance(12 * 60 * 60 * 1_000);
-    assert.equal(await searched(opened), first, 'the day is over');
+    assert.equal(await searched(opened), first, 'the day has ended');
     await change(first, { disable: true });
-    assert.equal(await searched(opened), fourth, 'none is usable: the newest');
+    assert.equal(await searched(opened), fourth, 'no card is usable, and the newest is found');
     await change(third, { expiresOn: null });
-    assert.equal(await searched(opened), third, 'moving the date revives a card');
+    assert.equal(await searched(opened), third, 'a later expiry date makes a card usable');
   });
 
-  test("the last day ends when it ends in the store's time zone", async () => {
-    // 2026-03-15T12:00Z is the 16th already on Kiritimati, and the 15th still on Niue.
+  test("the last day ends at midnight in the store's time zone", async () => {
+    // 2026-03-15T12:00Z is already the 16th on Kiritimati, and still the 15th on Niue.
     for (const [timeZone, isExpired] of [
       ['Pacific/Kiritimati', true],
       ['Pacific/Niue', false],
@@ -111,7 +111,7 @@ export function testSearch(factory: StorageFactory): void {
   const till = ({ store }: Pick<OpenStore, 'store'>) => ({ storeId: store.id, caller: 'token:1' });
   const fail = ({ storage, ctx }: OpenStore, caller: ReturnType<typeof till>) =>
     storage.write(() => recordFailedLookup(caller, { now: ctx.clock.now(), perHour }));
-  /** How many failures the caller has left, and after how many seconds the next one is available. */
+  /** Returns how many failures the caller has left, and the seconds until the next one is available. */
   const left = async ({ storage, ctx }: OpenStore, caller: ReturnType<typeof till>) => {
     const refilledAt = (await storage.read(() => findRefilledAt(caller))) ?? 0;
     const budget = { now: ctx.clock.now(), perHour };
@@ -119,7 +119,7 @@ export function testSearch(factory: StorageFactory): void {
     return failures > 0 ? failures : { retryAfterSeconds: throttled(refilledAt, budget).retryAfterSeconds };
   };
 
-  test('a caller has so many failed lookups an hour, which refill one by one', async () => {
+  test('a caller has a number of failed lookups an hour, which refill one by one', async () => {
     await using opened = await openStore(factory);
     const { ctx } = opened;
     const caller = till(opened);
@@ -137,12 +137,12 @@ export function testSearch(factory: StorageFactory): void {
     ctx.clock.advance(20 * minute);
     assert.equal(await left(opened, caller), 2);
     ctx.clock.advance(24 * 60 * minute);
-    assert.equal(await left(opened, caller), 3, 'never more than an hour’s budget');
+    assert.equal(await left(opened, caller), 3, 'at most the budget of one hour');
     assert.equal(await opened.storage.write(() => eraseOutdated(ctx, 10)), false);
     assert.equal(await opened.storage.read(() => findRefilledAt(caller)), undefined, 'the row is deleted');
   });
 
-  test('failed lookups count for their caller and store only, in one row per caller', async () => {
+  test('failed lookups count only for their caller and store, in one row per caller', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx } = opened;
     const other = await storage.write(() => createStore(ctx, newStore({ domain: 'other.example' })));
@@ -158,7 +158,7 @@ export function testSearch(factory: StorageFactory): void {
     assert.equal(await storage.read(() => countRows(table)), 1);
   });
 
-  test('however many lookups fail at once, no more are recorded than the budget has', async () => {
+  test('concurrent failed lookups never record more than the budget', async () => {
     await using opened = await openStore(factory);
     const recorded = await Promise.all(Array.from({ length: 30 }, () => fail(opened, till(opened))));
     assert.equal(recorded.filter((refilledAt) => refilledAt !== undefined).length, 3);

@@ -1,6 +1,6 @@
 /**
- * What the services' scripts do on an engine, without HTTP around them: `serviceConformance(name, factory)`. The
- * scripts are the same on every engine; what is tried here is that their SQL is.
+ * The conformance suite of the services' scripts, without HTTP. The scripts are the same on every engine, and
+ * the suite tests their SQL.
  */
 
 import { suite } from 'node:test';
@@ -26,13 +26,13 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: the limit on failed lookups`, () => testLookupThrottle(factory));
   suite(`${name}: update`, () => testUpdates(factory));
   suite(`${name}: idempotency and upkeep`, () => testIdempotency(factory));
-  suite(`${name}: scripts in the middle of scripts`, () => testInterleaving(factory));
+  suite(`${name}: interrupted scripts`, () => testInterleaving(factory));
   suite(`${name}: stores and tokens`, () => testAccess(factory));
   suite(`${name}: round trips`, () => testRoundTrips(factory));
   suite(`${name}: keys`, () => testKeys(factory));
   suite(`${name}: verify`, () => testVerification(factory));
-  suite(`${name}: verify, rows around the ledger`, () => testVerifiedRows(factory));
+  suite(`${name}: verify, other tables`, () => testVerifiedRows(factory));
   suite(`${name}: events`, () => testEvents(factory));
-  suite(`${name}: mails`, () => testMails(factory));
+  suite(`${name}: emails`, () => testMails(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));
 }

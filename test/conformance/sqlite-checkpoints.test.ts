@@ -1,4 +1,4 @@
-/** When pages are moved from the log into the file, and what the engine does when that fails. */
+/** When the engine copies pages from the log to the file, and how it handles failures. */
 
 import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { insertRow, listRows } from '../support/row-counts.ts';
 
 const megabyte = 2 ** 20;
 
-/** A migrated database with a row, and an engine on it. */
+/** A migrated database with a row, and an engine. */
 async function openFilled(settings: SqliteSettings = {}) {
   const database = createSqliteDatabase();
   const failures: unknown[] = [];
@@ -28,18 +28,21 @@ async function openFilled(settings: SqliteSettings = {}) {
 
 let filled = 0;
 
-/** So much text, each time another: what stays the same is not written again. */
+/**
+ * Returns text of the given size. Each call returns another text, because SQLite does not write unchanged
+ * pages again.
+ */
 function text(megabytes: number): string {
   filled += 1;
   return (filled % 2 === 0 ? 'x' : 'y').repeat(megabytes * megabyte);
 }
 
-/** Writes so much to the log. */
+/** Writes the given amount to the log. */
 function* fill(megabytes: number): Script<void> {
   yield* run(sql`update stores set name = ${text(megabytes)} where id = 1`);
 }
 
-/** A mover that notes what it is asked, and moves nothing. */
+/** A checkpoint thread that records its requests, and moves nothing. */
 function idleMover({ fail }: { readonly fail?: Error } = {}) {
   const asked: PromiseWithResolvers<{ frames: number; moved: number }>[] = [];
   let isDisposed = false;
@@ -64,8 +67,8 @@ function idleMover({ fail }: { readonly fail?: Error } = {}) {
   };
 }
 
-suite('SQLite: checkpoints beside the engine', () => {
-  test('the log starts over again and again while the engine writes without a pause', async () => {
+suite('SQLite: checkpoints during writes', () => {
+  test('the log restarts repeatedly while the engine writes without a pause', async () => {
     await using opened = await openFilled();
     const { database, storage, failures } = opened;
     let longest = 0;
@@ -79,10 +82,10 @@ suite('SQLite: checkpoints beside the engine', () => {
     );
     assert.deepEqual(failures, []);
     await storage[Symbol.asyncDispose]();
-    assert.equal(existsSync(`${database.file}-wal`), false, 'the thread has closed its connection, too');
+    assert.equal(existsSync(`${database.file}-wal`), false, 'the thread has closed its connection as well');
   });
 
-  test('nothing is started before there is something to move', async () => {
+  test('a thread is not started before there is a log to move', async () => {
     let started = 0;
     const idle = idleMover();
     const startMover = (): Mover => {
@@ -96,12 +99,12 @@ suite('SQLite: checkpoints beside the engine', () => {
     await storage.write(() => fill(17));
     await storage.write(() => insertRow(20, 'row-20'));
     assert.equal(started, 1);
-    assert.equal(idle.asked.length, 1, 'what is under way is not asked for again');
+    assert.equal(idle.asked.length, 1, 'a running checkpoint is not requested again');
     await storage[Symbol.asyncDispose]();
     assert.ok(idle.isDisposed);
   });
 
-  test('where the thread has died, the engine moves pages itself', async () => {
+  test('the engine checkpoints itself if the thread has failed', async () => {
     let started = 0;
     const startMover = (): Mover => {
       started += 1;
@@ -120,7 +123,7 @@ suite('SQLite: checkpoints beside the engine', () => {
     assert.deepEqual(failures, []);
   });
 
-  test('a thread that ends tells it, and what was asked of it fails', async () => {
+  test('a thread that ends reports it, and its requests fail', async () => {
     await using opened = await openFilled();
     const { database } = opened;
     const thread = startCheckpointThread(database.file);
@@ -137,7 +140,7 @@ suite('SQLite: checkpoints beside the engine', () => {
     assert.equal(failing.hasEnded, true);
   });
 
-  test('an I/O error of a checkpoint ends the service, and a full disk does not', async () => {
+  test('an I/O error of a checkpoint stops the service, and a full disk does not', async () => {
     const causes = { full: 13, 'I/O': 10 };
     for (const [name, errcode] of Object.entries(causes)) {
       const cause = Object.assign(new Error(name), { errcode });
@@ -154,7 +157,7 @@ suite('SQLite: checkpoints beside the engine', () => {
 });
 
 suite('SQLite: the end of a long log', () => {
-  /** A connection whose log has become so long, and the checkpoints of it. */
+  /** A connection with a long log, and its checkpoints. */
   async function openLong(megabytes: number) {
     const opened = await openFilled();
     const writer: DatabaseSync = opened.database.connect();
@@ -179,23 +182,23 @@ suite('SQLite: the end of a long log', () => {
     };
   }
 
-  test('writes are held for the rest of a long log, and no longer than it takes', async () => {
+  test('writes wait for the rest of a long log, and no longer than its checkpoint takes', async () => {
     await using opened = await openLong(136);
     const { checkpoints, move, asked, resumed } = opened;
     checkpoints.consider();
-    assert.equal(checkpoints.isHolding, false, 'there is much to move');
+    assert.equal(checkpoints.isHolding, false, 'the log is long');
     asked[0]?.resolve(move());
     await turn();
     checkpoints.consider();
     assert.equal(asked.length, 2);
-    assert.equal(checkpoints.isHolding, true, 'there is little to move');
+    assert.equal(checkpoints.isHolding, true, 'the log is short');
     asked[1]?.resolve(move());
     await turn();
     assert.equal(checkpoints.isHolding, false);
     assert.equal(resumed(), 1);
   });
 
-  test('writes go on after a moment, however long a checkpoint takes', async () => {
+  test('writes continue after a short wait, even if a checkpoint takes longer', async () => {
     await using opened = await openLong(136);
     const { checkpoints, move, asked, resumed } = opened;
     checkpoints.consider();
@@ -206,17 +209,17 @@ suite('SQLite: the end of a long log', () => {
     while (checkpoints.isHolding) await turn();
     assert.equal(resumed(), 1);
     checkpoints.consider();
-    assert.equal(asked.length, 2, 'the checkpoint is still under way');
+    assert.equal(asked.length, 2, 'the checkpoint is still running');
   });
 
-  test('writes are not held for a log that a reader in another process keeps from being moved', async () => {
+  test('writes do not wait for a log that a reader in another process pins', async () => {
     await using opened = await openLong(136);
     const { checkpoints, grow, asked } = opened;
     checkpoints.consider();
     asked[0]?.resolve({ frames: 35_000, moved: 10 });
     await turn();
     checkpoints.consider();
-    assert.equal(asked.length, 1, 'it is left alone until it has grown');
+    assert.equal(asked.length, 1, 'the log is not checkpointed until it has grown');
     grow(8);
     grow(8);
     checkpoints.consider();

@@ -1,4 +1,4 @@
-/** The inspection of a file names the table in which bytes were overwritten, wherever SQLite finds the damage. */
+/** The inspection of a file names the table with overwritten bytes, wherever SQLite finds the damage. */
 
 import assert from 'node:assert/strict';
 import { closeSync, copyFileSync, ftruncateSync, openSync, readSync, statSync, writeSync } from 'node:fs';
@@ -23,7 +23,7 @@ const seed = Number(process.env['DAMAGE_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
 const pageBytes = 4_096;
 
-/** Makes a file in which every table of cards has leaves, and closes it, so that all is in the file. */
+/** Creates a file in which every table of cards has leaves, and closes it to empty the log. */
 async function fill(file: string): Promise<void> {
   await using storage = openEngine(file);
   await storage.migrate(sqliteFactory.migrations);
@@ -87,7 +87,7 @@ function treesOf(file: string): readonly Tree[] {
   );
 }
 
-/** What SQLite's own command line would print. */
+/** Returns the text that SQLite's command line would print. */
 function integrityOf(file: string): string {
   try {
     using database = new DatabaseSync(file, { readOnly: true });
@@ -117,7 +117,7 @@ function readPage(file: string, page: number): Uint8Array {
 
 const noise = (length: number): Uint8Array => Uint8Array.from({ length }, () => random.between(0, 255));
 
-/** What may happen to a leaf: what a disk loses, what it writes elsewhere, and what rots. */
+/** The kinds of damage to a leaf: lost writes, misplaced writes and bit rot. */
 const kinds: Readonly<Record<string, (file: string, page: number, otherPage: number) => void>> = {
   'a leaf of zeros': (file, page) => overwrite(file, (page - 1) * pageBytes, new Uint8Array(pageBytes)),
   'a leaf of noise': (file, page) => overwrite(file, (page - 1) * pageBytes, noise(pageBytes)),
@@ -127,7 +127,7 @@ const kinds: Readonly<Record<string, (file: string, page: number, otherPage: num
     overwrite(file, (page - 1) * pageBytes, readPage(file, otherPage)),
 };
 
-test('damage of any tree that SQLite finds is found, and the table or index is named', async (t) => {
+test('damage that SQLite finds in any tree is found, and its table or index is named', async (t) => {
   t.diagnostic(`seed ${seed} (DAMAGE_SEED)`);
   await using database = createSqliteDatabase();
   await fill(database.file);
@@ -143,7 +143,7 @@ test('damage of any tree that SQLite finds is found, and the table or index is n
       damage(file, page, otherPage);
       const integrity = integrityOf(file);
       if (integrity === 'ok') {
-        // The content of a row that nothing else depends on.
+        // No constraint or index depends on the content of the damaged row.
         counts.harmless += 1;
         continue;
       }
@@ -161,7 +161,7 @@ test('damage of any tree that SQLite finds is found, and the table or index is n
   assert.ok(counts.damaged >= 3 * trees.length, JSON.stringify(counts));
 });
 
-test('a file that was cut off is not found sound', async () => {
+test('a truncated file is not reported as sound', async () => {
   await using database = createSqliteDatabase();
   await fill(database.file);
   for (const share of [0.99, 0.5, 0.01]) {
@@ -174,7 +174,7 @@ test('a file that was cut off is not found sound', async () => {
   }
 });
 
-test('rows that refer to no row are found by table', async () => {
+test('rows with missing references are found, by table', async () => {
   await using database = createSqliteDatabase();
   await fill(database.file);
   {
@@ -189,7 +189,7 @@ test('rows that refer to no row are found by table', async () => {
   );
 });
 
-test('a file that does not exist is an error', async () => {
+test('inspecting a file that does not exist fails', async () => {
   await using database = createSqliteDatabase();
   assert.throws(() => inspectFile(join(database.folder, 'none.db')), /unable to open/);
 });

@@ -1,4 +1,4 @@
-/** The embedded engine answers nobody with what is not durable. Its sync of the log is replaced by one that tests end. */
+/** The embedded engine responds only after a write is durable. These tests control its sync of the log. */
 
 import assert from 'node:assert/strict';
 import test, { suite } from 'node:test';
@@ -9,7 +9,7 @@ import { syncOfLog } from '../../src/storage/sqlite-durability.ts';
 import { createSqliteDatabase, openEngine, sqliteFactory } from '../support/sqlite.ts';
 import { addTo, counterOf, insertRow, listRows } from '../support/row-counts.ts';
 
-/** A sync that ends when it is told to. */
+/** A sync that the test ends. */
 function heldSyncs() {
   const underWay: PromiseWithResolvers<void>[] = [];
   let begun = 0;
@@ -22,14 +22,14 @@ function heldSyncs() {
       underWay.push(held);
       return held.promise;
     },
-    /** From now on they wait. */
+    /** Makes later syncs wait. */
     hold: () => void (isFree = false),
-    /** Those under way end, and from now on they do not wait. */
+    /** Ends the running syncs. Later syncs do not wait. */
     free() {
       isFree = true;
       for (const { resolve } of underWay.splice(0)) resolve();
     },
-    /** The one under way ends. */
+    /** Ends the oldest running sync. */
     end: () => underWay.shift()?.resolve(),
     fail: (cause: unknown) => underWay.shift()?.reject(cause),
     get begun() {
@@ -38,7 +38,7 @@ function heldSyncs() {
   };
 }
 
-/** A migrated engine with a row `counter`, whose syncs wait from now on. */
+/** A migrated engine with a row `counter`, whose syncs wait. */
 async function openHeld() {
   const database = createSqliteDatabase();
   const syncs = heldSyncs();
@@ -50,7 +50,7 @@ async function openHeld() {
   });
   await storage.migrate(sqliteFactory.migrations);
   await storage.write(() => insertRow(1, 'counter'));
-  // The first read waits for what others may have committed before the engine was opened.
+  // The first read waits for commits that others made before the engine was opened.
   await storage.read(listRows);
   committed.length = 0;
   syncs.hold();
@@ -67,7 +67,7 @@ async function openHeld() {
   };
 }
 
-/** Notes what promises come to, and when. */
+/** Records the outcomes of promises, in the order in which they settle. */
 function followed(...promises: readonly Promise<unknown>[]) {
   const outcomes: string[] = [];
   for (const promise of promises) {
@@ -79,13 +79,13 @@ function followed(...promises: readonly Promise<unknown>[]) {
   return outcomes;
 }
 
-/** The engine has done by then what it does without waiting for a sync. */
+/** Waits until the engine has done everything that does not need a sync. */
 async function someTurns(): Promise<void> {
   for (let count = 0; count < 20; count += 1) await turn();
 }
 
-suite('SQLite: nobody is told what is not durable', () => {
-  test('a write is answered when a sync has ended that began behind its commit', async () => {
+suite('SQLite: responses wait until they are durable', () => {
+  test('a write returns after a sync that began after its commit', async () => {
     await using opened = await openHeld();
     const { database, storage, syncs, committed } = opened;
     const before = syncs.begun;
@@ -98,24 +98,24 @@ suite('SQLite: nobody is told what is not durable', () => {
     const stored = beside.prepare("select updated_at from stores where domain = 'counter'").get();
     assert.ok(stored?.['updated_at'] === 1n || stored?.['updated_at'] === 2n, 'it is committed');
     assert.deepEqual(outcomes, []);
-    assert.deepEqual(committed, [], 'nor is the observer told');
+    assert.deepEqual(committed, [], 'the observer is not notified');
     assert.equal(syncs.begun, before + 1);
     syncs.end();
     await someTurns();
-    assert.deepEqual(outcomes, ['1'], 'the sync under way does not cover what came later');
+    assert.deepEqual(outcomes, ['1'], 'the running sync does not cover later commits');
     assert.deepEqual(committed, [1]);
     syncs.end();
     await someTurns();
     assert.deepEqual(outcomes, ['1', '2']);
   });
 
-  test('one sync covers all groups that were committed before it began', async () => {
+  test('one sync covers all groups committed before it began', async () => {
     await using opened = await openHeld();
     const { storage, syncs, committed } = opened;
     const writes = [storage.write(() => addTo('counter', 1))];
     await someTurns();
     const before = syncs.begun;
-    // As many as do not gather until the sync has ended, twice.
+    // Twice more than 32 writes: a group of that size runs before the sync has ended.
     for (let group = 0; group < 2; group += 1) {
       for (let index = 0; index < 40; index += 1) writes.push(storage.write(() => addTo('counter', 1)));
       await someTurns();
@@ -132,7 +132,7 @@ suite('SQLite: nobody is told what is not durable', () => {
     assert.equal(syncs.begun, before + 1);
   });
 
-  test('reads, refusals and rehearsals wait for what they may have seen', async () => {
+  test('reads, rejections and dry runs wait for the commits that they can have seen', async () => {
     await using opened = await openHeld();
     const { storage, syncs } = opened;
     const write = storage.write(() => addTo('counter', 1));
@@ -157,7 +157,7 @@ suite('SQLite: nobody is told what is not durable', () => {
     assert.deepEqual(others, ['2', 'not-found']);
   });
 
-  test('a read of what is durable already is answered without a sync', async () => {
+  test('a read of durable rows returns without a sync', async () => {
     await using opened = await openHeld();
     const { storage, syncs } = opened;
     const before = syncs.begun;
@@ -165,7 +165,7 @@ suite('SQLite: nobody is told what is not durable', () => {
     assert.equal(syncs.begun, before);
   });
 
-  test('a read that may have seen what another process has committed waits for a sync of it', async () => {
+  test('a read that can have seen a commit of another process waits for a sync', async () => {
     await using opened = await openHeld();
     const { database, storage, syncs } = opened;
     const before = syncs.begun;
@@ -180,7 +180,7 @@ suite('SQLite: nobody is told what is not durable', () => {
     assert.deepEqual(outcomes, ['7']);
   });
 
-  test('the first read waits for what was committed before the engine was opened', async () => {
+  test('the first read waits for commits made before the engine was opened', async () => {
     await using opened = await openHeld();
     const { database } = opened;
     const syncs = heldSyncs();
@@ -194,7 +194,7 @@ suite('SQLite: nobody is told what is not durable', () => {
     assert.deepEqual(outcomes, ['0']);
   });
 
-  test('a migration is done when it is durable', async () => {
+  test('a migration returns when it is durable', async () => {
     await using opened = await openHeld();
     const { storage, syncs } = opened;
     const outcomes = followed(storage.migrate(sqliteFactory.migrations).then(() => 'migrated'));
@@ -205,7 +205,7 @@ suite('SQLite: nobody is told what is not durable', () => {
     assert.deepEqual(outcomes, ['migrated']);
   });
 
-  test('disposing waits until everybody is answered', async () => {
+  test('disposing waits until every caller has a response', async () => {
     await using opened = await openHeld();
     const { storage, syncs } = opened;
     const written = storage.write(() => addTo('counter', 1));
@@ -222,7 +222,7 @@ suite('SQLite: nobody is told what is not durable', () => {
     assert.deepEqual(outcomes, ['1', 'disposed']);
   });
 
-  test('who waits for a sync counts as waiting: past the most there may be, one more is refused', async () => {
+  test('callers that wait for a sync count as waiting, and the queue limit rejects one more', async () => {
     await using database = createSqliteDatabase();
     const syncs = heldSyncs();
     const storage = database.open({ sync: () => syncs.sync(), queueMax: 3 });
@@ -240,7 +240,7 @@ suite('SQLite: nobody is told what is not durable', () => {
 });
 
 suite('SQLite: a sync that fails', () => {
-  test('refuses all who wait, is never tried again, and ends the service', async () => {
+  test('rejects all waiting callers, is not retried, and stops the service', async () => {
     await using opened = await openHeld();
     const { storage, syncs, failures, committed } = opened;
     const covered = storage.write(() => addTo('counter', 1));
@@ -266,7 +266,7 @@ suite('SQLite: a sync that fails', () => {
     assert.equal(syncs.begun, before);
   });
 
-  test('leaves the outcome unknown, even if it fails because the disk is full', async () => {
+  test('leaves the outcome unknown, even if the disk is full', async () => {
     await using opened = await openHeld();
     const { storage, syncs, failures } = opened;
     const outcomes = followed(storage.write(() => addTo('counter', 1)));
@@ -277,14 +277,14 @@ suite('SQLite: a sync that fails', () => {
     assert.equal(failures.length, 1);
   });
 
-  test('is what comes of a log that cannot be opened', async () => {
+  test('is the result of a log that cannot be opened', async () => {
     await using database = createSqliteDatabase();
     await using sync = syncOfLog(`${database.file}.missing`);
     await assert.rejects(sync(), { code: 'ENOENT' });
   });
 });
 
-test('what was acknowledged is there for an engine that is opened beside the first', async () => {
+test('acknowledged rows exist for an engine that is opened while the first runs', async () => {
   await using database = createSqliteDatabase();
   const storage = database.open();
   await storage.migrate(sqliteFactory.migrations);

@@ -1,4 +1,4 @@
-/** What the embedded engine does when the disk fails it: real failures, provoked from outside. */
+/** How the embedded engine handles real disk failures, provoked from outside. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -27,7 +27,7 @@ function findingsOf({ code, output, errors }: Result): Findings {
   return JSON.parse(output.trim().split('\n').at(-1) ?? '') as Findings;
 }
 
-/** The names of the rows in a file, as an engine finds them that is started anew. */
+/** Returns the names of the rows that a new engine finds in a file. */
 async function rowsAfterRestart(file: string): Promise<ReadonlySet<string>> {
   await using engine = openEngine(file, { create: false });
   const [integrity] = await engine.read(() => all(sql<{ integrity_check: string }>`pragma integrity_check`));
@@ -36,25 +36,26 @@ async function rowsAfterRestart(file: string): Promise<ReadonlySet<string>> {
   return new Set(names.map((name) => name.split(' ', 1)[0] ?? ''));
 }
 
-test('after an I/O error the engine serves nothing more, and everything acknowledged is there at the next start', async () => {
+test('an I/O error stops the engine, and everything acknowledged is found at the next start', async () => {
   await using database = createSqliteDatabase();
-  // No file of this process may grow past this: the write that would fails with EFBIG, an I/O error to SQLite.
+  // No file of this process can grow past this limit: a larger write fails with EFBIG, an I/O error to
+  // SQLite.
   const findings = await fill('ulimit -f 1000', [database.file]);
   assert.ok(findings.acknowledged.length > 0);
   assert.deepEqual(new Set(findings.refused.map(({ code }) => code)), new Set(['unavailable']));
-  assert.equal(findings.refused.length, 20, 'the whole group was refused');
-  assert.equal(findings.failures, 1, 'the observer was told, once');
+  assert.equal(findings.refused.length, 20, 'the whole group was rejected');
+  assert.equal(findings.failures, 1, 'the observer was notified once');
   assert.equal(findings.readAfter, 'unavailable');
   assert.equal(findings.writeAfter, 'unavailable');
 
   const rows = await rowsAfterRestart(database.file);
   for (const row of findings.acknowledged) assert.ok(rows.has(row), `${row} was acknowledged and is lost`);
   const undecided = findings.refused.filter(({ row }) => rows.has(row)).length;
-  assert.ok([0, findings.refused.length].includes(undecided), 'a group is there as a whole or not at all');
+  assert.ok([0, findings.refused.length].includes(undecided), 'a group is written completely or not at all');
   assert.equal(rows.size, findings.acknowledged.length + undecided);
 });
 
-test('a page that is damaged while the engine runs ends its service', async () => {
+test('a page that is damaged while the engine runs stops its service', async () => {
   await using database = createSqliteDatabase();
   {
     await using maker = database.open();
@@ -91,12 +92,12 @@ test('a page that is damaged while the engine runs ends its service', async () =
   started = 0;
   assertUnavailable(...(await Promise.allSettled([storage.read(counted)])));
   assertUnavailable(...(await Promise.allSettled([storage.write(counted)])));
-  assert.equal(started, 0, 'nothing is run any more');
+  assert.equal(started, 0, 'nothing runs afterwards');
   assert.equal(failures.length, 1);
   assert.equal(storage.queueDepth, 0);
 });
 
-test('a database that may not grow refuses the group that is too much, keeps serving, and recovers', async () => {
+test('a database at its size limit rejects the group, keeps serving, and recovers', async () => {
   await using database = createSqliteDatabase();
   const failures: unknown[] = [];
   const storage = database.open({
@@ -105,7 +106,7 @@ test('a database that may not grow refuses the group that is too much, keeps ser
   await storage.migrate(sqliteFactory.migrations);
   const padding = 'x'.repeat(2_000);
   const write = (id: number) => storage.write(() => insertRow(id, `row-${id} ${padding}`));
-  // SQLite answers SQLITE_FULL past this number of pages, as it does when the disk is full.
+  // SQLite returns SQLITE_FULL past this number of pages, as it does when the disk is full.
   await storage.write(() => all(sql`pragma max_page_count = 150`));
 
   const acknowledged = new Set<string>();
@@ -114,14 +115,14 @@ test('a database that may not grow refuses the group that is too much, keeps ser
     const ids = Array.from({ length: 20 }, (_, index) => turn * 20 + index + 1);
     const outcomes = await Promise.allSettled(ids.map((id) => write(id)));
     refused = outcomes.filter((outcome) => outcome.status === 'rejected');
-    assert.ok([0, 20].includes(refused.length), 'a group is refused as a whole');
+    assert.ok([0, 20].includes(refused.length), 'a group is rejected as a whole');
     if (refused.length === 0) for (const id of ids) acknowledged.add(`row-${id}`);
   }
   assert.equal(refused.length, 20);
   for (const outcome of refused) assertFault(outcome, 'not-writable');
   const present = async () => new Set((await storage.read(listRows)).map((name) => name.split(' ', 1)[0]));
   assert.ok(acknowledged.size > 0);
-  assert.deepEqual(await present(), acknowledged, 'nothing of the refused group was kept');
+  assert.deepEqual(await present(), acknowledged, 'nothing of the rejected group was written');
   assert.deepEqual(failures, []);
 
   await storage.write(() => all(sql`pragma max_page_count = 1000000`));
@@ -129,7 +130,10 @@ test('a database that may not grow refuses the group that is too much, keeps ser
   assert.deepEqual(await present(), new Set([...acknowledged, 'row-9001']));
 });
 
-/** How a shell gets a file system of its own to fill, one that vanishes with its last process; undefined if it may not. */
+/**
+ * How a shell gets its own file system to fill, which is removed with its last process. Undefined if that is
+ * not permitted.
+ */
 const ownMounts = [
   ['unshare', '--mount', 'sh'],
   ['unshare', '--user', '--map-root-user', '--mount', 'sh'],
@@ -139,7 +143,7 @@ const ownMounts = [
 });
 
 if (ownMounts) {
-  test('a full disk refuses the group that is too much; once there is space again the engine goes on', async () => {
+  test('a full disk rejects the group, and the engine continues once space is free', async () => {
     await using database = createSqliteDatabase();
     const { folder } = database;
     const prelude = [
@@ -151,13 +155,13 @@ if (ownMounts) {
     assert.ok(findings.acknowledged.length > 0);
     assert.deepEqual(new Set(findings.refused.map(({ code }) => code)), new Set(['not-writable']));
     assert.equal(findings.refused.length, 20);
-    assert.equal(findings.failures, 0, 'a full disk says nothing against the file');
-    assert.equal(findings.readAfter, findings.acknowledged.length - 1, 'reads were answered all the while');
+    assert.equal(findings.failures, 0, 'a full disk does not mean a damaged file');
+    assert.equal(findings.readAfter, findings.acknowledged.length - 1, 'reads succeeded the whole time');
     assert.equal(findings.writeAfter, 'done');
   });
 } else {
-  test('a full disk itself could not be tried: this machine lets no test mount a file system', (t) => {
-    t.diagnostic('SQLITE_FULL was provoked by a limit of pages only');
+  test('a full disk could not be tested: this machine does not allow a test to mount a file system', (t) => {
+    t.diagnostic('only a limit of pages caused SQLITE_FULL');
   });
 }
 

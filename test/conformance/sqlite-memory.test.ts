@@ -1,4 +1,4 @@
-/** What the embedded engine remembers, and what makes it forget: exactly the writes to tables that were looked at. */
+/** The cache of the embedded engine, which only writes to the tables that were read invalidate. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -6,7 +6,7 @@ import { beat, lastBeat } from '../../src/storage/heartbeat.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 import { addTo, insertRow, listRows } from '../support/row-counts.ts';
 
-/** An engine with a row, and a memory of the rows' names that counts how often it runs a script. */
+/** An engine with a row, and a cache of the rows' names that counts how often it runs a script. */
 async function openRemembering(entriesMax = 4) {
   const database = createSqliteDatabase();
   const storage = database.open();
@@ -23,7 +23,7 @@ async function openRemembering(entriesMax = 4) {
     database,
     storage,
     look,
-    /** How many of these looks, one after the other, were at the database. */
+    /** Returns how many of these sequential reads ran their script. */
     async runsOf(...keys: readonly string[]): Promise<number> {
       runs = 0;
       for (const key of keys) await look(key);
@@ -33,20 +33,20 @@ async function openRemembering(entriesMax = 4) {
   };
 }
 
-test('what was found is answered again, to each key its own', async () => {
+test('a cached result is returned again, to each key its own', async () => {
   await using opened = await openRemembering();
   assert.equal(await opened.runsOf('a', 'a', 'a'), 1);
   assert.equal(await opened.runsOf('b', 'a', 'b'), 1);
   assert.deepEqual(await opened.look('b'), ['one']);
 });
 
-test('looks of one turn that find nothing in memory all look, and agree', async () => {
+test('concurrent reads of one turn that miss the cache all run, and agree', async () => {
   await using opened = await openRemembering();
   const looks = await Promise.all(['a', 'a', 'b'].map((key) => opened.look(key)));
   assert.deepEqual(looks, [['one'], ['one'], ['one']]);
 });
 
-test('a write to a table that was looked at is not missed, nor one that a trigger made', async () => {
+test('a write to a table that was read invalidates the cache, also through a trigger', async () => {
   await using opened = await openRemembering();
   const { storage } = opened;
   await opened.look('a');
@@ -61,14 +61,14 @@ test('a write to a table that was looked at is not missed, nor one that a trigge
   assert.deepEqual(await opened.look('a'), ['one', 'renamed']);
 });
 
-test('a write to another table leaves what is remembered', async () => {
+test('a write to another table does not invalidate the cache', async () => {
   await using opened = await openRemembering();
   await opened.look('a');
   await opened.storage.write(() => beat(1));
   assert.equal(await opened.runsOf('a'), 0);
 });
 
-test('any write of another process makes it forget, and only once', async () => {
+test('any write of another process invalidates the cache, once', async () => {
   await using opened = await openRemembering();
   await using foreign = opened.database.open();
   await opened.look('a');
@@ -78,7 +78,7 @@ test('any write of another process makes it forget, and only once', async () => 
   assert.deepEqual(await opened.look('a'), ['one', 'two']);
 });
 
-test('a look of the turn in which another process wrote does not miss it', async () => {
+test('a read in the turn of a write by another process finds the write', async () => {
   await using opened = await openRemembering();
   const plain = opened.database.connect();
   await opened.look('a');
@@ -88,7 +88,7 @@ test('a look of the turn in which another process wrote does not miss it', async
   assert.deepEqual(await Promise.all([before, after]), [['renamed'], ['renamed']]);
 });
 
-test('a look in the turn of a write of its own process is before it or after it', async () => {
+test('a read in the turn of a write by its own process runs before it or after it', async () => {
   await using opened = await openRemembering();
   const { storage } = opened;
   await opened.look('a');
@@ -102,7 +102,7 @@ test('a look in the turn of a write of its own process is before it or after it'
   assert.deepEqual(await opened.look('b'), ['one', 'two']);
 });
 
-test('a rehearsal and a write that is undone change nothing that is remembered', async () => {
+test('a dry run and a write that is rolled back do not invalidate the cache', async () => {
   await using opened = await openRemembering();
   const { storage } = opened;
   await opened.look('a');
@@ -116,7 +116,7 @@ test('a rehearsal and a write that is undone change nothing that is remembered',
   assert.deepEqual(await opened.look('a'), ['one']);
 });
 
-test('a migration makes it forget everything', async () => {
+test('a migration empties the cache', async () => {
   await using opened = await openRemembering();
   const migration = {
     version: 9_999,
@@ -129,14 +129,14 @@ test('a migration makes it forget everything', async () => {
   assert.deepEqual(await opened.look('a'), ['renamed']);
 });
 
-test('where there is no room, what was kept first goes', async () => {
+test('a full cache evicts its oldest entry', async () => {
   await using opened = await openRemembering(2);
   assert.equal(await opened.runsOf('a', 'b', 'a', 'b'), 2);
   assert.equal(await opened.runsOf('c', 'b', 'c'), 1, 'c takes the place of a');
   assert.equal(await opened.runsOf('a', 'c', 'a'), 1, 'a takes the place of b');
 });
 
-test('memories are emptied each for itself', async () => {
+test('caches are emptied separately', async () => {
   await using opened = await openRemembering();
   const { storage } = opened;
   const heartbeats = storage.memory<number>({ entriesMax: 1 });

@@ -1,4 +1,4 @@
-/** How SQLite finds rows: by an index that leads to them, never by reading all that a store has. */
+/** How SQLite finds rows: by a selective index, never by reading all rows of a store. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -20,7 +20,7 @@ import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 const page = { limit: 5, before: null, after: null };
 const scopes = ['read_gift_cards', 'write_gift_cards', 'redeem_gift_cards'] as const;
 
-/** Runs a script and collects what it has sent. */
+/** Runs a script and collects the statements that it sends. */
 function* collected<T>(script: Script<T>, into: Set<Statement>): Script<T> {
   let step = script.next([]);
   while (step.done !== true) {
@@ -30,7 +30,7 @@ function* collected<T>(script: Script<T>, into: Set<Statement>): Script<T> {
   return step.value;
 }
 
-test('no operation on a card reads more of a store than it needs', async () => {
+test('operations on a card read no more rows of a store than they need', async () => {
   await using opened = await openStore(sqliteFactory);
   const { storage, ctx, store } = opened;
   const ann = email('ann@example.com');
@@ -97,7 +97,7 @@ test('no operation on a card reads more of a store than it needs', async () => {
   }
 });
 
-test('no table is made in passing to check a row that is written with every movement', async () => {
+test('checks of a row that every movement writes use no temporary table', async () => {
   await using database = createSqliteDatabase();
   await using engine = database.open();
   await engine.migrate(sqliteFactory.migrations);

@@ -1,4 +1,7 @@
-/** The schema of SQLite after all migrations, as `schema.sqlite.sql` holds it: a change of it is seen in review. */
+/**
+ * Compares the schema of SQLite after all migrations to `schema.sqlite.sql`, which makes changes visible in a
+ * review.
+ */
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -8,7 +11,7 @@ import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 
 const snapshot = join(import.meta.dirname, 'schema.sqlite.sql');
 
-test('the migrations make the schema of the snapshot', async () => {
+test('the migrations create the schema of the snapshot', async () => {
   await using database = createSqliteDatabase();
   await database.open().migrate(sqliteFactory.migrations);
   const statements = database
@@ -25,7 +28,7 @@ test('the migrations make the schema of the snapshot', async () => {
   assert.equal(
     schema,
     readFileSync(snapshot, 'utf8'),
-    'the schema is not that of test/conformance/schema.sqlite.sql. If that is meant, update it with\n' +
+    'the schema differs from test/conformance/schema.sqlite.sql. If that is intended, update it with\n' +
       '  UPDATE_SNAPSHOT=1 npm test -- test/conformance/sqlite-schema.test.ts\n',
   );
 });

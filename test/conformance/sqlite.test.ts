@@ -1,4 +1,4 @@
-/** The embedded engine: the suites that every engine must pass, and what is its own. */
+/** The conformance suites on the embedded engine, and the tests of this engine. */
 
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { storageConformance } from './storage.ts';
 storageConformance('SQLite', sqliteFactory);
 serviceConformance('SQLite', sqliteFactory);
 
-/** A migrated database with an engine that tells the sizes of its commits. */
+/** A migrated database with an engine that reports the sizes of its commits. */
 async function openCounted(settings: SqliteSettings = {}) {
   const database = createSqliteDatabase();
   const sizes: number[] = [];
@@ -38,7 +38,7 @@ async function openCounted(settings: SqliteSettings = {}) {
 }
 
 suite('SQLite: group commit', () => {
-  test('writes of one turn share a transaction, as many as a group may have', async () => {
+  test('writes of one turn share a transaction, up to the limit of a group', async () => {
     for (const groupMax of [1, 32, 100, 256]) {
       await using opened = await openCounted({ groupMax });
       const { storage, sizes } = opened;
@@ -55,7 +55,7 @@ suite('SQLite: group commit', () => {
     }
   });
 
-  test('a group of scripts that all throw is a group too, and leaves nothing', async () => {
+  test('a group of scripts that all throw writes nothing', async () => {
     await using opened = await openCounted();
     const { storage } = opened;
     const outcomes = await Promise.allSettled(
@@ -70,7 +70,7 @@ suite('SQLite: group commit', () => {
     assert.deepEqual(await storage.read(listRows), []);
   });
 
-  test('scripts of one group see what those before them wrote', async () => {
+  test('scripts of one group see the writes of the scripts before them', async () => {
     await using opened = await openCounted();
     const { storage, sizes } = opened;
     await storage.write(() => insertRow(1, 'counter'));
@@ -84,7 +84,7 @@ suite('SQLite: group commit', () => {
     assert.deepEqual(sizes, [1, 30]);
   });
 
-  test('whoever is answered finds the row in the file at that very moment', async () => {
+  test('a row is in the file at the moment its write returns', async () => {
     await using opened = await openCounted({ groupMax: 8 });
     const { database, storage } = opened;
     const beside = database.connect();
@@ -97,7 +97,7 @@ suite('SQLite: group commit', () => {
     );
   });
 
-  test('commits append to a log, and are synced by the engine', async () => {
+  test('commits append to a log, which the engine syncs', async () => {
     await using opened = await openCounted();
     const { storage } = opened;
     const pragmas = function* () {
@@ -106,13 +106,16 @@ suite('SQLite: group commit', () => {
       const [keys] = yield* all(sql<{ foreign_keys: bigint }>`pragma foreign_keys`);
       return [full?.synchronous, mode?.journal_mode, keys?.foreign_keys];
     };
-    // 1 is NORMAL: SQLite itself syncs what keeps the file whole, and the engine what makes a commit durable.
+    // 1 is NORMAL: SQLite syncs to keep the file intact, and the engine syncs to make a commit durable.
     assert.deepEqual(await storage.write(pragmas), [1n, 'wal', 1n]);
   });
 });
 
 suite('SQLite: scripts of a group that throw', () => {
-  /** Ten writes of one turn, the fifth of which ends so; answers how each ended, and how often it was started. */
+  /**
+   * Makes ten writes in one turn and ends the fifth with the given script. Returns how each ended, and how
+   * often each was started.
+   */
   async function writeTen(storage: Storage, from: number, fifth: (id: number) => Script<void>) {
     const starts = Array.from({ length: 10 }, () => 0);
     const outcomes = await Promise.allSettled(
@@ -133,7 +136,7 @@ suite('SQLite: scripts of a group that throw', () => {
   const allButTheFifth = Array.from({ length: 10 }, (_, place) => place !== 4);
   const once = Array.from({ length: 10 }, () => 1);
 
-  test('one that has written is undone with its group; the group runs again, and the next ones once', async () => {
+  test('a script that throws after it wrote rolls back its group, which runs again, and later groups run once', async () => {
     await using opened = await openCounted();
     const { storage, sizes } = opened;
     const spoiled = await writeTen(storage, 100, never);
@@ -147,7 +150,7 @@ suite('SQLite: scripts of a group that throw', () => {
     assert.deepEqual(await storage.read(listRows), rows);
   });
 
-  test('one that has written nothing leaves the others alone', async () => {
+  test('a script that throws before it wrote does not affect the others', async () => {
     await using opened = await openCounted();
     const { storage } = opened;
     await storage.write(() => insertRow(1, 'counter'));
@@ -164,12 +167,12 @@ suite('SQLite: scripts of a group that throw', () => {
     ];
     for (const [index, refused] of refusals.entries()) {
       const { starts, kept } = await writeTen(storage, 100 * (index + 1), refused);
-      assert.deepEqual(kept, allButTheFifth, `refusal ${index}`);
-      assert.deepEqual(starts.toSpliced(4, 1), once.slice(1), `refusal ${index}`);
+      assert.deepEqual(kept, allButTheFifth, `rejection ${index}`);
+      assert.deepEqual(starts.toSpliced(4, 1), once.slice(1), `rejection ${index}`);
     }
   });
 
-  test('a rehearsal leaves the others alone', async () => {
+  test('a dry run does not affect the others', async () => {
     await using opened = await openCounted();
     const { storage } = opened;
     let starts = 0;
@@ -185,7 +188,7 @@ suite('SQLite: scripts of a group that throw', () => {
     assert.deepEqual(await storage.read(listRows), ['row-1', 'row-4']);
   });
 
-  test('a group that is to run again waits for a lock that somebody else has got meanwhile', async () => {
+  test('a group that runs again waits for a lock that another process has acquired', async () => {
     await using opened = await openCounted();
     const { storage, database } = opened;
     const beside = database.connect();
@@ -211,8 +214,8 @@ test('SQLite: a statement that only locks is not run', async () => {
   assert.deepEqual(await opened.storage.read(listRows), ['written']);
 });
 
-suite('SQLite: reads beside another connection that writes', () => {
-  test('a commit in the middle of a read is not seen by it, and is seen by the next', async () => {
+suite('SQLite: reads during writes of another connection', () => {
+  test('a read does not see a commit made while it runs, and the next read does', async () => {
     await using opened = await openCounted();
     const { database, storage } = opened;
     await storage.write(() => insertRow(1, 'counter'));
@@ -226,7 +229,7 @@ suite('SQLite: reads beside another connection that writes', () => {
     assert.equal(await storage.read(() => counterOf('counter')), 7);
   });
 
-  test('a write builds on what another connection committed before it began', async () => {
+  test('a write sees the commits that another connection made before it began', async () => {
     await using opened = await openCounted();
     const { database, storage } = opened;
     await storage.write(() => insertRow(1, 'counter'));
@@ -238,8 +241,8 @@ suite('SQLite: reads beside another connection that writes', () => {
   });
 });
 
-suite('SQLite: rows beside another connection that changes the schema', () => {
-  test('a column that comes meanwhile shifts no other', async () => {
+suite('SQLite: rows during a schema change by another connection', () => {
+  test('a column added during a read does not shift the others', async () => {
     await using opened = await openCounted();
     const { database, storage } = opened;
     await storage.write(() => insertRow(1, 'one'));
@@ -257,7 +260,7 @@ suite('SQLite: rows beside another connection that changes the schema', () => {
 });
 
 suite('SQLite: another connection holds the write lock', () => {
-  test('writes wait for it and then succeed, and reads are answered meanwhile', async () => {
+  test('writes wait for the lock and then succeed, and reads succeed while it is held', async () => {
     await using opened = await openCounted();
     const { database, storage } = opened;
     await storage.write(() => insertRow(1, 'counter'));
@@ -270,7 +273,7 @@ suite('SQLite: another connection holds the write lock', () => {
     });
     for (let round = 0; round < 10; round += 1) {
       const startedAt = performance.now();
-      assert.equal(await storage.read(() => counterOf('counter')), 0, 'what is not committed is not seen');
+      assert.equal(await storage.read(() => counterOf('counter')), 0, 'uncommitted writes are not visible');
       assert.ok(performance.now() - startedAt < 500, 'a read waited for the lock');
       await wait(10);
     }
@@ -281,7 +284,7 @@ suite('SQLite: another connection holds the write lock', () => {
     assert.equal(await storage.read(() => counterOf('counter')), 110);
   });
 
-  test('past the longest wait writes are refused as unavailable, nothing of them is done, and reads go on', async () => {
+  test('after the longest wait writes are rejected as unavailable and change nothing, and reads succeed', async () => {
     await using opened = await openCounted({ lockWaitMaxMs: 150 });
     const { database, storage, failures } = opened;
     await storage.write(() => insertRow(1, 'counter'));
@@ -307,11 +310,11 @@ suite('SQLite: another connection holds the write lock', () => {
     assert.equal(started, 0);
     assert.equal(await storage.read(() => counterOf('counter')), 0);
     holder.exec('rollback');
-    assert.deepEqual(failures, [], 'a lock is no failure');
+    assert.deepEqual(failures, [], 'a lock is not a failure');
     assert.equal(await storage.write(() => addTo('counter', 1)), 1);
   });
 
-  test('the lock of a process that is killed is free at once, and its half-done work is gone', async () => {
+  test('the lock of a killed process is released at once, and its uncommitted writes are gone', async () => {
     await using opened = await openCounted();
     const { database, storage } = opened;
     await storage.write(() => insertRow(1, 'counter'));
@@ -339,7 +342,7 @@ suite('SQLite: another connection holds the write lock', () => {
     await refused;
   });
 
-  test('a new database that another process is just making is opened as soon as that one is done', async () => {
+  test('a database that another process is creating is opened as soon as it is ready', async () => {
     await using database = createSqliteDatabase();
     await using maker = startProgram(process.execPath, ['-e', makeSlowly, database.file]);
     await maker.written(/held/);
@@ -350,7 +353,7 @@ suite('SQLite: another connection holds the write lock', () => {
 });
 
 suite('SQLite: the file', () => {
-  test('a file that is not there is made only where that is allowed', async () => {
+  test('a missing file is created only if that is allowed', async () => {
     await using database = createSqliteDatabase();
     const file = join(database.folder, 'new', 'deeper', 'test.db');
     assert.throws(() => openEngine(file, { create: false }), /there is no database at/);
@@ -359,13 +362,13 @@ suite('SQLite: the file', () => {
     await openEngine(file, { create: false })[Symbol.asyncDispose]();
   });
 
-  test('a file that is no database is refused and left as it is', async () => {
+  test('a file that is not a database is rejected and left unchanged', async () => {
     await using database = createSqliteDatabase();
     writeFileSync(database.file, 'This is a letter, not a database. '.repeat(100));
     assert.throws(() => openEngine(database.file), /not a database/);
   });
 
-  test('a disposed engine leaves one file, with everything in it', async () => {
+  test('a disposed engine leaves one file with all rows', async () => {
     await using opened = await openCounted();
     const { database, storage } = opened;
     await storage.write(() => insertRow(1, 'kept'));
@@ -376,7 +379,7 @@ suite('SQLite: the file', () => {
     beside.close();
   });
 
-  test('a backup holds everything acknowledged before it, is whole, and never replaces a file', async () => {
+  test('a backup holds everything acknowledged before it, is sound, and never replaces a file', async () => {
     await using opened = await openCounted();
     const { database, storage } = opened;
     for (let id = 1; id <= 50; id += 1) await storage.write(() => insertRow(id, `row-${id}`));
@@ -399,7 +402,7 @@ suite('SQLite: the file', () => {
   });
 });
 
-/** Takes the write lock of the file in its last argument, changes something, and never commits. */
+/** Acquires the write lock of the file in its last argument, changes a row, and never commits. */
 const holdLock = `
   const { DatabaseSync } = require('node:sqlite');
   const database = new DatabaseSync(process.argv[1], { timeout: 5000 });
@@ -407,7 +410,7 @@ const holdLock = `
   console.log('held');
   setInterval(() => {}, 1000);`;
 
-/** Holds a new file as its maker does while it switches the journal mode: locked as a whole. */
+/** Locks a new file completely, as a process does that creates it and switches the journal mode. */
 const makeSlowly = `
   const { DatabaseSync } = require('node:sqlite');
   const database = new DatabaseSync(process.argv[1], { timeout: 5000 });

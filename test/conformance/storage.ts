@@ -1,6 +1,6 @@
 /**
- * What every storage engine must do: `storageConformance(name, factory)` holds an engine to the contract of
- * `src/storage/storage.ts` and to the schema's own rules. Nothing here knows which engine it is.
+ * The conformance suite of every storage engine, `storageConformance(name, factory)`: the contract of
+ * `src/storage/storage.ts` and the rules of the schema. It does not depend on the engine.
  */
 
 import { suite } from 'node:test';
@@ -16,9 +16,9 @@ import { testValues } from './values.ts';
 export function storageConformance(name: string, factory: StorageFactory): void {
   suite(`${name}: transactions`, () => testTransactions(factory));
   suite(`${name}: running scripts`, () => testScripts(factory));
-  suite(`${name}: memories`, () => testMemories(factory));
+  suite(`${name}: caches`, () => testMemories(factory));
   suite(`${name}: values`, () => testValues(factory));
   suite(`${name}: migrations`, () => testMigrations(factory));
   suite(`${name}: integrity of the schema`, () => testIntegrity(factory));
-  suite(`${name}: stores lie apart`, () => testStoresApart(factory));
+  suite(`${name}: stores are separate`, () => testStoresApart(factory));
 }

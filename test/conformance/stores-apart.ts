@@ -1,4 +1,4 @@
-/** Two stores in one database: equal ids, codes, addresses and keys are not the same. */
+/** Two stores in one database: their ids, codes, addresses and keys are independent. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -24,7 +24,7 @@ import {
 } from '../support/fixtures.ts';
 import { outcomeOf } from '../support/open-store.ts';
 
-/** Two stores whose rows are drawn with the same ids, in the same order, for the same person and code. */
+/** Two stores whose rows have the same ids, in the same order, for the same person and code. */
 async function openTwins(factory: StorageFactory) {
   const opened = await openMigrated(factory);
   const { storage } = opened;
@@ -69,7 +69,7 @@ export function testStoresApart(factory: StorageFactory): void {
     assert.equal(new Set(digests.map(({ digest }) => Buffer.from(digest).toString('hex'))).size, 2);
   });
 
-  test('a change of one card leaves its twin in the other store as it was', async () => {
+  test('a change of one card leaves its twin in the other store unchanged', async () => {
     await using opened = await openTwins(factory);
     const { storage, ctx, one, other } = opened;
     const changes = { balance: money('3'), disable: true, note: 'changed', expiresOn: '2030-01-01' };
@@ -92,7 +92,7 @@ export function testStoresApart(factory: StorageFactory): void {
     );
   });
 
-  test("another store's card is none", async () => {
+  test("a store cannot find another store's card", async () => {
     await using opened = await openTwins(factory);
     const { storage, ctx, ann, one, other } = opened;
     const command = issueCommand(one.store, {
@@ -121,7 +121,7 @@ export function testStoresApart(factory: StorageFactory): void {
     }
   });
 
-  test('an idempotency key of one store says nothing to the other, nor to another API client', async () => {
+  test('an idempotency key is separate for each store and each API client', async () => {
     await using opened = await openTwins(factory);
     const { storage, ctx, one, other } = opened;
     const owners = [
@@ -146,7 +146,7 @@ export function testStoresApart(factory: StorageFactory): void {
     }
   });
 
-  test('a token works for its own store only', async () => {
+  test('a token works only for its own store', async () => {
     await using opened = await openTwins(factory);
     const { storage, ctx, one, other } = opened;
     const given = { store: one.store, name: 'till', scopes: ['read_gift_cards'] as const };

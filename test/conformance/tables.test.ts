@@ -1,4 +1,4 @@
-/** The list of tables that are copied, held to the schema of both engines, and the scripts that copy them. */
+/** Compares the list of copied tables to the schema of both engines, and tests the scripts that copy them. */
 
 import assert from 'node:assert/strict';
 import test, { suite } from 'node:test';
@@ -34,7 +34,10 @@ import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 
 type Column = { readonly table: string; readonly column: string; readonly place: number };
 type Reference = { readonly from: string; readonly to: string };
-/** What an engine says of its own schema: columns with their place in the primary key (0: in none), and foreign keys. */
+/**
+ * The schema as an engine reports it: columns with their position in the primary key (0 if not in it), and
+ * foreign keys.
+ */
 type Schema = { readonly columns: readonly Column[]; readonly references: readonly Reference[] };
 
 async function sqliteSchema(): Promise<Schema> {
@@ -80,7 +83,7 @@ async function postgresSchema(): Promise<Schema> {
 } // prettier-ignore
 
 for (const [engine, schemaOf] of [['SQLite', sqliteSchema], ['PostgreSQL', postgresSchema]] as const) {
-  test(`the list of tables is the schema of ${engine}: a table or column that is missing would not be copied`, async () => {
+  test(`the list of tables matches the schema of ${engine}, and a copy omits no table or column`, async () => {
     const { columns, references } = await schemaOf();
     const byTable = Map.groupBy(columns, ({ table }) => table);
     assert.deepEqual(
@@ -98,7 +101,7 @@ for (const [engine, schemaOf] of [['SQLite', sqliteSchema], ['PostgreSQL', postg
     assert.ok(references.length > 5);
     const order = tables.map(({ name }) => name);
     for (const { from, to } of references)
-      assert.ok(order.indexOf(to) < order.indexOf(from), `${from} names rows of ${to}, which is copied later`);
+      assert.ok(order.indexOf(to) < order.indexOf(from), `${from} refers to rows of ${to}, which is copied later`);
   });
 } // prettier-ignore
 
@@ -108,7 +111,7 @@ function tableOf(name: string): Table {
   return table;
 }
 
-/** Rows beyond a page, with the texts, bytes and integers that engines might sort or read differently. */
+/** More rows than a page, with texts, bytes and integers that engines could sort or read differently. */
 function extremeRows(storeId: number): readonly Row[] {
   const keys = ['a', 'B', 'Z', 'ä', 'é', 'e\u0301', '0', '10', '9', '-', '_', '🎁', '\uffff', 'ﬀ', 'ß', 'SS'];
   return Array.from({ length: 2_001 }, (_, place) => ({
@@ -149,7 +152,7 @@ const ctx = testContext();
 
 for (const [name, factory] of factories) {
   suite(`${name} as the target of a copy`, () => {
-    test('takes every value as it is, in pages, and sorts it as the source does', async () => {
+    test('stores every value unchanged, in pages, and sorts it as the source does', async () => {
       await using source = await openMigrated(sqliteFactory);
       await using target = await openMigrated(factory);
       await source.storage.write(() => checkKeys(ctx));
@@ -175,7 +178,7 @@ for (const [name, factory] of factories) {
       assert.equal(await target.storage.read(() => countRows(records)), 4_002);
     });
 
-    test('bears a mark until the copy is complete, and only the last run may go on', async () => {
+    test('is marked until the copy is complete, and only the last run can continue', async () => {
       await using target = await openMigrated(factory);
       const { storage } = target;
       const store = { ...storeRow, id: 7n };
@@ -198,7 +201,7 @@ for (const [name, factory] of factories) {
       await assert.rejects(storage.write(() => beginCopy(ctx, { ...command, run: 'three' })), /a complete copy/);
     });
 
-    test('is refused if anything is in it, or it was made with another key', async () => {
+    test('is rejected if it has rows, or was created with another key', async () => {
       await using target = await openMigrated(factory);
       const { storage } = target;
       await storage.write(() => checkKeys(testContext({ masters: [masterKey('other', 3)] })));
@@ -209,7 +212,7 @@ for (const [name, factory] of factories) {
       await storage.read(refuseHalfCopied);
     });
 
-    test('keeps the name that tells it from others when it is written to and keys are rotated', async () => {
+    test('keeps its identifying name when it is written to and keys are rotated', async () => {
       await using target = await openMigrated(factory);
       await using other = await openMigrated(factory);
       const { storage } = target;

@@ -1,4 +1,4 @@
-/** Commit, rollback, durability and isolation, as any engine must give them. */
+/** Commit, rollback, durability and isolation of any engine. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -9,7 +9,7 @@ import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { addTo, counterOf, hasRow, insertRow, listRows, sumOfCounters } from '../support/row-counts.ts';
 
 export function testTransactions(factory: StorageFactory): void {
-  test('what a script wrote is kept, and its result is handed back', async () => {
+  test('a script commits its writes and returns its result', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     const result = await storage.write(function* () {
@@ -21,7 +21,7 @@ export function testTransactions(factory: StorageFactory): void {
     assert.deepEqual(await storage.read(listRows), ['one', 'two']);
   });
 
-  test('nothing of a script that throws is kept, and what it throws reaches its caller unchanged', async () => {
+  test('a script that throws writes nothing, and its error reaches its caller unchanged', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     await storage.write(() => insertRow(1, 'before'));
@@ -40,7 +40,7 @@ export function testTransactions(factory: StorageFactory): void {
     assert.equal(await storage.read(() => counterOf('before')), 0);
   });
 
-  test('a statement that the database refuses ends its script, and nothing of it is kept', async () => {
+  test('a rejected statement ends its script, which writes nothing', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     await storage.write(() => insertRow(1, 'taken'));
@@ -55,7 +55,7 @@ export function testTransactions(factory: StorageFactory): void {
     assert.deepEqual(await storage.read(listRows), ['taken']);
   });
 
-  test('a script that throws leaves the others that arrived with it untouched', async () => {
+  test('a script that throws does not affect the others that arrived with it', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     await storage.write(() => insertRow(1_000, 'taken'));
@@ -68,13 +68,13 @@ export function testTransactions(factory: StorageFactory): void {
       if (outcome.status === 'fulfilled') assert.equal(outcome.value, index);
       else if (index % 3 === 1)
         assert.ok(outcome.reason instanceof Fault && outcome.reason.code === 'not-found');
-      else assert.ok(!(outcome.reason instanceof Fault), 'the database refused');
+      else assert.ok(!(outcome.reason instanceof Fault), 'the database rejected it');
     }
     const kept = Array.from({ length: 20 }, (_, index) => `row-${index * 3}`);
     assert.deepEqual(await storage.read(listRows), [...kept, 'taken'].toSorted());
   });
 
-  test('what is acknowledged is there for another engine at once', async () => {
+  test('an acknowledged write is visible to another engine at once', async () => {
     await using opened = await openMigrated(factory);
     const { database, storage } = opened;
     const already = database.open();
@@ -87,7 +87,7 @@ export function testTransactions(factory: StorageFactory): void {
     }
   });
 
-  test('each of many writers is acknowledged only when its own row is there for others', async () => {
+  test('each of many writers is acknowledged only after its own row is visible to others', async () => {
     await using opened = await openMigrated(factory);
     const { database, storage } = opened;
     const other = database.open();
@@ -105,7 +105,7 @@ export function testTransactions(factory: StorageFactory): void {
     const { storage } = opened;
     await storage.write(() => insertRow(1, 'counter'));
     for (let round = 1; round <= 50; round += 1) {
-      // Reads that are under way meanwhile must not hand their older state to the one that starts now.
+      // A new read must not share the older state of reads that are running.
       const earlier = [storage.read(listRows), storage.read(() => counterOf('counter'))];
       assert.equal(await storage.write(() => addTo('counter', 1)), round);
       assert.equal(await storage.read(() => counterOf('counter')), round);
@@ -113,7 +113,7 @@ export function testTransactions(factory: StorageFactory): void {
     }
   });
 
-  test('a read that threw leaves no older state behind for the reads after it', async () => {
+  test('a read that throws leaves no older state for later reads', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     await assert.rejects(
@@ -128,7 +128,7 @@ export function testTransactions(factory: StorageFactory): void {
     assert.deepEqual(await storage.read(listRows), ['later']);
   });
 
-  test('interleaved callers neither lose nor undo each other', async () => {
+  test('concurrent callers do not lose or undo the writes of each other', async () => {
     await using opened = await openMigrated(factory);
     const { database, storage } = opened;
     const engines = [storage, database.open()];
@@ -146,7 +146,7 @@ export function testTransactions(factory: StorageFactory): void {
     assert.equal(await storage.read(() => counterOf('counter')), 120);
   });
 
-  test('nobody sees half of a script', async () => {
+  test('a script is never partly visible', async () => {
     await using opened = await openMigrated(factory);
     const { database, storage } = opened;
     const engines = [storage, database.open()];
@@ -154,7 +154,7 @@ export function testTransactions(factory: StorageFactory): void {
     await storage.write(() => insertRow(2, 'right'));
     const moving = Array.from({ length: 80 }, (_, index) =>
       engines[index % 2]?.write(function* () {
-        // Always in the same order, so that no two wait for each other.
+        // The order is always the same, to prevent deadlocks.
         yield* addTo('left', -1);
         yield* addTo('right', 1);
       }),
@@ -217,7 +217,7 @@ export function testTransactions(factory: StorageFactory): void {
   });
 }
 
-/** Every third script succeeds, every third throws after writing, every third is refused by the database. */
+/** A third of the scripts succeeds, a third throws after writing, and the database rejects a third. */
 function* oneOfMany(index: number): Script<number> {
   yield* insertRow(index + 1, `row-${index}`);
   if (index % 3 === 1) throw new Fault('not-found');

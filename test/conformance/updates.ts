@@ -1,4 +1,4 @@
-/** Changing cards: all of an update or nothing, each movement of a balance in the ledger. */
+/** Updates of cards: an update is atomic, and the ledger records each movement of a balance. */
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -31,7 +31,7 @@ async function ledger({ storage, store }: OpenStore): Promise<readonly string[]>
 }
 
 export function testUpdates(factory: StorageFactory): void {
-  test('an update that is started again refuses what it refused before, and tells it once', async () => {
+  test('an update that is started again repeats its rejection, and reports it once', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const { card } = await opened.issue();
@@ -51,7 +51,7 @@ export function testUpdates(factory: StorageFactory): void {
       );
   });
 
-  test('an update changes what it names and nothing else, one version further', async () => {
+  test('an update changes only the fields that it names, and increments the version by one', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const issued = await opened.issue({ customer: email('ann@example.com'), note: 'a', message: 'b' });
@@ -84,7 +84,7 @@ export function testUpdates(factory: StorageFactory): void {
     );
   });
 
-  test('an update that changes nothing leaves the version, the ledger and the outbox as they are', async () => {
+  test('an update without a change leaves the version, the ledger and the outbox unchanged', async () => {
     await using opened = await openStore(factory);
     const { storage } = opened;
     const { card } = await opened.issue({ note: 'a', expiresOn: '2027-01-01' });
@@ -115,7 +115,7 @@ export function testUpdates(factory: StorageFactory): void {
     );
   });
 
-  test('disabling is final: the first instant stays, and money and date can no longer change', async () => {
+  test('disabling is final: its first time stays, and the balance and date can no longer change', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const { card } = await opened.issue({ expiresOn: '2027-01-01' });
@@ -141,7 +141,7 @@ export function testUpdates(factory: StorageFactory): void {
     assert.deepEqual(await change(opened, card.id, same), { ...disabled, note: 'allowed', version: 3 });
   });
 
-  test('only the named version is changed, and a refusal leaves everything as it was', async () => {
+  test('only the given version is updated, and a rejected update changes nothing', async () => {
     await using opened = await openStore(factory);
     const { storage } = opened;
     const { card } = await opened.issue();
@@ -159,7 +159,7 @@ export function testUpdates(factory: StorageFactory): void {
     assert.equal((await change(opened, card.id, { note: 'x' }, { versions: [5, 1] })).version, 2);
   });
 
-  test("fields that cannot be set may be sent along as they are, the code of the card's own included", async () => {
+  test("read-only fields can be sent with their current values, including the card's own code", async () => {
     await using opened = await openStore(factory);
     const { card } = await opened.issue({ code: code('aaaaaaaa0001') });
     const other = await opened.issue({ code: code('bbbbbbbb0001') });
@@ -176,7 +176,7 @@ export function testUpdates(factory: StorageFactory): void {
     await change(opened, other.card.id, { note: 'x' }, { claimedCode: code('bbbbbbbb0001') });
   });
 
-  test('what was read of a card that has changed since replaces nothing', async () => {
+  test('an outdated value of a card does not replace the current one', async () => {
     await using opened = await openStore(factory);
     const { storage, store } = opened;
     const { card } = await opened.issue();
@@ -189,7 +189,7 @@ export function testUpdates(factory: StorageFactory): void {
     assert.deepEqual(await storage.read(() => retrieve(store.id, card.id)), newer);
   });
 
-  test('many updates of one card at once are done one after another', async () => {
+  test('many concurrent updates of one card run one after another', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store, database } = opened;
     const other = database.open();
@@ -208,7 +208,7 @@ export function testUpdates(factory: StorageFactory): void {
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
   });
 
-  test('after any series of changes the ledger agrees with what the series says', async (t) => {
+  test('after any series of changes the ledger matches the series', async (t) => {
     const balance = fc.integer({ min: 0, max: 1_000 });
     const step = fc.record(
       {

@@ -1,4 +1,4 @@
-/** Values come back as they were stored. */
+/** Values are read as they were stored. */
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -13,7 +13,7 @@ type Values = {
   readonly bytes: Uint8Array | null;
 };
 
-/** Stores the values in columns that take any integer, any text and any bytes, and reads them back. */
+/** Stores the values in columns that accept any integer, text or bytes, and reads them back. */
 function* roundTrip(id: number, { whole, text, bytes }: Values): Script<Values> {
   yield* run(sql`update stores set proxy_secret = ${bytes} where id = 1`);
   yield* run(sql`
@@ -38,7 +38,7 @@ function assertSame(read: Values, stored: Values): void {
 }
 
 export function testValues(factory: StorageFactory): void {
-  test('every integer of 64 bits, text and byte string comes back as it was stored', async (t) => {
+  test('every 64-bit integer, text and byte string is read as it was stored', async (t) => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     await storage.write(() => insertRow(1, 'one'));
@@ -46,7 +46,7 @@ export function testValues(factory: StorageFactory): void {
     const property = fc.asyncProperty(
       fc.record({
         whole: fc.option(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })),
-        // PostgreSQL takes no NUL, and nothing that is stored here may hold one.
+        // PostgreSQL rejects NUL in text, and stored texts never contain it.
         text: fc.option(fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', ''))),
         bytes: fc.option(fc.uint8Array({ maxLength: 2_000 })),
       }),
@@ -95,7 +95,7 @@ export function testValues(factory: StorageFactory): void {
     }
   });
 
-  test('one statement takes a value and null in the same place, in turns', async () => {
+  test('a statement accepts a value and null for the same parameter, in turns', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     await storage.write(() => insertRow(1, 'one'));
@@ -109,7 +109,7 @@ export function testValues(factory: StorageFactory): void {
     }
   });
 
-  test('text compares by its code points, and equal looks are not equal texts', async () => {
+  test('text compares by code points, and texts that look equal can differ', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     const names = ['a', 'b', 'é', 'e\u0301', '😀'];

@@ -1,4 +1,4 @@
-/** `verify` finds whatever was done to the books behind the program's back, and names the card. */
+/** `verify` finds any change made to the ledger outside of the program, and names the card. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -12,7 +12,7 @@ import type { StorageFactory } from '../support/database.ts';
 import { issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
 
-/** A store with three cards, the middle one of which was issued for 15.00 and then set to 10, 12 and 7. */
+/** A store with three cards. The middle card was issued for 15.00 and then set to 10, 12 and 7. */
 async function openBooks(factory: StorageFactory): Promise<OpenStore & { readonly card: Card }> {
   const opened = await openStore(factory);
   const { storage, ctx, store } = opened;
@@ -30,7 +30,7 @@ type Books = Awaited<ReturnType<typeof openBooks>>;
 type Tampering = {
   readonly what: string;
   readonly statements: (books: Books) => readonly Statement[];
-  /** What is told of the card. */
+  /** The expected report about the card. */
   readonly found: RegExp;
 };
 
@@ -166,7 +166,7 @@ const tamperings: readonly Tampering[] = [
     found: /is in another currency/,
   },
   {
-    what: 'a card deleted from under its transfers',
+    what: 'a deleted card with transfers',
     statements: ({ card }) => [
       sql`delete from gift_card_codes where card_id = ${card.id}`,
       sql`delete from gift_cards where id = ${card.id}`,
@@ -174,7 +174,7 @@ const tamperings: readonly Tampering[] = [
     found: /has transfers, but there is no such card/,
   },
   {
-    what: 'transfers moved to a card that is not there',
+    what: 'transfers moved to a card that does not exist',
     statements: ({ card }) => [
       sql`update transfers set card_id = ${card.id + 1} where card_id = ${card.id} and sequence = 4`,
     ],
@@ -200,7 +200,7 @@ function shift({ id }: Card, sequences: readonly number[], by: number): Statemen
 }
 
 export function testVerification(factory: StorageFactory): void {
-  test('untouched books agree, and their totals are told', async () => {
+  test('unchanged books agree, and their totals are reported', async () => {
     await using books = await openBooks(factory);
     const { stores, mismatches } = await books.storage.read(() => verify(10));
     assert.deepEqual(mismatches, []);
@@ -229,7 +229,7 @@ export function testVerification(factory: StorageFactory): void {
         JSON.stringify(mismatches),
       );
       for (const mismatch of mismatches) assert.equal(mismatch.store, store.domain);
-      // Every other card is let alone; what is about no card is about the totals.
+      // The other cards are not reported. A mismatch without a card is about the totals.
       const others = mismatches.filter(({ cardId }) => cardId !== card.id && cardId !== card.id + 1);
       assert.ok(
         others.every(({ cardId }) => cardId === null),
@@ -238,7 +238,7 @@ export function testVerification(factory: StorageFactory): void {
     });
   }
 
-  test('a value that no program wrote is found too, and hides nothing else', async () => {
+  test('a value that the program never writes is found as well, and hides no other mismatch', async () => {
     const values = [
       (id: number) => sql`update gift_cards set currency = 'ZZZ' where id = ${id}`,
       (id: number) => sql`update transfers set currency = 'ZZZ' where card_id = ${id} and sequence = 2`,
@@ -256,7 +256,7 @@ export function testVerification(factory: StorageFactory): void {
       const told = statement(card.id).strings.join('?');
       await assert.doesNotReject(
         storage.read(() => verify(10)),
-        `verify gives up without naming the card: ${told}`,
+        `verify fails without naming the card: ${told}`,
       );
       const { mismatches } = await storage.read(() => verify(10));
       assert.ok(
@@ -266,7 +266,7 @@ export function testVerification(factory: StorageFactory): void {
     }
   });
 
-  test('cards and transfers of a store that is not there are found', async () => {
+  test('cards and transfers of a store that does not exist are found', async () => {
     await using books = await openBooks(factory);
     const { storage, database, store } = books;
     await database.tamper(sql`delete from stores where id = ${store.id}`);
@@ -274,7 +274,7 @@ export function testVerification(factory: StorageFactory): void {
     assert.notDeepEqual(mismatches, []);
   });
 
-  test('a transfer without a card is found wherever its card would have stood', async () => {
+  test('a transfer without a card is found at any position', async () => {
     for (const place of ['before', 'between', 'behind'] as const) {
       await using books = await openBooks(factory);
       const { storage, database, card, store } = books;
@@ -296,7 +296,7 @@ export function testVerification(factory: StorageFactory): void {
     }
   });
 
-  test('a card made up with a transfer, a hash and an event that fit each other is the only thing not found', async () => {
+  test('an invented card with a matching transfer, hash and event is the only change not found', async () => {
     await using books = await openBooks(factory);
     const { storage, database, card, store } = books;
     const [, , third, fourth] = await storage.read(() =>
@@ -322,7 +322,7 @@ export function testVerification(factory: StorageFactory): void {
           where subject_id = ${card.id} and subject_version = 4`,
     );
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
-    // In the middle of a chain it takes more: the hashes behind it break.
+    // In the middle of a chain this is not enough: the hashes that follow do not match.
     const [first] = await storage.read(() => listTransfers(store.id, { after: card.id - 1, upTo: card.id }));
     assert.ok(first);
     await database.tamper(
@@ -333,17 +333,17 @@ export function testVerification(factory: StorageFactory): void {
     assert.deepEqual([...new Set(mismatches.map(({ cardId }) => cardId))], [card.id]);
   });
 
-  test('of many mismatches as many are told as were asked for', async () => {
+  test('only the requested number of mismatches is reported', async () => {
     await using books = await openBooks(factory);
     await books.database.tamper(sql`update gift_cards set balance = balance + 1`);
     assert.equal((await books.storage.read(() => verify(2))).mismatches.length, 2);
-    // One a card, and one of the totals.
+    // One for each card, and one for the totals.
     assert.equal((await books.storage.read(() => verify(100))).mismatches.length, 4);
   });
 
-  test('more cards than fit a page are verified page by page, and none is left out', async () => {
-    // Two stores, then a card, its transfer and its event in turns. The cards' ids follow each other without a gap,
-    // so that a page that starts one too late leaves one out.
+  test('more cards than fit a page are verified page by page, and none is skipped', async () => {
+    // The first ids are of two stores. Then the ids of a card, its transfer and its event alternate. The
+    // cards' ids have no gaps, and a page that starts one too late skips a card.
     let draws = 0;
     const draw = (): number => {
       draws += 1;
@@ -379,7 +379,7 @@ export function testVerification(factory: StorageFactory): void {
     assert.deepEqual(new Set(found), new Set(bent.map(({ id }) => id)));
   });
 
-  test('events and codes are compared with their cards in as many passes as it takes', async () => {
+  test('events and codes are compared with their cards in several passes', async () => {
     await using opened = await openStore(factory);
     const { storage, ctx, store, database } = opened;
     const issued = Array.from({ length: 1_003 }, () => storage.write(() => issue(ctx, issueCommand(store))));
@@ -409,7 +409,7 @@ export function testVerification(factory: StorageFactory): void {
     );
   });
 
-  test('a verification sees one state, whatever is written meanwhile', async () => {
+  test('a verification sees one state during concurrent writes', async () => {
     await using books = await openBooks(factory);
     const { storage, database, ctx, store, card } = books;
     const other = database.open();

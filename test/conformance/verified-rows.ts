@@ -1,4 +1,4 @@
-/** `verify` finds what is wrong with the rows around the ledger: codes, events, customers, holds, records. */
+/** `verify` finds errors in the other tables: codes, events, customers, holds and idempotency records. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -68,7 +68,7 @@ type Damage = {
   readonly what: string;
   readonly statements: (rows: Rows) => readonly Statement[];
   readonly found: RegExp;
-  /** Whether it is about the middle card; if not, about no card. */
+  /** Whether the mismatch names the middle card. If false, it names no card. */
   readonly isOfCard?: false;
 };
 
@@ -90,7 +90,7 @@ const damages: readonly Damage[] = [
     found: /^names a code that is missing$/,
   },
   {
-    what: 'a code that another card has now',
+    what: 'a code that belongs to another card',
     statements: ({ card }) => [
       sql`update gift_card_codes set card_id = (select min(id) from gift_cards)
           where lookup = (select code_lookup from gift_cards where id = ${card.id})`,
@@ -105,7 +105,7 @@ const damages: readonly Damage[] = [
     found: /^has a code that is stored under another digest$/,
   },
   {
-    what: 'a digest that is too short',
+    what: 'a digest of 3 bytes',
     statements: ({ card }) => [
       sql`update gift_card_codes set digest = ${new Uint8Array(3)} where card_id = ${card.id}`,
     ],
@@ -129,7 +129,7 @@ const damages: readonly Damage[] = [
     found: /^has no event of version \d+$/,
   },
   {
-    what: 'events that all are missing',
+    what: 'missing events of a whole card',
     statements: ({ card }) => [sql`delete from events where subject_id = ${card.id}`],
     found: /^has no event of version 1$/,
   },
@@ -151,14 +151,14 @@ const damages: readonly Damage[] = [
     found: /^has events that say other balances than its transfers$/,
   },
   {
-    what: 'an event that is half there',
+    what: 'a truncated event',
     statements: ({ card }) => [
       sql`update events set data = substr(data, 1, 100) where subject_id = ${card.id} and subject_version = 2`,
     ],
     found: /^event \d+ cannot be read$/,
   },
   {
-    what: 'an event that is JSON and no object',
+    what: 'an event that is JSON but not an object',
     statements: ({ card }) => [
       sql`update events set data = '[]' where subject_id = ${card.id} and subject_version = 2`,
     ],
@@ -292,7 +292,7 @@ const damages: readonly Damage[] = [
 ];
 
 export function testVerifiedRows(factory: StorageFactory): void {
-  test('rows of every kind that the service wrote are found sound', async () => {
+  test('rows of every kind that the service wrote are sound', async () => {
     await using rows = await openRows(factory);
     const { storage } = rows;
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
@@ -319,7 +319,7 @@ export function testVerifiedRows(factory: StorageFactory): void {
       const others = mismatches.filter(
         ({ cardId }) => cardId !== null && cardId !== card.id && cardId !== card.id + 1,
       );
-      assert.deepEqual(others, [], 'sound cards are named');
+      assert.deepEqual(others, [], 'cards without errors are named');
       assert.ok(
         mismatches.every((mismatch) => [store.domain, String(store.id + 1), null].includes(mismatch.store)),
       );

@@ -1,4 +1,4 @@
-/** Webhooks: what is booked for whom, how it is sent, and what becomes of it. */
+/** Webhooks: queueing, delivery and states. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -105,7 +105,7 @@ export function testWebhooks(factory: StorageFactory): void {
 }
 
 function testBooking(factory: StorageFactory): void {
-  test('an event is booked for every active webhook that asks for it, and for no other', async () => {
+  test('an event is queued for every active webhook that subscribes to it, and for no other', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const everything = await opened.webhook(['*']);
@@ -126,7 +126,7 @@ function testBooking(factory: StorageFactory): void {
     assert.deepEqual(await typesOf(paused), []);
   });
 
-  test("another store's events are not booked", async () => {
+  test("another store's events are not queued", async () => {
     await using opened = await open(factory);
     const { storage, ctx } = opened;
     const webhook = await opened.webhook(['*']);
@@ -135,7 +135,7 @@ function testBooking(factory: StorageFactory): void {
     assert.deepEqual(await opened.deliveries(webhook), []);
   });
 
-  test('a change that is undone books nothing, and neither does a rehearsal', async () => {
+  test('a change that is rolled back queues nothing, and a dry run queues nothing', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook(['*']);
@@ -150,13 +150,13 @@ function testBooking(factory: StorageFactory): void {
     assert.deepEqual(await opened.deliveries(webhook), []);
   });
 
-  test('a store may have 20 webhooks, however many are made at once', async () => {
+  test('a store can have 20 webhooks, even if many are created concurrently', async () => {
     await using opened = await open(factory);
     const made = await Promise.allSettled(Array.from({ length: 25 }, () => opened.webhook()));
     assert.equal(made.filter(({ status }) => status === 'fulfilled').length, 20);
   });
 
-  test('deleting a webhook deletes what waits for it and its log', async () => {
+  test('deleting a webhook deletes its queue and its log', async () => {
     await using opened = await open(factory);
     const { storage, store } = opened;
     const webhook = await opened.webhook();
@@ -170,7 +170,7 @@ function testBooking(factory: StorageFactory): void {
 }
 
 function testSending(factory: StorageFactory): void {
-  test('a message is signed so that the library of Standard Webhooks verifies it, and tells the event', async () => {
+  test('the Standard Webhooks library verifies the signature of a message, which contains the event', async () => {
     await using opened = await open(factory);
     const webhook = await opened.webhook();
     const cardId = await opened.issue();
@@ -182,7 +182,7 @@ function testSending(factory: StorageFactory): void {
     await until(async () => (await opened.deliveries(webhook))[0]?.status === 'delivered');
     const [request] = got;
     assert.ok(request && got.length === 1);
-    // The library compares with the real time.
+    // The library compares the timestamp with the real time.
     const timestamp = Number(request.headers['webhook-timestamp']) * 1_000;
     assert.equal(timestamp, opened.ctx.clock.now());
     const verified = verifiedAt(timestamp, () =>
@@ -200,7 +200,7 @@ function testSending(factory: StorageFactory): void {
     assert.ok(!String(request.body).includes('"code"'));
   });
 
-  test('while a secret is replaced both verify; after 24 hours only the new one does', async () => {
+  test('both secrets verify during a rotation, and only the new one after 24 hours', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook();
@@ -230,7 +230,7 @@ function testSending(factory: StorageFactory): void {
       [webhook.secret, secret.reveal()].map((text) => verifiesWith(got[0], text)),
       [true, true],
     );
-    // Once it is recorded: a claim that has run out by then would be delivered again.
+    // Waits until the success is recorded: otherwise the expired claim causes another delivery.
     await until(async () => (await opened.deliveries(webhook))[0]?.status === 'delivered');
     ctx.clock.advance(24 * hour + 1);
     await opened.issue();
@@ -242,7 +242,7 @@ function testSending(factory: StorageFactory): void {
     );
   });
 
-  test('what failed is tried again with the same message, later and later, until it is delivered; the log tells all', async () => {
+  test('a failed delivery is retried with the same message at growing intervals, and logs every attempt', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook();
@@ -267,7 +267,7 @@ function testSending(factory: StorageFactory): void {
       assert.equal(status, made < answers.length ? 'retrying' : 'delivered');
       if (nextAt === null) break;
       waits.push(nextAt - ctx.clock.now());
-      // Not before it is due.
+      // One millisecond before it is due.
       ctx.clock.advance(nextAt - ctx.clock.now() - 1);
       worker.wake();
       await wait(50);
@@ -293,7 +293,7 @@ function testSending(factory: StorageFactory): void {
     assert.equal((await storage.read(() => showWebhook(store.id, webhook.id))).failing, null);
   });
 
-  test('Retry-After is heeded', async () => {
+  test('Retry-After delays the next attempt', async () => {
     await using opened = await open(factory);
     const webhook = await opened.webhook();
     await opened.issue();
@@ -303,7 +303,7 @@ function testSending(factory: StorageFactory): void {
     assert.equal(delivery?.nextAt, opened.ctx.clock.now() + hour);
   });
 
-  test('a test goes to its webhook whatever it asks for, and to no other', async () => {
+  test('a test event goes to its webhook despite its subscriptions, and to no other', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook(['customer.created']);
@@ -320,7 +320,7 @@ function testSending(factory: StorageFactory): void {
     assert.deepEqual(await opened.deliveries(other), []);
   });
 
-  test('an event is sent once more to one webhook, or to all that ask for it; the attempts start over', async () => {
+  test('an event is redelivered to one webhook or all that subscribe to it, and the attempts start over', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook();
@@ -348,7 +348,7 @@ function testSending(factory: StorageFactory): void {
     assert.equal(attempts.length, 2);
   });
 
-  test('deliveries that have ended are erased after 30 days, their attempts with them; those that wait are not', async () => {
+  test('ended deliveries are deleted with their attempts after 30 days, and waiting ones are not', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook();
@@ -376,7 +376,7 @@ function testSending(factory: StorageFactory): void {
 }
 
 function testFailing(factory: StorageFactory): void {
-  test('a delivery that was first attempted while the clock was days behind has its 72 hours', async () => {
+  test('a delivery first attempted while the clock was days behind is retried for 72 hours', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook();
@@ -392,7 +392,7 @@ function testFailing(factory: StorageFactory): void {
     await until(async () => (await opened.deliveries(webhook))[0]?.attempts === 2);
   });
 
-  test('a webhook whose receiver is away for 72 hours is paused then, visibly, and what it missed is dead', async () => {
+  test('a webhook that fails for 72 hours is paused with an event, and its missed deliveries are dead', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook();
@@ -429,7 +429,7 @@ function testFailing(factory: StorageFactory): void {
     );
     worker.wake();
     await until(() => told === 1);
-    // Nothing is booked for it any more, until it is resumed.
+    // Events are not queued for it until it is resumed.
     await opened.issue();
     assert.equal((await opened.deliveries(webhook)).length, 1);
     await storage.write(() =>
@@ -440,7 +440,7 @@ function testFailing(factory: StorageFactory): void {
     assert.equal((await opened.deliveries(watcher)).length, 1);
   });
 
-  test('a webhook that answers 410 is paused at once', async () => {
+  test('a webhook that returns 410 is paused at once', async () => {
     await using opened = await open(factory);
     const webhook = await opened.webhook();
     await opened.issue();
@@ -453,7 +453,7 @@ function testFailing(factory: StorageFactory): void {
     );
   });
 
-  test('one success between failures keeps a webhook from being paused', async () => {
+  test('one success between failures keeps a webhook active', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook();
@@ -474,7 +474,7 @@ function testFailing(factory: StorageFactory): void {
     assert.deepEqual(worker.paused, []);
   });
 
-  test('a receiver that never answers delays no other', async () => {
+  test('a receiver that never responds does not delay others', async () => {
     await using opened = await open(factory);
     const dead = await opened.webhook(['*'], 'https://dead.example.com/');
     const alive = await opened.webhook(['*'], 'https://alive.example.com/');
@@ -487,7 +487,7 @@ function testFailing(factory: StorageFactory): void {
       return promise;
     });
     await until(async () => (await opened.deliveries(alive)).every(({ status }) => status === 'delivered'));
-    // As many as one webhook may have under way.
+    // The limit of concurrent deliveries of one webhook.
     assert.equal(held.length, 16);
     assert.ok((await opened.deliveries(dead)).every(({ attempts }) => attempts === 0));
     for (const release of held) release();
@@ -495,7 +495,7 @@ function testFailing(factory: StorageFactory): void {
 }
 
 function testSharing(factory: StorageFactory): void {
-  test('several processes send nothing twice, and everything once', async () => {
+  test('several processes send every delivery once', async () => {
     await using opened = await open(factory);
     const webhooks = [await opened.webhook(), await opened.webhook(), await opened.webhook()];
     const count = 120;
@@ -516,20 +516,20 @@ function testSharing(factory: StorageFactory): void {
     assert.ok([...sent.values()].every((times) => times === 1));
   });
 
-  test('what a process had that died is sent by another when its claim has run out, and not before', async () => {
+  test('deliveries of a killed process are sent by another after its claim expires, and not before', async () => {
     await using opened = await open(factory);
     const { ctx } = opened;
     const webhook = await opened.webhook();
     await opened.issue();
     let taken = 0;
-    // Never settles: as if the process were gone.
+    // Never settles, as if the process had been killed.
     const hang = (): Promise<never> => {
       taken += 1;
       return Promise.withResolvers<never>().promise;
     };
     const dying = opened.worker(hang, opened.another(), 3_000);
     await until(() => taken === 1);
-    // It claims nothing more and settles nothing, as if it were gone.
+    // It claims nothing more and settles nothing, as if it had been killed.
     const gone = dying.stop();
     let sent = 0;
     const heir = opened.worker(() => {
@@ -545,12 +545,12 @@ function testSharing(factory: StorageFactory): void {
     await until(async () => (await opened.deliveries(webhook))[0]?.status === 'delivered');
     assert.equal(taken, 1);
     assert.equal(sent, 1);
-    // What it still has to say does not count.
+    // Its late outcome is not recorded.
     await gone;
     assert.equal((await opened.deliveries(webhook))[0]?.attempts, 1);
   });
 
-  test('a worker that is stopped waits for what is under way and gives back the rest', async () => {
+  test('a worker that is stopped waits for running deliveries and releases the rest', async () => {
     await using opened = await open(factory);
     const webhook = await opened.webhook();
     await Promise.all(Array.from({ length: 30 }, () => opened.issue()));
@@ -573,7 +573,7 @@ function testSharing(factory: StorageFactory): void {
   });
 }
 
-/** The library asks for the real time: it is told the test's. */
+/** The library reads the real time, which is replaced by the time of the test. */
 function verifiedAt(instant: number, verify: () => unknown): unknown {
   const { now } = Date;
   Date.now = () => instant;

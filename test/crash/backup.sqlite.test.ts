@@ -1,4 +1,4 @@
-/** A backup that is taken while the service is being used. */
+/** A backup of a running service under load. */
 
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { openLoadClients, untilMoreAcknowledged, type KnownCard } from '../suppo
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
-test('a backup under load is whole, verifies with the same keys, and holds everything acknowledged before it', async (t) => {
+test('a backup under load is sound, verifies with the same keys, and holds everything acknowledged before it', async (t) => {
   t.diagnostic(`seed ${seed} (CRASH_SEED)`);
   await using database = await databaseToServe();
   const { environment, folder, keysFile } = database;
@@ -41,7 +41,7 @@ test('a backup under load is whole, verifies with the same keys, and holds every
     for (const card of acknowledged.values()) {
       const held = cards.get(card.id);
       assert.ok(held, `the card ${card.id} was acknowledged before the backup and is not in it`);
-      assert.ok(held.version >= card.version, `the card ${card.id} is older than it was acknowledged`);
+      assert.ok(held.version >= card.version, `the card ${card.id} is older than its acknowledged version`);
       if (held.version === card.version) assert.deepEqual(held, card);
     }
     t.diagnostic(`${name}: ${acknowledged.size} cards acknowledged before, ${cards.size} in it`);
@@ -54,19 +54,19 @@ test('a backup under load is whole, verifies with the same keys, and holds every
   assert.deepEqual(
     (await working).filter((outcome) => outcome !== undefined),
     [],
-    'a backup refused nobody',
+    'no request was rejected during the backup',
   );
   await assertHolds(database, clients);
   for (const till of clients) till.close();
 });
 
-test('a backup without its keys cannot be opened, and says what is missing', async () => {
+test('a backup without its keys cannot be opened, and the error names the missing keys', async () => {
   await using database = await databaseToServe();
   const { environment, folder } = database;
   await openShop(environment, 'flowers.example');
   const target = join(folder, 'elsewhere', 'copy.db');
   const early = await command(environment, 'backup', target);
-  assert.equal(early.code, 1, 'a folder that is not there is not made');
+  assert.equal(early.code, 1, 'a missing folder is not created');
   const copy = join(folder, 'copy.db');
   assert.equal((await command(environment, 'backup', copy)).code, 0);
   const without = { DATABASE_URL: `file:${copy}`, KEYS_FILE: join(folder, 'other.keys.json') };
@@ -78,6 +78,6 @@ test('a backup without its keys cannot be opened, and says what is missing', asy
   assert.equal(
     existsSync(join(folder, 'other.keys.json')),
     false,
-    'no new keys are made for an old database',
+    'new keys are not created for an old database',
   );
 });

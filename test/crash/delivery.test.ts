@@ -1,6 +1,6 @@
 /**
- * The service is killed while it delivers. Every event of every change that was acknowledged is delivered, retrying or
- * dead for every webhook; none is lost, and those that can be delivered are in the end.
+ * The service is killed during deliveries. Every event of an acknowledged change stays delivered, retrying or
+ * dead for every webhook, and every event that can be delivered is delivered in the end.
  */
 
 import assert from 'node:assert/strict';
@@ -16,10 +16,10 @@ import { receiveWebhooks } from '../support/webhook-receiver.ts';
 const rounds = Number(process.env['CRASH_ROUNDS'] ?? 3);
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const connections = 16;
-/** The demonstration store, which may have webhooks on this machine. */
+/** The demonstration store, whose webhooks can use this machine. */
 const domain = 'demo.localhost';
 
-/** Issues cards until the service is gone, and notes those that were acknowledged. */
+/** Issues cards until the service is killed, and records the acknowledged ones. */
 async function issueUntilKilled(url: string, token: string, ids: number[]): Promise<void> {
   for (;;) {
     try {
@@ -36,7 +36,7 @@ async function issueUntilKilled(url: string, token: string, ids: number[]): Prom
   }
 }
 
-test(`killed ${rounds} times while it delivers, the service loses no event`, async (t) => {
+test(`the service loses no event when killed ${rounds} times during deliveries`, async (t) => {
   t.diagnostic(`seed ${seed} (CRASH_SEED)`);
   const random = seeded(seed);
   await using database = await databaseToServe();
@@ -81,7 +81,8 @@ test(`killed ${rounds} times while it delivers, the service loses no event`, asy
     await assertAllAreThere(database, acknowledged);
   }
 
-  // What the last process had is sent again when its claim has run out, after 30 seconds: long rounds wait for that.
+  // The deliveries of the last process are sent again when their claim expires, after 30 seconds. Only long
+  // runs wait for that.
   if (process.env['CRASH_ROUNDS'] === undefined)
     await database.meddle('update webhook_deliveries set next_at = 1 where lease is not null');
   await using service = await serve(environment);
@@ -106,9 +107,9 @@ test(`killed ${rounds} times while it delivers, the service loses no event`, asy
   );
 });
 
-/** Asserts that every event is booked for both webhooks, and those of all acknowledged cards are among them. */
+/** Asserts that every event is queued for both webhooks, including those of all acknowledged cards. */
 async function assertAllAreThere(database: EngineDatabase, acknowledged: readonly number[]): Promise<string> {
-  // In one statement: a server may still be committing what it was sent before the process died.
+  // One statement, because a server can still commit requests of the killed process.
   const rows = await database.query(
     `select webhook_id, status, count(*) as count,
        (select count(*) from events where type = 'gift_card.created') as events

@@ -1,4 +1,6 @@
-/** The disk fails under the service: it stops by itself, and the next start finds everything acknowledged. */
+/**
+ * The disk of a running service fails: the service stops, and the next start finds everything acknowledged.
+ */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -9,20 +11,21 @@ import { countAcknowledged, openLoadClients } from '../support/load-client.ts';
 
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
-test('after an I/O error the service ends with code 1, and the next one holds everything acknowledged', async (t) => {
+test('the service exits with code 1 after an I/O error, and the next one has everything acknowledged', async (t) => {
   t.diagnostic(`seed ${seed} (CRASH_SEED)`);
   await using database = await databaseToServe();
   const { environment } = database;
   const token = await openShop(environment, 'flowers.example');
   const clients = openLoadClients(32, token, seeded(seed));
   {
-    // No file of the process may grow past this: a write that would fails with EFBIG, an I/O error to SQLite.
+    // No file of the process can grow past this limit: a larger write fails with EFBIG, an I/O error to
+    // SQLite.
     await using service = await serve(environment, ['sh', '-c', 'ulimit -f 6000 && exec "$0" "$@"']);
     const outcomes = await Promise.all(clients.map((till) => till.work(service.url, () => false)));
     assert.deepEqual(await service.ended(), { code: 1, signal: null }, service.errors());
     assert.match(service.output(), /"level":"fatal".*can no longer be trusted/);
     const told = outcomes.map((outcome) => outcome?.status);
-    assert.ok(told.includes(503), `who waited was told 503: ${told.join(', ')}`);
+    assert.ok(told.includes(503), `waiting clients got 503: ${told.join(', ')}`);
   }
   const acknowledged = countAcknowledged(clients);
   assert.ok(acknowledged > 0);
@@ -40,5 +43,5 @@ test('after an I/O error the service ends with code 1, and the next one holds ev
   const { code, output } = await command(environment, 'verify', '--json');
   assert.equal(code, 0, output);
   for (const till of clients) till.close();
-  t.diagnostic(`${acknowledged} requests acknowledged; of those left open ${done.size} had been done`);
+  t.diagnostic(`${acknowledged} requests acknowledged; ${done.size} of the open ones had been executed`);
 });

@@ -1,8 +1,9 @@
 /**
- * The service is killed at random moments, again and again, on one database. Nothing that it acknowledged is ever
- * lost, nothing is done by half, and what was not answered is done once when it is sent again.
+ * The service is killed at random moments, repeatedly, on one database. Acknowledged requests are not lost or
+ * partly executed, and other requests are executed once when they are sent again.
  *
- * `CRASH_ROUNDS` sets the number of rounds, `CRASH_SEED` the seed. `test/soak/kills.test.ts` has more of them.
+ * `CRASH_ROUNDS` sets the number of rounds, `CRASH_SEED` the seed. `test/soak/kills.test.ts` has more of
+ * them.
  */
 
 import assert from 'node:assert/strict';
@@ -17,12 +18,12 @@ const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(8));
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
 
-test(`killed ${rounds} times under load, the service loses nothing that it acknowledged`, async (t) => {
+test(`the service loses no acknowledged request when killed ${rounds} times under load`, async (t) => {
   t.diagnostic(`seed ${seed} (CRASH_SEED)`);
   await killUnderLoad(t, { rounds, random, verifiedEvery: 1 });
 });
 
-test('killed at any moment of making its database, the service starts the next time', async (t) => {
+test('the service starts after it was killed at any moment of creating its database', async (t) => {
   const times = Math.min(12, Math.max(4, Math.ceil(rounds / 3)));
   const found = new Map<string, number>();
   for (let round = 0; round < times; round += 1) {

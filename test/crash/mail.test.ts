@@ -1,6 +1,6 @@
 /**
- * The service is killed again and again while it mails cards. Every card that was acknowledged has its mail: sent,
- * waiting or ended, and none is lost; what arrived twice has one name.
+ * The service is killed repeatedly while it emails cards. Every acknowledged card keeps its email: sent,
+ * waiting or ended. Emails that arrive twice have the same Message-ID.
  *
  * `CRASH_ROUNDS` sets the number of rounds, `CRASH_SEED` the seed.
  */
@@ -23,10 +23,10 @@ const clients = 3;
 
 type Issued = { readonly id: number; readonly code: string };
 
-/** What becomes of mails, in turn, so that each comes about however few there are. */
+/** The outcomes of emails, in turn, which includes each in a small number of emails. */
 const fates = ['arrives', 'is-refused', 'arrives-later'] as const;
 
-/** Issues cards until the process is gone, and tells of each that was acknowledged. */
+/** Issues cards until the process is killed, and reports each acknowledged one. */
 async function issueUntilKilled(
   url: string,
   token: string,
@@ -54,7 +54,7 @@ async function issueUntilKilled(
   }
 }
 
-/** As if the time of what waits had come, and of the claims of processes that are gone. @returns how many claims. */
+/** Makes waiting emails due, and the claims of killed processes expire. @returns the number of claims. */
 async function passTime(
   database: EngineDatabase,
   { claimsToo }: { readonly claimsToo: boolean },
@@ -67,7 +67,7 @@ async function passTime(
   return Number(row?.['claims']);
 }
 
-test(`killed ${rounds} times while it mails, the service loses no mail`, async (t) => {
+test(`the service loses no email when killed ${rounds} times while it sends them`, async (t) => {
   t.diagnostic(`seed ${seed} (CRASH_SEED)`);
   const outcomeOf = (address: string): Error | null => {
     if (address.startsWith('is-refused-')) return reply(550, '5.1.1 nobody');
@@ -116,19 +116,19 @@ test(`killed ${rounds} times while it mails, the service loses no mail`, async (
     const counts = new Map<string, number>();
     for (const { id } of issued) {
       const [state, ...others] = mails.get(id) ?? [];
-      assert.ok(state !== undefined && others.length === 0, `card ${id} has one mail`);
+      assert.ok(state !== undefined && others.length === 0, `card ${id} has one email`);
       counts.set(state, (counts.get(state) ?? 0) + 1);
     }
     return counts;
   };
   const sum = (counts: ReadonlyMap<string, number>): number =>
     counts.values().reduce((total, count) => total + count, 0);
-  assert.equal(sum(await states()), issued.length, 'every card has its mail');
+  assert.equal(sum(await states()), issued.length, 'every card has its email');
 
   await using service = await serve(environment);
   await until(async () => {
     await passTime(database, { claimsToo: false });
-    // Also of cards without a response: the process may have died between the commit and the response.
+    // Includes cards without a response: the process can be killed between the commit and the response.
     return (await database.query('select 1 from mail_deliveries where next_at is not null')).length === 0;
   }, 60_000);
   const ended = await states();
@@ -140,14 +140,14 @@ test(`killed ${rounds} times while it mails, the service loses no mail`, async (
   const codes = new Map(received.map((mail) => [mail.code, mail]));
   const bounced = new Set(issued.filter(({ id }) => last.get(id)?.[0] === 'bounced').map(({ code }) => code));
   for (const { id, code } of issued) {
-    assert.equal(codes.has(code), !bounced.has(code), `the mail of card ${id}`);
+    assert.equal(codes.has(code), !bounced.has(code), `the email of card ${id}`);
   }
   const twice = received.length - new Set(received.map(({ messageId }) => messageId)).size;
   assert.equal(
     new Set(received.map(({ messageId, code }) => `${messageId} ${code}`)).size,
     received.length - twice,
   );
-  assert.ok(twice <= claimedAtDeath, `${twice} arrived twice, ${claimedAtDeath} were claimed at a death`);
+  assert.ok(twice <= claimedAtDeath, `${twice} arrived twice, ${claimedAtDeath} were claimed during a kill`);
   const sealed = await database.query('select 1 from mail_deliveries where code is not null');
   const metrics = await (await fetch(`${service.url}/metrics`)).text();
   assert.match(metrics, /largesse_mails_taken_over_total \d+/);
@@ -157,7 +157,7 @@ test(`killed ${rounds} times while it mails, the service loses no mail`, async (
   for (const { code } of issued) assert.ok(!whole.includes(code));
   assert.deepEqual(sealed, []);
   t.diagnostic(
-    `${issued.length} cards acknowledged, ${received.length} mails arrived, ${twice} of them twice; ` +
-      `${claimedAtDeath} were claimed at a death; ended: ${JSON.stringify(Object.fromEntries(ended))}`,
+    `${issued.length} cards acknowledged, ${received.length} emails arrived, ${twice} of them twice; ` +
+      `${claimedAtDeath} were claimed during a kill; ended: ${JSON.stringify(Object.fromEntries(ended))}`,
   );
 });

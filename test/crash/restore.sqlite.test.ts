@@ -1,4 +1,4 @@
-/** A backup that is put in the place of the database. */
+/** A backup that is restored in place of the database. */
 
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { reading } from '../support/engine-sqlite.ts';
 import type { EngineDatabase } from '../support/engine-database.ts';
 import { command, databaseToServe, openShop, serve } from '../support/served.ts';
 
-/** Issues cards with a service that is then killed, so that its log is left. */
+/** Issues cards with a service that is then killed, which leaves its log. */
 async function issue({ environment }: EngineDatabase, token: string, count: number): Promise<void> {
   await using service = await serve(environment);
   for (let issued = 0; issued < count; issued += 1) {
@@ -31,7 +31,7 @@ function countCards(file: string): number {
   );
 }
 
-/** A database with 2 cards in a backup, and 5 since, most of them in a log that was left. */
+/** A database with 2 cards in a backup and 5 later ones, most of them in a leftover log. */
 async function fixture() {
   const database = await databaseToServe();
   const token = await openShop(database.environment, 'flowers.example');
@@ -54,7 +54,7 @@ async function fixture() {
 
 type Done = { readonly kept: readonly string[]; readonly stores: readonly { readonly cards: number }[] };
 
-test('restore replaces the database, keeps the previous one with its log, and says so', async () => {
+test('restore replaces the database, keeps the previous one with its log, and reports both', async () => {
   await using given = await fixture();
   const { database, environment, backup, file } = given;
   const bytes = readFileSync(backup);
@@ -97,7 +97,7 @@ test('restore replaces the database, keeps the previous one with its log, and sa
   assert.match(again.output, /^Kept the previous database: .*largesse\.db\.replaced-\d{8}T\d{6}Z\.$/m);
 });
 
-test('restore refuses while a process has the database open', async () => {
+test('restore fails while a process has the database open', async () => {
   await using given = await fixture();
   await using service = await serve(given.environment);
   const refused = await command(given.environment, 'restore', given.backup, '--replace');
@@ -107,13 +107,13 @@ test('restore refuses while a process has the database open', async () => {
   assert.equal(countCards(given.file), 5);
 });
 
-test('restore refuses what is no whole backup, or was made with other keys, and changes nothing', async () => {
+test('restore rejects a damaged backup or one with other keys, and changes nothing', async () => {
   await using given = await fixture();
   const { database, environment, backup, file } = given;
   await using other = await fixture();
   const damaged = join(database.folder, 'damaged.db');
   copyFileSync(backup, damaged);
-  // A card's balance in the file itself, where no trigger guards it.
+  // The balance of a card in the file, where triggers do not guard it.
   await using tampered = await damagedBackup(given);
   const text = join(database.folder, 'text.db');
   writeFileSync(text, 'no database');
@@ -146,7 +146,7 @@ test('restore refuses what is no whole backup, or was made with other keys, and 
   assert.equal(verified.code, 0, verified.errors);
 });
 
-/** A backup whose only problem is a balance. */
+/** A backup whose only error is a balance. */
 async function damagedBackup({ backup, database }: Awaited<ReturnType<typeof fixture>>) {
   const copy = await databaseToServe();
   const path = join(copy.folder, 'largesse.db');
@@ -158,7 +158,7 @@ async function damagedBackup({ backup, database }: Awaited<ReturnType<typeof fix
   return { path: `${target}.unverified`, [Symbol.asyncDispose]: () => copy[Symbol.asyncDispose]() };
 }
 
-test('restore makes a database where there is none, and moves a log that was left out of its way', async () => {
+test('restore creates a missing database, and moves a leftover log', async () => {
   await using given = await fixture();
   const { database, environment, backup, file } = given;
   renameSync(file, join(database.folder, 'lost.db'));
@@ -194,7 +194,7 @@ test('restore replaces a database that SQLite cannot read, and keeps it with its
   assert.equal((await command(environment, 'verify')).code, 0);
 });
 
-test('of a server, restore names the tool to use', async () => {
+test('restore of a database on a server names the tool to use', async () => {
   const refused = await command({ DATABASE_URL: 'postgres://user@db.example/largesse' }, 'restore', 'x.db');
   assert.equal(refused.code, 1);
   assert.match(refused.errors, /pg_restore/);

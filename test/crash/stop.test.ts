@@ -1,4 +1,4 @@
-/** The service is told to stop while it is being used. */
+/** The service is stopped under load. */
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -14,7 +14,7 @@ const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const stopWithinMs = 10_000;
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal} under load ends the service with code 0, and everything that it was asked before is answered`, async (t) => {
+  test(`${signal} under load ends the service with code 0, after it has responded to every earlier request`, async (t) => {
     t.diagnostic(`seed ${seed} (CRASH_SEED)`);
     await using database = await databaseToServe();
     const { environment, folder, filesLeft } = database;
@@ -32,14 +32,18 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const outcomes = await Promise.all(working);
     for (const outcome of outcomes) {
       assert.ok(outcome);
-      // Who asked before the signal was answered; who came after it was told 503, or met a closed door.
+      // Requests before the signal got a response. Later ones got 503, or a refused connection.
       if (outcome.sentAt < stoppedAt) assert.equal(outcome.status, 503, String(outcome.error));
       else if (outcome.status !== 503)
         assert.match(String(outcome.error), /ECONNREFUSED|ECONNRESET|socket hang up|EPIPE/);
     }
-    // Before this test reads a file, which makes a log again.
-    assert.deepEqual(readdirSync(folder).toSorted(), filesLeft, 'a log was moved into the file');
-    assert.equal((await assertHolds(database, clients)).size, 0, 'what was refused as closing was not done');
+    // Checked before this test reads a file, which creates a log again.
+    assert.deepEqual(readdirSync(folder).toSorted(), filesLeft, 'the log was moved into the file');
+    assert.equal(
+      (await assertHolds(database, clients)).size,
+      0,
+      'requests that were rejected during the shutdown were not executed',
+    );
     assert.doesNotMatch(service.output(), /"level":"(?:error|fatal)"/);
     const { code, output } = await command(environment, 'verify', '--json');
     assert.equal(code, 0, output);
@@ -48,7 +52,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-test('a request that is half sent when the service is told to stop is answered in full, and readiness is 503', async () => {
+test('a request that is half sent at shutdown gets its response, and readiness returns 503', async () => {
   await using database = await databaseToServe();
   const { environment, folder, filesLeft } = database;
   const token = await openShop(environment, 'flowers.example');
@@ -66,7 +70,7 @@ test('a request that is half sent when the service is told to stop is answered i
   service.kill('SIGTERM');
   await service.written(/"stopping/);
   await wait(200);
-  await assert.rejects(ask(service, '/readyz'), 'no new connection is taken');
+  await assert.rejects(ask(service, '/readyz'), 'new connections are not accepted');
   conversation.send(`${tail}GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
   assert.deepEqual(await service.ended(), { code: 0, signal: null });
   const heard = await conversation.heard;
@@ -74,7 +78,7 @@ test('a request that is half sent when the service is told to stop is answered i
   assert.equal(answers.length, 2, heard);
   assert.match(answers[0] ?? '', /^HTTP\/1\.1 201 [\s\S]*"note":"slow"[\s\S]*}}$/);
   assert.match(answers[1] ?? '', /^HTTP\/1\.1 503 /);
-  assert.deepEqual(readdirSync(folder).toSorted(), filesLeft, 'a log was moved into the file');
+  assert.deepEqual(readdirSync(folder).toSorted(), filesLeft, 'the log was moved into the file');
   const { code, output } = await command(environment, 'verify', '--json');
   assert.equal(code, 0, output);
   assert.equal((JSON.parse(output) as { stores: { cards: number }[] }).stores[0]?.cards, 1);
@@ -85,7 +89,7 @@ async function ask({ url }: Served, path: string): Promise<[status: number, text
   return [response.status, await response.text()];
 }
 
-/** A connection of which every byte is the test's own. */
+/** A connection on which the test controls every byte. */
 async function converse({ url }: Served) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   let text = '';

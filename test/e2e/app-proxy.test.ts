@@ -1,4 +1,7 @@
-/** The way that the specification describes, on one machine: a store's address, a fixed prefix, a signed hop. */
+/**
+ * The proxied requests of the specification, on one machine: a store's URL, a fixed prefix, and a signed
+ * request.
+ */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -40,7 +43,7 @@ function assertProblem({ status, json }: Answer, expected: number, code: string)
   assert.match((json as { readonly type: string }).type, new RegExp(`/${code}$`));
 }
 
-test('the four operations through the proxy, and none of them past it', async (t) => {
+test('the four operations work through the proxy, and not without it', async (t) => {
   await using home = await makeHome();
   const token = await makeStore(home, '--require-signature');
   const service = await home.serve();
@@ -68,7 +71,7 @@ test('the four operations through the proxy, and none of them past it', async (t
     assert.deepEqual(cardOf(answer, 200), { ...record, balance: '10.00' });
   });
 
-  await t.test('past the proxy, the token alone is refused', async () => {
+  await t.test('a request with the token alone is rejected without the proxy', async () => {
     const calls = [
       ask(`${service.url}/gift_card`, { token, json: { initial_value: 25 } }),
       ask(`${service.url}${path}`, { token }),
@@ -80,24 +83,24 @@ test('the four operations through the proxy, and none of them past it', async (t
       assert.match(answer.headers.get('www-authenticate') ?? '', /\bAppProxy\b/);
     }
   });
-  await t.test('through the proxy, no token or a wrong one is refused', async () => {
+  await t.test('a request without a token or with a wrong one is rejected through the proxy', async () => {
     const wrong = `${token.slice(0, -1)}${token.endsWith('0') ? '1' : '0'}`;
     for (const presented of [undefined, wrong]) {
       assertProblem(await ask(`${proxy.url}${path}`, { token: presented }), 401, 'unauthenticated');
     }
   });
-  await t.test('a proxy with a secret that was changed meanwhile is refused', async () => {
+  await t.test('a proxy with an outdated secret is rejected', async () => {
     await home.json('store', 'update', domain, '--proxy-secret', 'another');
     assertProblem(await ask(`${proxy.url}${path}`, { token }), 401, 'invalid-signature');
     await home.json('store', 'update', domain, '--proxy-secret', secret);
   });
   const card = cardOf(await ask(`${proxy.url}${path}`, { token }), 200);
-  assert.equal(card.balance, '10.00', 'what was refused changed nothing');
+  assert.equal(card.balance, '10.00', 'rejected requests changed nothing');
 });
 
 type Received = Pick<IncomingMessage, 'method' | 'url' | 'headers'> & { readonly body: string };
 
-/** Takes the service's place and keeps what the proxy hands on to it. */
+/** Replaces the service and records the requests that the proxy forwards. */
 async function startReceiver(): Promise<AsyncDisposable & { url: string; received: Received[] }> {
   const received: Received[] = [];
   const server = createServer((request, response) => {
@@ -127,7 +130,7 @@ async function listen(server: Server): Promise<number> {
   return address.port;
 }
 
-test('what the proxy hands on: prefix and cookies taken away, its own parameters added and signed', async (t) => {
+test('the proxy removes the prefix and cookies, and adds and signs its own parameters', async (t) => {
   await using home = await makeHome();
   await makeStore(home);
   await using receiver = await startReceiver();
@@ -147,12 +150,12 @@ test('what the proxy hands on: prefix and cookies taken away, its own parameters
     ...new URL(url, 'http://receiver.example').searchParams,
   ];
 
-  await t.test('the prefix gives way to the base path of the service', async () => {
+  await t.test('the prefix is replaced by the base path of the service', async () => {
     assert.match((await handOn('')).url ?? '', /^\/base\?/);
     assert.match((await handOn('/gift_card')).url ?? '', /^\/base\/gift_card\?/);
     assert.match((await handOn('/gift_card/1%2F2')).url ?? '', /^\/base\/gift_card\/1%2F2\?/);
   });
-  await t.test('method, body and headers arrive, cookies do not', async () => {
+  await t.test('the method, body and headers are forwarded, and cookies are not', async () => {
     const body = '{"note": "Größe ✓"}';
     const headers = {
       'content-type': 'application/json',
@@ -168,7 +171,7 @@ test('what the proxy hands on: prefix and cookies taken away, its own parameters
     assert.equal(received.headers['host'], new URL(receiver.url).host);
     assert.equal(received.headers['x-forwarded-host'], domain);
   });
-  await t.test('its parameters stand behind the client’s, signed', async () => {
+  await t.test('its signed parameters follow the client’s', async () => {
     const received = await handOn('/gift_card?last_characters=ab12&email=ada%2Bx%40example.com');
     const parameters = parametersOf(received);
     assert.deepEqual(parameters.slice(0, 5), [
@@ -184,7 +187,7 @@ test('what the proxy hands on: prefix and cookies taken away, its own parameters
     assert.deepEqual(signature, ['signature', signatureOf(secret, parameters.slice(0, -1))]);
     assert.deepEqual(others, []);
   });
-  await t.test('what the client makes up of them is replaced', async () => {
+  await t.test('parameters that the client forges are replaced', async () => {
     const made =
       'shop=evil.example&logged_in_customer_id=1&path_prefix=/x&timestamp=1&signature=00&SHOP=evil';
     const parameters = parametersOf(await handOn(`/gift_card?${made}&shop=evil.example`));
@@ -196,12 +199,12 @@ test('what the proxy hands on: prefix and cookies taken away, its own parameters
     assert.deepEqual([given.get('shop'), given.get('logged_in_customer_id')], [domain, '77']);
     assert.equal(given.get('signature'), signatureOf(secret, parameters.slice(0, -1)));
   });
-  await t.test('a body of megabytes arrives whole', async () => {
+  await t.test('a body of megabytes is forwarded completely', async () => {
     const body = 'x'.repeat(8 * 2 ** 20);
     const received = await handOn('/gift_card', { method: 'POST', body });
     assert.ok(received.body === body);
   });
-  await t.test('a path outside the prefix is 404 and goes nowhere', async () => {
+  await t.test('a path outside the prefix returns 404 and is not forwarded', async () => {
     const { origin } = new URL(proxy.url);
     receiver.received.length = 0;
     for (const path of ['/', '/gift_card', '/apps', `${prefix}x/gift_card`, `${prefix}/../gift_card`]) {
@@ -211,7 +214,7 @@ test('what the proxy hands on: prefix and cookies taken away, its own parameters
   });
 });
 
-/** The status of a request for exactly this path: `fetch` would resolve its dots. */
+/** The status of a request for exactly this path, whose dots `fetch` would resolve. */
 async function statusOf({ hostname, port }: URL, path: string): Promise<number | undefined> {
   const sent = httpRequest({ hostname, port, path, agent: false }).end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -219,7 +222,7 @@ async function statusOf({ hostname, port }: URL, path: string): Promise<number |
   return response.statusCode;
 }
 
-test('a body beyond the limit is answered by the service through the proxy, which goes on', async () => {
+test('the service rejects a body beyond the limit through the proxy, which keeps running', async () => {
   await using home = await makeHome();
   const token = await makeStore(home, '--require-signature');
   const service = await home.serve();
@@ -236,7 +239,7 @@ test('a body beyond the limit is answered by the service through the proxy, whic
   assert.equal((await post(card.length)).status, 201);
 });
 
-test('a service that is down is 502, and through once it is up', async () => {
+test('a stopped service returns 502, and the proxy forwards again once it runs', async () => {
   await using home = await makeHome();
   const token = await makeStore(home, '--require-signature');
   const first = await home.serve();
@@ -250,7 +253,7 @@ test('a service that is down is 502, and through once it is up', async () => {
   cardOf(await post(), 201);
 });
 
-test('a service that breaks off, or a client that does, does not end the proxy', async () => {
+test('a connection broken by the service or by a client does not end the proxy', async () => {
   await using home = await makeHome();
   await makeStore(home);
   const breaking = createServer((request, response) => {
@@ -266,13 +269,13 @@ test('a service that breaks off, or a client that does, does not end the proxy',
   client.write(`POST ${prefix}/gift_card HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf`);
   await once(client, 'connect');
   client.destroy();
-  assert.equal((await ask(`${proxy.url}/none`)).status, 502, 'the proxy goes on');
+  assert.equal((await ask(`${proxy.url}/none`)).status, 502, 'the proxy keeps running');
   breaking.close();
   proxy.program.kill('SIGTERM');
   assert.deepEqual(await proxy.program.ended(), { code: 0, signal: null });
 });
 
-test('a signed-in customer searches for cards of their own without a token, where the store allows it', async (t) => {
+test('a signed-in customer can search for their own cards without a token, if the store allows it', async (t) => {
   await using home = await makeHome();
   const token = await makeStore(home, '--customer-search');
   const service = await home.serve();
@@ -291,16 +294,16 @@ test('a signed-in customer searches for cards of their own without a token, wher
   const [, graces] = await issueTo('grace@example.com');
   const signedIn = await startProxy(home, { to: service.url, args: ['--customer', adaId] });
 
-  await t.test('their own card', async () => {
+  await t.test('finds their own card', async () => {
     const card = cardOf(await ask(`${signedIn.url}${adas}`), 200);
     assert.deepEqual([card['customer_id'], card['code']], [ada, undefined]);
   });
-  await t.test('not the card of another', async () => {
+  await t.test('does not find the card of another customer', async () => {
     assertProblem(await ask(`${signedIn.url}${graces}`), 404, 'not-found');
     const made = `${graces}&logged_in_customer_id=${adaId}`;
     assertProblem(await ask(`${plain.url}${made}`), 401, 'unauthenticated');
   });
-  await t.test('nothing but a search', async () => {
+  await t.test('allows only a search', async () => {
     const { id } = cardOf(await ask(`${signedIn.url}${adas}`), 200);
     for (const answer of [
       await ask(`${signedIn.url}/gift_card/${id}`),
@@ -310,13 +313,13 @@ test('a signed-in customer searches for cards of their own without a token, wher
       assertProblem(answer, 401, 'unauthenticated');
     }
   });
-  await t.test('nobody who is not signed in, or comes past the proxy', async () => {
+  await t.test('rejects a customer who is not signed in, and a request without the proxy', async () => {
     assertProblem(await ask(`${plain.url}${adas}`), 401, 'unauthenticated');
     assertProblem(await ask(`${service.url}${adas}`), 401, 'unauthenticated');
     const made = `${adas}&logged_in_customer_id=${adaId}&shop=${domain}`;
     assertProblem(await ask(`${service.url}${made}`), 401, 'unauthenticated');
   });
-  await t.test('not in a store that no longer allows it', async () => {
+  await t.test('is rejected once the store no longer allows it', async () => {
     await home.json('store', 'update', domain, '--no-customer-search');
     assertProblem(await ask(`${signedIn.url}${adas}`), 401, 'unauthenticated');
   });

@@ -1,10 +1,10 @@
-/** `largesse backup` where the database is on a server. */
+/** `largesse backup` of a database on a server. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { makeHome } from './largesse.ts';
 
-test('a server is not backed up by the command, which says in one line what does it', async () => {
+test('the command does not back up a server, and names the tool that does in one line', async () => {
   await using home = await makeHome();
   await home.json('migrate');
   const { code, output, errors } = await home.run(['backup', 'copy.db']);

@@ -1,4 +1,4 @@
-/** `largesse backup` beside a running service, and of a damaged file. */
+/** `largesse backup` of a running service, and of a damaged file. */
 
 import assert from 'node:assert/strict';
 import {
@@ -21,7 +21,7 @@ async function issue({ url }: Served, token: string): Promise<void> {
   cardOf(await ask(`${url}/gift_card`, { token, json: { initial_value: 25 } }), 201);
 }
 
-test('a backup of a running service is whole, and takes the place of nothing', async () => {
+test('a backup of a running service is complete, and never replaces a file', async () => {
   await using home = await makeHome();
   await home.json('store', 'create', domain, '--currency', 'EUR');
   const { token } = await home.json<{ readonly token: string }>('token', 'create', '--store', domain);
@@ -35,7 +35,7 @@ test('a backup of a running service is whole, and takes the place of nothing', a
   const refused = await home.run(['backup', copy]);
   assert.deepEqual([refused.code, refused.output], [1, '']);
   assert.match(refused.errors, /^largesse: \S+copy\.db is there already\n$/);
-  assert.ok(readFileSync(copy).equals(bytes), 'the first backup is as it was');
+  assert.ok(readFileSync(copy).equals(bytes), 'the first backup is unchanged');
   const nowhere = await home.run(['backup', 'nowhere/copy.db']);
   assert.deepEqual({ code: nowhere.code, output: nowhere.output }, { code: 1, output: '' });
   assert.match(nowhere.errors, /^largesse: the folder \/\S+nowhere does not exist\n$/);
@@ -54,7 +54,10 @@ test('a backup of a running service is whole, and takes the place of nothing', a
 
   const keyless = await home.run(['verify'], { ...onCopy, KEYS_FILE: join(home.folder, 'none.json') });
   assert.equal(keyless.code, 1);
-  assert.ok(!existsSync(join(home.folder, 'none.json')), 'no key file is made for a database that has one');
+  assert.ok(
+    !existsSync(join(home.folder, 'none.json')),
+    'a key file is not created for a database that has keys',
+  );
 
   await service.stop();
   const restored = await home.serve(onCopy);
@@ -80,7 +83,7 @@ for (const { tree, table } of [
   { tree: 'sqlite_autoindex_idempotency_records_1', table: 'idempotency_records' },
   { tree: 'gift_card_codes', table: 'gift_card_codes' },
 ]) {
-  test(`a copy of a file with a damaged ${table} is an error, and nothing has the name of the backup`, async () => {
+  test(`a copy of a file with a damaged ${table} fails, and leaves no file with the name of the backup`, async () => {
     await using home = await makeHome();
     await home.json('store', 'create', domain, '--currency', 'EUR');
     const { token } = await home.json<{ readonly token: string }>('token', 'create', '--store', domain);
@@ -122,7 +125,7 @@ test('verify names the damage of a file that cannot be opened because of it', as
   assert.match(output, /^key_checks: .*\nTHE DATABASE IS DAMAGED\.\n$/m);
 });
 
-test('a backup leaves one file, whatever an earlier one left that was killed', async () => {
+test('a backup leaves one file, even after an earlier one was killed', async () => {
   await using home = await makeHome();
   await home.json('store', 'create', domain, '--currency', 'EUR');
   const before = readdirSync(home.folder);

@@ -1,4 +1,4 @@
-/** The command line beside a running service: what it changes holds at once, and what it tells is true. */
+/** The command line during a running service: its changes apply at once, and its output is correct. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ async function issue({ url }: Served, token: string): Promise<GiftCard> {
   return cardOf(await ask(`${url}/gift_card`, { token, json: { initial_value: 25 } }), 201);
 }
 
-test('serve writes JSON logs into a pipe and exits with 0 on SIGTERM and on SIGINT', async (t) => {
+test('serve writes JSON logs to a pipe and exits with 0 on SIGTERM and on SIGINT', async (t) => {
   await using home = await makeHome();
   const { token } = await makeStore(home);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -45,13 +45,13 @@ test('serve writes JSON logs into a pipe and exits with 0 on SIGTERM and on SIGI
         { level: 'info', method: 'POST', route: '/gift_card', status: 201, store: domain },
       );
       for (const { time } of logged) assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-      assert.ok(!output.includes(String(code)) && !output.includes(token), 'no secret is logged');
+      assert.ok(!output.includes(String(code)) && !output.includes(token), 'secrets are not logged');
     });
     assert.deepEqual(readdirSync(home.folder).toSorted(), home.database.filesLeft);
   }
 });
 
-test('a request in flight is answered after SIGTERM, however often that is sent', async () => {
+test('a running request gets its response after SIGTERM, even if the signal is sent repeatedly', async () => {
   await using home = await makeHome();
   const { token } = await makeStore(home);
   const service = await home.serve();
@@ -67,7 +67,7 @@ test('a request in flight is answered after SIGTERM, however often that is sent'
 
   service.program.kill('SIGTERM');
   await service.program.written(/"message":"stopping: requests in flight finish"/);
-  // A terminal sends its signal to npm and to the service, and npm hands its own on: there are always two.
+  // A terminal signals npm and the service, and npm forwards its signal: there are always two.
   service.program.kill('SIGTERM');
   const answered = once(upload, 'response') as Promise<[IncomingMessage]>;
   upload.end(body.slice(5));
@@ -78,13 +78,13 @@ test('a request in flight is answered after SIGTERM, however often that is sent'
   assert.match(service.program.output(), /"message":"stopped"\}\n$/);
 });
 
-/** Makes a request and waits until it is logged: what was sent before it has arrived by then. */
+/** Sends a request and waits until it is logged, after all earlier requests have arrived. */
 async function loggedAsk({ url, program }: Served): Promise<void> {
   await ask(`${url}/healthz`);
   await program.written(/"route":"\/healthz"/);
 }
 
-test('a token that is made, rotated or revoked is so at once for a running service', async () => {
+test('a token is created, rotated or revoked at once for a running service', async () => {
   await using home = await makeHome();
   const { token: first } = await makeStore(home);
   const service = await home.serve();
@@ -102,14 +102,14 @@ test('a token that is made, rotated or revoked is so at once for a running servi
   assert.deepEqual([await statusWith(rotated.token), await statusWith(first)], [401, 200]);
 
   const again = await home.run(['token', 'revoke', '--store', domain, String(rotated.id)]);
-  assert.equal(again.code, 1, 'what is revoked already cannot be revoked');
+  assert.equal(again.code, 1, 'a revoked token cannot be revoked again');
 
   const reader = await home.json<Token>('token', 'create', '--store', domain, '--scopes', 'read_gift_cards');
   const refused = await ask(`${service.url}/gift_card`, { token: reader.token, json: { initial_value: 5 } });
   assert.deepEqual([await statusWith(reader.token), refused.status], [200, 403]);
 });
 
-test('a setting of a store that changes holds at once for a running service', async () => {
+test('a changed setting of a store applies at once to a running service', async () => {
   await using home = await makeHome();
   const { token } = await makeStore(home);
   const service = await home.serve();
@@ -130,7 +130,7 @@ type Verification = {
   }[];
 };
 
-test('verify tells the totals, and names a card whose balance was changed behind the ledger', async () => {
+test('verify reports the totals, and names a card whose balance was changed outside the ledger', async () => {
   await using home = await makeHome();
   const { token } = await makeStore(home);
   const service = await home.serve();
@@ -161,7 +161,7 @@ test('verify tells the totals, and names a card whose balance was changed behind
   assert.ok(
     found.output.includes(`${domain}, gift card ${card.id} (row ${row}): has a balance that is not the sum`),
   );
-  assert.ok(!found.output.includes(`gift card ${other.id}`), 'the card that is sound is not named');
+  assert.ok(!found.output.includes(`gift card ${other.id}`), 'the sound card is not named');
   assert.match(found.output, /THE LEDGER DOES NOT AGREE\.\n$/);
 
   const asJson = await home.run(['verify', '--json']);

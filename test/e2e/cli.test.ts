@@ -1,4 +1,4 @@
-/** Every command of the command line: its help, its JSON, its exit codes, and how it refuses. */
+/** Every command of the command line: its help, its JSON, its exit codes, and its errors. */
 
 import assert from 'node:assert/strict';
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { runProgram, type Result } from '../support/programs.ts';
 import { engine } from '../support/engine.ts';
 import { ask, makeHome, type Home } from './largesse.ts';
 
-/** Those that print data, and so take `--json`. */
+/** The commands that print data and accept `--json`. */
 const telling = [
   'migrate',
   'status',
@@ -49,7 +49,7 @@ const telling = [
 ];
 
 const domain = 'flowers.example';
-/** Commands that are started at once, where they do not depend on each other. */
+/** The number of independent commands that run concurrently. */
 const concurrency = availableParallelism();
 
 async function homeWithStore(): Promise<Home> {
@@ -63,7 +63,7 @@ function assertRefused({ code, output, errors }: Result, expected: number, messa
   assert.match(errors, message);
 }
 
-/** One line that says what is wrong, and nothing else: no stack, no help text. */
+/** Asserts one line with the error and nothing else: no stack, no help text. */
 function assertOneLine(result: Result, message: RegExp): void {
   assertRefused(result, 1, message);
   assert.match(result.errors, /^largesse: [^\n]+\n$/);
@@ -79,7 +79,7 @@ function readHelp(...path: readonly string[]): readonly (readonly [command: stri
   return names.filter((name) => name !== 'help').flatMap((name) => readHelp(...path, name));
 }
 
-test('every command has help, and those that print data take --json', async () => {
+test('every command has help, and commands that print data accept --json', async () => {
   await using home = await makeHome();
   const helps = new Map(readHelp());
   assert.deepEqual(new Set(helps.keys()), new Set([...telling, 'serve', 'app-proxy']));
@@ -95,14 +95,14 @@ test('every command has help, and those that print data take --json', async () =
   assert.deepEqual(await home.database.traces(), []);
 });
 
-test('a reader that closes the pipe early makes no command fail', async () => {
+test('a command succeeds if its reader closes the pipe early', async () => {
   const launcher = join(import.meta.dirname, '../../bin/largesse.js');
   const script = 'set -o pipefail; "$0" "$1" --help | (exec <&-; sleep 2)';
   const ran = await runProgram('bash', ['-c', script, process.execPath, launcher]);
   assert.deepEqual({ code: ran.code, errors: ran.errors }, { code: 0, errors: '' });
 });
 
-test('wrong usage is told with exit code 2 and makes nothing', { concurrency }, async (t) => {
+test('wrong usage exits with code 2 and changes nothing', { concurrency }, async (t) => {
   await using home = await makeHome();
   const create = ['store', 'create', domain, '--currency'];
   const wrong: readonly (readonly [args: readonly string[], message: RegExp])[] = [
@@ -141,7 +141,7 @@ test('wrong usage is told with exit code 2 and makes nothing', { concurrency }, 
   assert.deepEqual(await home.database.traces(), []);
 });
 
-test('what is refused is told in one line, with exit code 1', { concurrency }, async (t) => {
+test('an error is reported in one line, with exit code 1', { concurrency }, async (t) => {
   await using home = await homeWithStore();
   const nowhere = ['--store', 'nowhere.example'];
   const noStore = /there is no store nowhere\.example/;
@@ -178,7 +178,7 @@ test('what is refused is told in one line, with exit code 1', { concurrency }, a
   );
 });
 
-/** Every command that needs a database, with arguments that would do if there were one. */
+/** Every command that needs a database, with arguments that are valid if there is one. */
 const anyCalls: readonly (readonly string[])[] = [
   ['backup', 'copy.db'],
   ['copy', '--from', 'env:DATABASE_URL', '--to', 'file:copy.db'],
@@ -195,7 +195,7 @@ const anyCalls: readonly (readonly string[])[] = [
   ['app-proxy', '--store', domain],
 ];
 
-test('a missing database is told, and not made', { concurrency }, async (t) => {
+test('a missing database is an error, and is not created', { concurrency }, async (t) => {
   await using home = await makeHome();
   await Promise.all(
     anyCalls.map((args) =>
@@ -207,7 +207,7 @@ test('a missing database is told, and not made', { concurrency }, async (t) => {
   assert.deepEqual(await home.database.traces(), []);
 });
 
-test('a key file that is missing, broken or another one is told, and not replaced', async (t) => {
+test('a missing, invalid or different key file is an error, and is not replaced', async (t) => {
   await using home = await homeWithStore();
   const kept = `${home.keysFile}.kept`;
   copyFileSync(home.keysFile, kept);
@@ -236,7 +236,7 @@ test('a key file that is missing, broken or another one is told, and not replace
   assert.equal((await home.run(['verify'])).code, 0);
 });
 
-test('serve reports all wrong settings together', async () => {
+test('serve reports all invalid settings together', async () => {
   await using home = await makeHome();
   const wrong = {
     DATABASE_URL: 'mysql://localhost/cards',
@@ -258,7 +258,7 @@ test('serve reports all wrong settings together', async () => {
   assert.deepEqual(await home.database.traces(), []);
 });
 
-test('serve does not start where nobody could use it, or where the port is taken', async (t) => {
+test('serve does not start without a store, or on a port in use', async (t) => {
   await using home = await makeHome(engine, { durable: true });
   for (const environment of [{ NODE_ENV: 'production' }, { HOST: '0.0.0.0' }]) {
     const [[name, value]] = Object.entries(environment) as [[string, string]];
@@ -268,7 +268,7 @@ test('serve does not start where nobody could use it, or where the port is taken
       assert.match(result.errors, /largesse store create .*\n.*largesse token create/);
     });
   }
-  await t.test('the port is taken', async () => {
+  await t.test('the port is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const address = other.address();
@@ -282,7 +282,7 @@ test('serve does not start where nobody could use it, or where the port is taken
   });
 });
 
-test('stores and tokens are made, changed and listed, as JSON and for people', async () => {
+test('stores and tokens are created, changed and listed, as JSON and as text', async () => {
   await using home = await makeHome();
   const store = {
     domain,
@@ -368,7 +368,7 @@ test('stores and tokens are made, changed and listed, as JSON and for people', a
   assert.ok(everything.includes('Blumen') && !everything.includes('hush-hush'), 'the secret is sealed');
 });
 
-test('a store may issue cards of up to 2,000 units of its currency, unless --issue-limit says otherwise', async () => {
+test('a store can issue cards of up to 2,000 units of its currency by default, or up to --issue-limit', async () => {
   await using home = await makeHome();
   const limitOf = async (name: string, ...settings: readonly string[]): Promise<unknown> => {
     const made = await home.json<{ readonly issue_limit: unknown }>('store', 'create', name, ...settings);
@@ -382,7 +382,7 @@ test('a store may issue cards of up to 2,000 units of its currency, unless --iss
   assert.match((await home.run(['store', 'create', '--help'])).output, /default 2000/);
 });
 
-test('without --store a command works on the only store, and lists them where there are several', async (t) => {
+test('a command without --store uses the only store, or lists several', async (t) => {
   await using home = await makeHome();
   assertOneLine(await home.run(['migrate']).then(() => home.run(['token', 'list'])), /there is no store: create one/);
   await home.json('store', 'create', domain, '--currency', 'EUR', '--proxy-secret', 'hush-hush');
@@ -401,7 +401,7 @@ test('without --store a command works on the only store, and lists them where th
   }
 }); // prettier-ignore
 
-test('without a store of one’s own, a command without --store works on the demonstration store', async () => {
+test('a command without --store uses the demonstration store if there is no other', async () => {
   await using home = await makeHome();
   const service = await home.serve();
   assert.match((await home.run(['mail', 'list'])).output, /demo\.localhost has no mails\./);
@@ -410,7 +410,7 @@ test('without a store of one’s own, a command without --store works on the dem
   await service.stop();
 });
 
-test('status says where the service is, its stores, how emails are sent, and how many wait', async () => {
+test('status prints the URL, the stores, the email transport, and the numbers of waiting jobs', async () => {
   await using home = await makeHome();
   await home.json('store', 'create', domain, '--currency', 'EUR');
   const { token } = await home.json<{ readonly token: string }>('token', 'create');
@@ -478,7 +478,7 @@ test('a customer is linked to an id of the storefront, which belongs to one cust
     assertRefused(await run('link', address ?? '', id ?? ''), 2, /error: /);
 }); // prettier-ignore
 
-test('a token is shown once, and stands neither in a list nor in the database', async () => {
+test('a token is shown once, and is not in a list or in the database', async () => {
   await using home = await homeWithStore();
   type Token = { readonly id: number; readonly token?: string; readonly api_client_id: number };
   const created = await home.json<Token>('token', 'create', '--store', domain, '--name', 'till');
@@ -506,7 +506,7 @@ test('a token is shown once, and stands neither in a list nor in the database', 
   }
 });
 
-test('mails are listed in the words of the API, as JSON and for people', async () => {
+test('emails are listed with the terms of the API, as JSON and as text', async () => {
   await using home = await homeWithStore();
   await home.database.meddle(`
     insert into gift_cards (store_id, id, version, currency, initial_value, balance, held, last_characters, created_at,
@@ -552,7 +552,7 @@ test('mails are listed in the words of the API, as JSON and for people', async (
   assert.match(output, /deferred .* connect ECONNREFUSED/);
 });
 
-test('a command whose server cannot be reached says so and fails', async (t) => {
+test('a command whose server cannot be reached reports it and fails', async (t) => {
   await using home = await makeHome();
   const environment = {
     DATABASE_URL: 'postgres://shop:hush-hush@127.0.0.1:1/shop',

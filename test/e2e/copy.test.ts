@@ -1,4 +1,4 @@
-/** `largesse copy`: everything arrives, whatever happens on the way, and nothing that is not whole is served. */
+/** `largesse copy`: a copy is complete after any interruption, and an incomplete copy is not served. */
 
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
@@ -41,7 +41,7 @@ function fileIn(home: Home, name: string): string {
   return `file:${join(home.folder, name)}`;
 }
 
-/** Copies what must succeed. The addresses go through variables, as those with passwords should. */
+/** Runs a copy that must succeed. The URLs are in variables, as those with passwords should be. */
 async function copy(
   home: Home,
   from: string,
@@ -58,7 +58,7 @@ function rowsOf({ tables: totals }: Copied): number {
   return totals.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-test('a database of every kind of content goes to servers and files and back, and is served the same', async () => {
+test('a database of every kind of content is copied to servers and files and back, and is served the same', async () => {
   await using home = await makeFileHome();
   await using server = await emptyServer();
   await using divided = await emptyServer();
@@ -66,7 +66,7 @@ test('a database of every kind of content goes to servers and files and back, an
   const house = await makeSampleDatabase(home);
 
   const toServer = await copy(home, source, server.url);
-  for (const { table, rows } of toServer.tables) assert.ok(rows > 0, `the test has nothing in ${table}`);
+  for (const { table, rows } of toServer.tables) assert.ok(rows > 0, `the test has no rows in ${table}`);
   assert.deepEqual(toServer.tables.map(({ table }) => table), tables.map(({ name }) => name));
   assert.deepEqual(new Set(toServer.stores.map(({ currency }) => currency)), new Set(['EUR', 'JPY']));
   const kinds = await server.query('select distinct kind from transfers order by 1');
@@ -100,7 +100,7 @@ test('a database of every kind of content goes to servers and files and back, an
   for (const other of others) assert.deepEqual(other, first);
 }); // prettier-ignore
 
-test('a database without a row can be copied, into one that was migrated before, too', async () => {
+test('an empty database can be copied, also into one that was migrated before', async () => {
   await using home = await makeFileHome();
   await using server = await emptyServer();
   await home.json('migrate');
@@ -112,7 +112,7 @@ test('a database without a row can be copied, into one that was migrated before,
   assert.ok(okBack);
 });
 
-/** How many rows a target has by now; 0 while it is made. */
+/** Returns the number of rows in a target, or 0 while it is created. */
 type Counter = () => Promise<number>;
 
 function serverCounter({ query }: PostgresDatabase): Counter {
@@ -135,7 +135,7 @@ function fileCounter(file: string): Counter {
   };
 }
 
-/** Starts a copy and waits until its target has so many rows; false if it ended before. */
+/** Starts a copy and waits until its target has this many rows. Returns false if it ended before. */
 async function startUntil(
   home: Home,
   environment: Readonly<Record<string, string>>,
@@ -152,7 +152,7 @@ const cards = 4_000;
 const kills = 4;
 
 for (const way of ['a file to a server', 'a server to a file'] as const) {
-  test(`a copy from ${way} that is killed again and again is finished, and used by nobody before`, async () => {
+  test(`a copy from ${way} that is killed repeatedly can be finished, and is not used before`, async () => {
     await using home = await makeFileHome();
     await using server = await emptyServer();
     await fillSampleDatabase({ DATABASE_URL: `file:${fileOf(home)}` }, { cards });
@@ -174,7 +174,7 @@ for (const way of ['a file to a server', 'a server to a file'] as const) {
       await program.ended();
       reached.push(await count());
     }
-    assert.deepEqual(reached, reached.toSorted((one, other) => one - other), 'nothing that was copied is lost');
+    assert.deepEqual(reached, reached.toSorted((one, other) => one - other), 'copied rows are not lost');
     assert.ok(reached.filter((rows) => rows > 0 && rows < total).length >= 3, `killed at ${reached.join(', ')}`);
 
     const onTarget = { DATABASE_URL: to, KEYS_FILE: home.keysFile };
@@ -182,7 +182,7 @@ for (const way of ['a file to a server', 'a server to a file'] as const) {
       const { code, errors } = await home.run(args, onTarget);
       assert.equal(code, 1, args.join(' '));
       assert.match(errors, /^largesse: this database is a half-made copy of [^\n]+: finish it with the same "largesse copy"\n$/);
-      assert.ok(!errors.includes(new URL(server.url).password), 'no password');
+      assert.ok(!errors.includes(new URL(server.url).password), 'passwords are not printed');
     }
     const onward = await home.run(['copy', '--from', 'env:TO', '--to', fileIn(home, 'onward.db')], environment);
     assert.match(onward.errors, /half-made copy/);
@@ -205,7 +205,7 @@ for (const way of ['a file to a server', 'a server to a file'] as const) {
   });
 } // prettier-ignore
 
-test('a source that changes while it is copied is found out', async (t) => {
+test('a source that changes during the copy is detected', async (t) => {
   await using home = await makeFileHome();
   await fillSampleDatabase({ DATABASE_URL: `file:${fileOf(home)}` }, { cards: 2_000 });
   const pristine = join(home.folder, 'pristine.db');
@@ -213,7 +213,7 @@ test('a source that changes while it is copied is found out', async (t) => {
   const count = fileCounter(fileOf(home));
   const total = await count();
 
-  /** Copies a fresh source up to half, stands still while something happens to it, and goes on. */
+  /** Copies half of a new source, pauses for a change, and continues. */
   const interrupt = async (name: string, change: (source: string) => Promise<void> | void) => {
     const [source, target] = [`${name}.db`, `${name}-copy.db`].map((file) => join(home.folder, file));
     assert.ok(source !== undefined && target !== undefined);
@@ -235,7 +235,7 @@ test('a source that changes while it is copied is found out', async (t) => {
     database.close();
   };
 
-  await t.test('by a change of what was copied already', async () => {
+  await t.test('by a change of copied rows', async () => {
     const { program, target, environment } = await interrupt('changed', (source) =>
       execute(source, "update customers set email = 'other@example.com' where id = (select min(id) from customers)"),
     );
@@ -249,7 +249,7 @@ test('a source that changes while it is copied is found out', async (t) => {
     assert.match(again.errors, /the target holds a copy that is not the same of /);
   });
 
-  await t.test('by a row that comes into a table that was copied already', async () => {
+  await t.test('by a new row in a copied table', async () => {
     const { program } = await interrupt('added', (source) =>
       execute(source, "insert into customers (store_id, id, email, email_key, created_at) select store_id, 1, 'new@example.com', 'new@example.com', 5 from customers limit 1"),
     );
@@ -268,7 +268,7 @@ test('a source that changes while it is copied is found out', async (t) => {
   });
 }); // prettier-ignore
 
-test('a source whose ledger does not agree is no house to move from', async () => {
+test('a source whose ledger does not agree fails the copy, and the target is not served', async () => {
   await using home = await makeFileHome();
   await using server = await emptyServer();
   await fillSampleDatabase({ DATABASE_URL: `file:${fileOf(home)}` }, { cards: 20 });
@@ -290,7 +290,7 @@ test('a source whose ledger does not agree is no house to move from', async () =
   assert.match(served.errors, /is a copy of \S+ that is not the same/);
 });
 
-test('targets and sources that cannot be copied are refused, and left as they were', async (t) => {
+test('targets and sources that cannot be copied are rejected and left unchanged', async (t) => {
   await using home = await makeFileHome();
   await using server = await emptyServer();
   const source = `file:${fileOf(home)}`;
@@ -303,11 +303,11 @@ test('targets and sources that cannot be copied are refused, and left as they we
   const wrongKeys = { KEYS_FILE: foreign.keysFile };
   const cases: readonly (readonly [what: string, from: string, to: string, message: RegExp, more?: Record<string, string>])[] = [
     ['a target with a store', source, `file:${fileOf(full)}`, /the target is not empty \(stores\): a copy needs an empty target$/m],
-    ['a target that was made with other keys', source, `file:${fileOf(foreign)}`, /the target was made with the key "\w+", which the source does not know/],
+    ['a target that was created with other keys', source, `file:${fileOf(foreign)}`, /the target was made with the key "\w+", which the source does not know/],
     ['the source itself', source, source, /the target is not empty \(stores, /],
-    ['a source that is not there', missing, server.url, /there is no database at \S+missing\.db$/m],
+    ['a source that does not exist', missing, server.url, /there is no database at \S+missing\.db$/m],
     ['a source with another key file', source, server.url, /the key file lacks the key "\w+"/, wrongKeys],
-    ['a server that does not answer', source, 'postgres://127.0.0.1:9/largesse', /ECONNREFUSED/],
+    ['a server that does not respond', source, 'postgres://127.0.0.1:9/largesse', /ECONNREFUSED/],
     ['a database that the server does not have', source, server.url.replace(server.name, 'nowhere'), /^largesse: .*database "nowhere" does not exist$/m],
   ]; // prettier-ignore
   for (const [what, from, to, message, more] of cases) {
@@ -327,10 +327,10 @@ test('targets and sources that cannot be copied are refused, and left as they we
   });
   assert.ok(!existsSync(join(home.folder, 'missing.db')));
   for (const untouched of [home, full]) assert.equal((await untouched.run(['verify'])).code, 0);
-  assert.ok((await copy(home, source, server.url)).ok, 'the refused attempts left nothing behind');
+  assert.ok((await copy(home, source, server.url)).ok, 'the rejected attempts left nothing');
 }); // prettier-ignore
 
-test('addresses come from variables and files, and one with a password in plain sight is told', async (t) => {
+test('URLs are read from variables and files, and a password in an argument causes a warning', async (t) => {
   await using home = await makeFileHome();
   await using server = await emptyServer();
   const source = `file:${fileOf(home)}`;

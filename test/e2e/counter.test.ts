@@ -1,4 +1,4 @@
-/** The counter example, run against a service of its own: what its page prints is what it does. */
+/** Runs the counter example against a separate service: its page shows its actual output. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -21,14 +21,17 @@ function runCounter(...options: readonly string[]): Promise<Outcome> {
   });
 }
 
-/** The fenced block of a language on the page. */
+/** Returns the fenced block of a language on the page. */
 function block(language: string): string {
   const [, text] = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? [];
   assert.ok(text, `counter.md has no block of ${language}`);
   return text;
 }
 
-/** Ids become #1, #2, … in the order in which they appear, so that what refers to one still must; times lose their digits. */
+/**
+ * Replaces ids by #1, #2, … in order of appearance, which keeps references equal, and removes the digits of
+ * times.
+ */
 function normalised(output: string): string {
   const ids = new Map<string, string>();
   return output.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>').replaceAll(/\b\d{12,16}\b/g, (id) => {
@@ -50,7 +53,7 @@ test('the counter prints what counter.md says, in development mode', async () =>
   assert.match(normalised(stdout), /\(of #\d\)[\s\S]*#/);
 });
 
-test('the counter does the same for a store with a token, below a base path, and sells another card each time', async () => {
+test('the counter works for a store with a token, below a base path, and sells another card each time', async () => {
   await using service = await startService({
     stores: [{ domain: 'flowers.example', undoWindowMinutes: 0 }],
     environment: { BASE_PATH: '/apps/gift-cards' },
@@ -71,7 +74,7 @@ test('the counter does the same for a store with a token, below a base path, and
   );
 });
 
-test('the counter ends with an error where it is not let in', async () => {
+test('the counter ends with an error if it is not authorized', async () => {
   await using service = await startService({ stores: [{ domain: 'flowers.example', undoWindowMinutes: 0 }] });
   const { exitCode, stdout, stderr } = await runCounter('--url', service.url);
   assert.equal(exitCode, 1);

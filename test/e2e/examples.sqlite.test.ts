@@ -1,4 +1,4 @@
-/** The example of examples/, run as its README says: what a store owner copies must work. */
+/** The example of examples/, run as its README says. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ function runExample(): Promise<Outcome> {
   });
 }
 
-/** The numbers of each store's line, of one run: issued, replayed, recorded, found, updated, disabled. */
+/** The numbers in each store's line of one run: issued, replayed, recorded, found, updated, disabled. */
 function countsOf(output: string): Map<string, number[]> {
   const lines = output.matchAll(/^(\S+\.example\.com|all stores)((?: +\d+){6}) /gm);
   return new Map(
@@ -29,7 +29,7 @@ function countsOf(output: string): Map<string, number[]> {
 }
 
 test(
-  'the CSV import issues every card once, also when it is run again after a crash',
+  'the CSV import issues every card once, also when it runs again after a crash',
   { timeout: 300_000 },
   async () => {
     const { exitCode, stdout, stderr } = await runExample();
@@ -56,9 +56,9 @@ test(
       { issued: 0, found: 610, updated: 0, disabled: 0 },
     );
     assert.equal(replayed + recorded, 666);
-    assert.ok(replayed > 0 && recorded > 0, 'the second run had both lost and recorded answers to deal with');
+    assert.ok(replayed > 0 && recorded > 0, 'the second run had both lost and recorded responses');
 
-    // Worked out from the CSV file by other means; a card that is updated or disabled once too often shows here.
+    // Calculated from the CSV file independently. A repeated update or disabling changes the sum.
     for (const run of [firstRun, secondRun]) {
       for (const owed of ['637169 JPY', '22015.45 USD', '10195.52 EUR', '3813.834 KWD']) {
         assert.ok(run.includes(` ${owed} `), `${owed} is missing in:\n${run}`);

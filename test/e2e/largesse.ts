@@ -1,4 +1,6 @@
-/** The command line as a store owner uses it: through bin/largesse.js, as processes, on a database of its own. */
+/**
+ * The command line as a store owner uses it: through bin/largesse.js, in processes, on a separate database.
+ */
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -10,16 +12,16 @@ const executable = join(import.meta.dirname, '../../bin/largesse.js');
 
 export type Home = AsyncDisposable & {
   readonly database: EngineDatabase;
-  /** Where the commands are run. */
+  /** The working folder of the commands. */
   readonly folder: string;
   readonly keysFile: string;
   /** Runs a command to its end. */
   run(args: readonly string[], environment?: Environment): Promise<Result>;
-  /** Runs a command that must succeed, with `--json`, and answers what it printed. */
+  /** Runs a command that must succeed, with `--json`, and returns its output. */
   json<T>(...args: readonly string[]): Promise<T>;
-  /** Starts a command that goes on until it is told to stop. */
+  /** Starts a command that runs until it is stopped. */
   start(args: readonly string[], environment?: Environment): Program;
-  /** Starts the service on a free port and waits until it serves. */
+  /** Starts the service on a free port and waits until it accepts requests. */
   serve(environment?: Environment): Promise<Served>;
 };
 
@@ -30,7 +32,7 @@ export type Served = {
   stop(): Promise<Exit>;
 };
 
-/** An empty folder and an empty database, to which every command is pointed. What is still running is killed with it. */
+/** Creates an empty folder and an empty database for the commands. Disposing it kills running commands. */
 export async function makeHome(on: Engine = engine, wish: DatabaseWish = {}): Promise<Home> {
   const database = await on.createDatabase({ empty: true, ...wish });
   const { folder, keysFile } = database;
@@ -111,7 +113,7 @@ export async function ask(
 
 export type GiftCard = Readonly<Record<string, unknown>> & { readonly id: number; readonly balance: string };
 
-/** The card in an answer of the given status. */
+/** Returns the card in a response with the given status. */
 export function cardOf({ status, json }: Answer, expected: number): GiftCard {
   assert.equal(status, expected, JSON.stringify(json));
   return (json as { readonly gift_card: GiftCard }).gift_card;

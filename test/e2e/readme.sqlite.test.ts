@@ -1,6 +1,6 @@
 /**
- * Runs the marked commands of README.md and docs/store.md in a fresh copy and compares their responses with those
- * that the documents print. Only ids, times and codes may differ.
+ * Runs the marked commands of README.md and docs/store.md in a clean copy and compares their responses with
+ * the printed ones. Only ids, times and codes can differ.
  */
 
 import assert from 'node:assert/strict';
@@ -28,14 +28,15 @@ const readmePort = 3000;
 const startWithinMs = 240_000;
 const stopWithinMs = 10_000;
 
-/** The files that a clone would have, as they are in the working tree. */
+/** Copies the files that a clone would have, from the working tree. */
 function copyTree(target: string): void {
   let files: readonly string[];
   try {
     const listed = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8', stdio: 'pipe' });
     files = listed.split('\0').filter((file) => file !== '' && existsSync(join(root, file)));
   } catch {
-    // Not a repository but a copy of one, which has all its files and maybe what npm and the service made.
+    // The root is not a repository but a copy of one, which can also have files that npm and the service
+    // created.
     const made = new Set(['node_modules', 'data']);
     cpSync(root, target, { recursive: true, filter: (path) => !made.has(basename(path)) });
     return;
@@ -47,8 +48,8 @@ function copyTree(target: string): void {
 }
 
 /**
- * The environment of somebody who opens a terminal: nothing of what npm and the test runner have set, and not the
- * Node.js that npm puts in front.
+ * The environment of a new terminal: without the variables of npm and the test runner, and without the
+ * Node.js that npm puts first in PATH.
  */
 function environment(): Record<string, string | undefined> {
   const own =
@@ -61,7 +62,7 @@ function environment(): Record<string, string | undefined> {
   };
 }
 
-/** The README's port if it is free, or else any that is. */
+/** Returns the README's port if it is free, or any other free port. */
 async function choosePort(): Promise<number> {
   for (const port of [readmePort, 0]) {
     const server = createServer().listen(port, '127.0.0.1');
@@ -76,7 +77,7 @@ async function choosePort(): Promise<number> {
   assert.fail('there is no free port');
 }
 
-/** Runs bash in a process group of its own, so that everything that it starts can be told to end. */
+/** Runs bash in its own process group, to signal everything that it starts. */
 function startBash(
   script: string,
   { folder, output, port }: { readonly folder: string; readonly output: string; readonly port: number },
@@ -86,7 +87,7 @@ function startBash(
   return spawn('bash', ['-c', script], { cwd: folder, detached: true, stdio: ['ignore', file, file], env });
 }
 
-/** Tells the whole group, which does not outlive this process either. */
+/** Returns a function that signals the whole group, and kills the group at the end of this process. */
 function killerOf({ pid }: ChildProcess): (signal: NodeJS.Signals) => void {
   assert.ok(pid !== undefined);
   const kill = (signal: NodeJS.Signals): void => {
@@ -115,7 +116,10 @@ async function ready(child: ChildProcess, port: number, output: string): Promise
   assert.fail(`the service did not start:\n${readFileSync(output, 'utf8')}`);
 }
 
-/** Runs the commands in one shell, because later ones use the variables of earlier ones, and answers what each printed. */
+/**
+ * Runs the commands in one shell, because later ones use the variables of earlier ones, and returns the
+ * output of each.
+ */
 async function callAsWritten(
   calls: Readonly<Record<string, string>>,
   { folder, port }: { readonly folder: string; readonly port: number },
@@ -155,7 +159,7 @@ test(title, { timeout: 290_000 }, async (t) => {
   copyTree(copy);
   mkdirSync(shell);
   const port = await choosePort();
-  // A shell that heeds the signal only once what it runs has ended: its exit code is then that of npm start.
+  // A shell that handles the signal after its command has ended: its exit code is that of npm start.
   const script = `trap : TERM\n${start.replace(clone, '')}`;
   const service = startBash(script, { folder: copy, output: log, port });
   const killAll = killerOf(service);
@@ -171,7 +175,7 @@ test(title, { timeout: 290_000 }, async (t) => {
       await t.test(name, () => assertAnswer(given.get(name) ?? '', printed, known));
     }
 
-    await t.test('the emails of the demonstration store and of one’s own are shown', async () => {
+    await t.test('the emails of the demonstration store and of a real one are shown', async () => {
       const shown = async (): Promise<number> => {
         const page = await fetch(`http://127.0.0.1:${port}/dev/mails`);
         assert.equal(page.status, 200);
@@ -183,7 +187,7 @@ test(title, { timeout: 290_000 }, async (t) => {
       assert.ok(readdirSync(join(copy, 'preview')).some((file) => file.endsWith('.html')));
     });
 
-    await t.test('SIGTERM to all that npm start started ends it cleanly', async () => {
+    await t.test('SIGTERM to the process group of npm start ends it with code 0', async () => {
       const ended = once(service, 'exit', { signal: AbortSignal.timeout(stopWithinMs) });
       killAll('SIGTERM');
       assert.deepEqual(await ended, [0, null], readFileSync(log, 'utf8'));

@@ -1,6 +1,6 @@
 /**
- * The marked blocks of a Markdown document: `<!-- e2e: create -->` before a block of commands, `<!-- e2e: answer
- * create -->` before the answer that they give.
+ * The marked blocks of a Markdown document: `<!-- e2e: create -->` before a block of commands, and
+ * `<!-- e2e: answer create -->` before the response to them.
  */
 
 import assert from 'node:assert/strict';
@@ -30,14 +30,14 @@ export function commandsIn(document: string): Record<string, string> {
   return Object.fromEntries(blocks.map(({ name, text }) => [name, text]));
 }
 
-/** The answers by the names of their commands. */
+/** The responses by the names of their commands. */
 export function answersIn(document: string): Record<string, Printed> {
   const blocks = [...blocksIn(document)].filter(({ isAnswer }) => isAnswer);
   for (const { name, kind } of blocks) assert.ok(kind === 'json' || kind === 'http', name);
   return Object.fromEntries(blocks.map(({ name, kind, text }) => [name, { kind, text }]));
 }
 
-/** What differs from run to run, by the name of its field or header, and the form that it always has. */
+/** The values that differ in each run, by the name of their field or header, and their form. */
 const varying: readonly (readonly [names: RegExp, form: RegExp])[] = [
   [/^(?:.+_)?id$/, /^[1-9]\d{9,15}$/],
   [/_at$/, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/],
@@ -51,9 +51,9 @@ const varying: readonly (readonly [names: RegExp, form: RegExp])[] = [
 ];
 
 /**
- * Compares an answer with the one that is printed: the same fields in the same order, of the same types, with the same
- * values. A value that varies has its form, and where the document prints one value twice, both are the same here:
- * `known` tells which one stands for which.
+ * Compares a response with the printed one: the same fields in the same order, of the same types, with the
+ * same values. A varying value has its form, and a value that the document prints twice is the same in both
+ * places: `known` maps printed values to actual ones.
  */
 export function assertAnswer(actual: string, { kind, text }: Printed, known: Map<string, unknown>): void {
   if (kind === 'json') {
@@ -96,7 +96,7 @@ function assertSame(
     const stands = JSON.stringify(printed);
     for (const value of [actual, printed]) assert.match(String(value), form, name);
     if (!known.has(stands)) known.set(stands, actual);
-    assert.equal(actual, known.get(stands), `${name} stands in several places as ${stands}`);
+    assert.equal(actual, known.get(stands), `${name} is replaced by different values: ${stands}`);
   } else {
     assert.equal(actual, printed, name);
   }

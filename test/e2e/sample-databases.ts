@@ -1,4 +1,4 @@
-/** Databases to be copied: one with many cards, for what takes a while, and one with content of every kind. */
+/** Databases to copy: one with many cards, whose copy takes some time, and one with content of every kind. */
 
 import assert from 'node:assert/strict';
 import { readDatabaseConfig } from '../../src/config.ts';
@@ -20,8 +20,8 @@ const domain = 'flowers.example';
 const atOnce = 200;
 
 /**
- * Makes a store of so many cards, half of them with a customer of their own and a message, a fifth of them spent in
- * part. Answers a token.
+ * Creates a store with cards, half of them with a separate customer and a message, and a fifth of them partly
+ * spent. Returns a token.
  */
 export async function fillSampleDatabase(
   environment: Readonly<Record<string, string>>,
@@ -46,7 +46,7 @@ export async function fillSampleDatabase(
   return secret.reveal();
 }
 
-/** What `makeSampleDatabase` made, for `readSampleDatabase` to look for. */
+/** The content that `makeSampleDatabase` created, for `readSampleDatabase`. */
 type SampleDatabase = {
   readonly token: string;
   readonly revoked: string;
@@ -54,13 +54,16 @@ type SampleDatabase = {
   readonly cards: readonly number[];
   readonly holds: readonly number[];
   readonly codes: readonly string[];
-  /** A creation with an idempotency key, as it was asked and answered. */
+  /** A creation with an idempotency key: its request and response. */
   readonly creation: { readonly json: unknown; readonly answer: unknown };
 };
 
 const idempotent = { 'idempotency-key': 'order-1017 ✓' };
 
-/** Makes two stores with content of every kind there is, by the service and, for what takes days, by its scripts. */
+/**
+ * Creates two stores with content of every kind, through the service, and through its scripts for content
+ * that takes days.
+ */
 export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   const secret = ['--proxy-secret', 'hush-hush-hush', '--undo-window', '15', '--issue-limit', '500', '--lookup-failures-per-hour', '900'];
   await home.json('store', 'create', domain, '--currency', 'EUR', '--name', 'Blüten & Co. 🌷', ...secret, '--customer-search');
@@ -112,7 +115,7 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   };
 } // prettier-ignore
 
-/** A card of long ago that has expired, with a hold that ran out. */
+/** An expired card of the past, with an expired hold. */
 async function expireThings(home: Home): Promise<readonly [card: number, hold: number]> {
   const clock = manualClock(Date.UTC(2026, 0, 1));
   const config = readDatabaseConfig({ DATABASE_URL: `file:${fileOf(home)}` });
@@ -140,7 +143,7 @@ async function expireThings(home: Home): Promise<readonly [card: number, hold: n
   return [publicIds.of(card.id), publicIds.of(hold.id)];
 }
 
-/** A webhook that is paused, what became of an event that it was told, and a mail that was sent. */
+/** A paused webhook, the delivery of an event to it, and a sent email. */
 async function deliverThings(home: Home, publicId: number): Promise<void> {
   const cardId = internalIdOf(home.keysFile, publicId);
   const config = readDatabaseConfig({ DATABASE_URL: `file:${fileOf(home)}` });
@@ -175,7 +178,9 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
   );
 }
 
-/** Everything that the service answers about a house. The creation is asked for again, with the same key. */
+/**
+ * Returns every response of the service about a sample database. The creation is repeated with the same key.
+ */
 export async function readSampleDatabase(service: Served, house: SampleDatabase): Promise<unknown> {
   const { token, revoked, other, cards, holds, codes, creation } = house;
   const get = (path: string, as = token) => exchange(service, { method: 'GET', path, token: as });
@@ -199,7 +204,7 @@ export async function readSampleDatabase(service: Served, house: SampleDatabase)
   return [...answers, ...foreign, again];
 } // prettier-ignore
 
-/** One request, and of its answer all that must not depend on the database. */
+/** Sends one request and returns the parts of its response that do not depend on the database. */
 async function exchange(
   { url }: Served,
   given: {
@@ -224,7 +229,7 @@ async function exchange(
   return { status: response.status, etag: response.headers.get('etag'), json: await response.json() };
 }
 
-/** A home whose database is a file on disk: what is copied to and from it takes its time. */
+/** A home whose database is a file on disk, which makes its copies slower. */
 export function makeFileHome(): Promise<Home> {
   return makeHome(sqliteEngine, { durable: true });
 }

@@ -1,4 +1,4 @@
-/** The receiver of examples/, told of a whole card's life by a service, each a process of its own. */
+/** The receiver of examples/ gets the events of a card from a service, in separate processes. */
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
@@ -23,10 +23,10 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
-test('the receiver of the examples prints the verified events of a whole card’s life', async () => {
+test('the example receiver prints the verified events of a card, from its creation on', async () => {
   await using home = await makeHome();
   const port = await freePort();
-  // Makes the demonstration store, whose webhooks may lead to this machine.
+  // Creates the demonstration store, whose webhooks can use this machine.
   const service = await home.serve();
   const { token } = await home.json<{ readonly token: string }>('token', 'create', '--store', demonstration);
   const of = ['--store', demonstration] as const;
@@ -72,10 +72,10 @@ test('the receiver of the examples prints the verified events of a whole card’
     ].toSorted(),
   );
 
-  // A message that nobody signed is not told.
+  // An unsigned message is not printed.
   assert.equal((await fetch(url, { method: 'POST', body: '{}' })).status, 401);
 
-  // The command line's side of it, beside the running service.
+  // The commands about the webhook, during the running service.
   const id = String(made.id);
   const tested = await home.json<{ readonly status: string }>('webhook', 'test', id, ...of);
   assert.equal(tested.status, 'delivered');
@@ -111,7 +111,7 @@ test('the receiver of the examples prints the verified events of a whole card’
   assert.equal((await service.stop()).code, 0);
 });
 
-test('in production, and with a real store, a webhook leads to the public internet only', async () => {
+test('a webhook in production, or of a real store, can only use the public internet', async () => {
   await using home = await makeHome();
   await home.json('store', 'create', domain, '--currency', 'USD');
   const of = ['webhook', 'create', '--store', domain, '--events', '*', '--url'] as const;

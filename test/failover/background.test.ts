@@ -1,4 +1,4 @@
-/** Work that any process may do, and only one of them: whoever dies holding it leaves it to the others. */
+/** Work that only one of several processes does: when one is killed, the others continue its work. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -27,7 +27,7 @@ async function startEager(environment: Environment): Promise<Program> {
   return service;
 }
 
-/** Places holds that have run out by now: two on each card, so that two processes find enough to do at once. */
+/** Places expired holds: two on each card, to give two processes enough work. */
 async function placeRunOutHolds(environment: Environment): Promise<void> {
   const hourAgo = plainClock(() => systemClock.now() - 3_600_000);
   await using database = await openDatabase(readDatabaseConfig(environment), {
@@ -62,7 +62,7 @@ async function placeRunOutHolds(environment: Environment): Promise<void> {
   }
 }
 
-test('holds run out once, although two processes see to it and one is killed in the middle', async (t) => {
+test('holds expire once, although two processes expire them and one is killed in the middle', async (t) => {
   await using server = await startPostgres({ durable: true });
   using folder = emptyFolder();
   const environment = environmentOn(folder, [server]);
@@ -76,7 +76,7 @@ test('holds run out once, although two processes see to it and one is killed in 
     );
   assert.equal(await count('open'), holdsCount);
 
-  // Nobody gets to tell of a hold's end for now: both processes stop in the middle of their transactions.
+  // A lock delays the events of expired holds: both processes wait in the middle of their transactions.
   const locker = new Client({ connectionString: server.url() });
   locker.on('error', () => undefined);
   await locker.connect();
@@ -86,7 +86,7 @@ test('holds run out once, although two processes see to it and one is killed in 
   const deadline = performance.now() + 30_000;
   const blocked = `select count(distinct client_port)::int as count from pg_stat_activity where wait_event_type = 'Lock'`;
   while (Number((await server.query(blocked))[0]?.['count']) < 2) {
-    assert.ok(performance.now() < deadline, 'not both processes are at work');
+    assert.ok(performance.now() < deadline, 'not both processes are working');
     await wait(20);
   }
   killed.kill('SIGKILL');

@@ -1,4 +1,4 @@
-/** The synchronous standby is gone: no commit is called a success that it does not have. */
+/** The synchronous standby is stopped: a commit that it does not have is never a success. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -24,13 +24,13 @@ async function waitingCommits(server: PostgresServer): Promise<readonly number[]
   return rows.map(({ pid }) => Number(pid));
 }
 
-/** Runs a request, and ends the wait of its commit. */
+/** Sends a request, and interrupts the wait of its commit. */
 async function interrupted<T>(
   server: PostgresServer,
   how: 'pg_cancel_backend' | 'pg_terminate_backend',
   request: () => Promise<T>,
 ): Promise<T> {
-  // Commits that were given up wait on: the server does not know that nobody waits for them.
+  // Abandoned commits keep waiting: the server does not know that their clients have stopped.
   const others = new Set(await waitingCommits(server));
   const answer = request();
   const deadline = performance.now() + 10_000;
@@ -45,7 +45,7 @@ async function interrupted<T>(
   }
 }
 
-test('without its synchronous standby a commit is never a success: not in time, not when it is cancelled, not when it is asked for again', async (t) => {
+test('a commit without its synchronous standby is never a success: in time, cancelled, or sent again', async (t) => {
   await using primary = await startPostgres({ durable: true });
   await using standby = await startStandby(primary, { name: 'second', synchronous: true });
   await using proxy = await startProxy(primary);
@@ -54,7 +54,7 @@ test('without its synchronous standby a commit is never a success: not in time, 
   const token = await openShop(environment, 'flowers.example');
   await using service = await startOn(environment, { scriptMaxMs: 3_000, lockWaitMaxMs: 500 });
   const ask = clientOf(service.url, token);
-  // A card each, because a commit that waits has its card's row.
+  // A card for each request, because a waiting commit locks its card's row.
   const cards: number[] = [];
   for (const key of ['late', 'cancelled', 'terminated', 'abroad']) {
     const { card } = await ask('POST /gift_card', { initial_value: '10.00' }, `issue-${key}`);
@@ -70,16 +70,16 @@ test('without its synchronous standby a commit is never a success: not in time, 
   const inTime = await debit(late, 'late');
   assertUnavailable(inTime, 'unavailable');
   assert.ok(inTime.tookMs < 9_000, `${inTime.tookMs} ms`);
-  assert.equal(await balanceOf(late), '10.00', 'others do not see it yet');
+  assert.equal(await balanceOf(late), '10.00', 'other transactions do not see it yet');
 
   const cancel = await interrupted(primary, 'pg_cancel_backend', () => debit(cancelled, 'cancelled'));
   assertUnavailable(cancel, 'unavailable');
-  assert.equal(await balanceOf(cancelled), '9.00', 'it is on the primary now, and there alone');
+  assert.equal(await balanceOf(cancelled), '9.00', 'it is only on the primary');
 
   const end = await interrupted(primary, 'pg_terminate_backend', () => debit(terminated, 'terminated'));
   assertUnavailable(end, 'unavailable');
 
-  // A server that speaks another language warns in it.
+  // A server with another language translates the severity of its warning.
   proxy.alter = (bytes) =>
     Buffer.from(bytes.toString('latin1').replaceAll('SWARNING\0', 'SWARNUNG\0'), 'latin1');
   const foreign = await interrupted(primary, 'pg_cancel_backend', () => debit(abroad, 'abroad'));
@@ -106,6 +106,6 @@ test('without its synchronous standby a commit is never a success: not in time, 
   }
   await assertVerifies(environment);
   t.diagnostic(
-    `a commit was given up after ${Math.round(inTime.tookMs)} ms, readiness answered in ${Math.round(tookMs)} ms`,
+    `a commit was abandoned after ${Math.round(inTime.tookMs)} ms, readiness responded in ${Math.round(tookMs)} ms`,
   );
 });

@@ -1,6 +1,6 @@
 /**
- * Connections to the server that break, or fall silent, anywhere: what was surely not done is done anew by itself, of
- * what may have been done the caller is told that nobody knows, and nothing is done twice.
+ * Connections to the server that break or hang at any point. The service retries a transaction that was
+ * surely not committed, and reports an unknown outcome for others. No request is executed twice.
  *
  * `FAILOVER_SEED` sets the seed.
  */
@@ -34,11 +34,11 @@ before(async () => {
 });
 after(() => server[Symbol.asyncDispose]());
 
-test(`of ${positions} requests cut off each way somewhere, those before their commit succeed, and none is done twice`, async (t) => {
+test(`${positions} requests cut at any point, in each direction, succeed before their commit and are never executed twice`, async (t) => {
   t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
   using folder = emptyFolder();
   await using proxy = await startProxy(server);
-  // One connection, so that the request meets the cut.
+  // One connection, on which the request meets the cut.
   const environment = environmentOn(folder, [proxy], { DATABASE_CONNECTIONS: '1' });
   const token = await openShop(environment, 'flowers.example');
   await using service = await startOn(environment);
@@ -46,9 +46,9 @@ test(`of ${positions} requests cut off each way somewhere, those before their co
   const { card } = await ask('POST /gift_card', { initial_value: '100.00' });
   const line = `POST /gift_card/${card?.id}/credit`;
   const credit = (key: string) => ask(line, { amount: '0.01' }, key);
-  // What a request costs once all is prepared on the connection.
+  // The size of a request once its statements are prepared on the connection.
   let warmings = 0;
-  // All of one length, so that each request has as many bytes.
+  // Keys of one length, which give each request the same number of bytes.
   const keyOf = (kind: string, count: number): string => `${kind}-${count}`.padEnd(16, '-');
   const prepare = async (): Promise<void> => {
     warmings += 1;
@@ -67,7 +67,7 @@ test(`of ${positions} requests cut off each way somewhere, those before their co
       { length: positions },
       (_, place) => 1 + Math.floor(((place + random()) / positions) * all),
     );
-    // The commit and its answer are the last to go out, and short.
+    // The commit and its response are the last bytes, and short.
     const atCommit = Array.from({ length: 20 }, (_, place) => all - place);
     for (const [place, at] of [...anywhere, ...atCommit].entries()) {
       await prepare();
@@ -78,7 +78,7 @@ test(`of ${positions} requests cut off each way somewhere, those before their co
       const where = `${direction}, cut after ${at} bytes: ${JSON.stringify(told)}`;
       if (!proxy.hasCut) outcomes.untouched += 1;
       if (told.status === 201) {
-        // On the second connection it was another transaction.
+        // The second connection had another transaction.
         assert.equal(told.isReplayed, false, where);
         if (proxy.hasCut) outcomes.again += 1;
       } else {
@@ -97,7 +97,7 @@ test(`of ${positions} requests cut off each way somewhere, those before their co
     }
   }
   t.diagnostic(
-    `a request sends ${length.sent} bytes and is answered ${length.answered}; ${JSON.stringify(outcomes)}`,
+    `a request sends ${length.sent} bytes and receives ${length.answered}; ${JSON.stringify(outcomes)}`,
   );
   assert.ok(
     outcomes.again > 0 && outcomes.unknown > 0 && outcomes.done > 0 && outcomes.done < outcomes.unknown,
@@ -105,7 +105,7 @@ test(`of ${positions} requests cut off each way somewhere, those before their co
   await assertVerifies(environment);
 });
 
-test('a connection that falls silent is broken off in time, with the idle ones beside it; then all is as before', async () => {
+test('a connection that hangs is closed after the timeout with the idle ones, and the pool recovers', async () => {
   await using proxy = await startProxy(server);
   await using storage = openPostgresEngine(proxy.url(await emptyDatabase('silent')), {
     connectionsMax: 4,
@@ -121,18 +121,19 @@ test('a connection that falls silent is broken off in time, with the idle ones b
   const startedAt = performance.now();
   const [outcome] = await Promise.allSettled([add()]);
   assert.match(String(outcome.status === 'rejected' && outcome.reason), /unavailable/);
-  // None of the idle connections costs anybody as long again: now it is known that nobody answers.
+  // The idle connections do not cost another timeout each: the server is known to hang.
   const later = await Promise.allSettled(Array.from({ length: 8 }, add));
   assert.ok(later.every(({ status }) => status === 'rejected'));
   assert.ok(performance.now() - startedAt < 6_000, `${performance.now() - startedAt} ms`);
   proxy.resume();
-  // What was sent and never answered is delivered now, and its sender gone: it may have been done or not.
+  // Statements without a response are delivered now, although their client has left: each can be executed or
+  // not.
   const count = await eventually(() => storage.read(() => counterOf('first')));
   assert.ok(count >= 8 && count <= 17, `${count}`);
   assert.ok((await add()) > count);
 });
 
-test('a server that takes connections and never answers does not stop the pool for good', async () => {
+test('a server that accepts connections and never responds does not block the pool permanently', async () => {
   await using proxy = await startProxy(server);
   const url = proxy.url(await emptyDatabase('mute'));
   await using storage = openPostgresEngine(url, { waitMaxMs: 400, connectTimeoutMs: 200 });
@@ -145,7 +146,7 @@ test('a server that takes connections and never answers does not stop the pool f
   assert.deepEqual(await eventually(() => storage.applied()), []);
 });
 
-test('an engine is closed in time although its server is silent', async () => {
+test('an engine is closed in time although its server hangs', async () => {
   await using proxy = await startProxy(server);
   const storage = openPostgresEngine(proxy.url(await emptyDatabase('closing')));
   await storage.migrate(loadMigrations('postgres'));
@@ -156,7 +157,7 @@ test('an engine is closed in time although its server is silent', async () => {
   assert.ok(performance.now() - startedAt < 5_000);
 });
 
-test('connections that an administrator ends are replaced without anybody noticing', async () => {
+test('connections that an administrator ends are replaced without an error', async () => {
   const database = await emptyDatabase('ended');
   await using storage = openPostgresEngine(server.url(database));
   await storage.migrate(loadMigrations('postgres'));
@@ -179,14 +180,14 @@ test('connections that an administrator ends are replaced without anybody notici
   await ending;
   const done = outcomes.filter(({ status }) => status === 'fulfilled').length;
   const count = await storage.read(() => counterOf('first'));
-  // Who was cut off between commit and answer was told that nobody knows.
+  // Callers that were disconnected between commit and response got an unknown outcome.
   assert.ok(
     done > 0 && count >= done && count <= outcomes.length,
-    `${done} of ${outcomes.length} done, ${count} there`,
+    `${done} of ${outcomes.length} done, ${count} stored`,
   );
 });
 
-test('a connection that the server ended is not given to the script that waits for one', async () => {
+test('a connection that the server has ended is not given to a waiting script', async () => {
   const database = await emptyDatabase('handed');
   await using storage = openPostgresEngine(server.url(database), { connectionsMax: 1 });
   await storage.migrate(loadMigrations('postgres'));
@@ -198,7 +199,7 @@ test('a connection that the server ended is not given to the script that waits f
   const sleeping = storage.read(sleep);
   const sleeps = `from pg_stat_activity where datname = '${database}' and wait_event = 'PgSleep'`;
   await eventually(async () => assert.equal((await server.query(`select 1 ${sleeps}`)).length, 1));
-  // It sends all that it has to say, its commit included, in one message: of one that was sent nobody knows.
+  // It sends all of its statements, including the commit, in one message, whose outcome is unknown.
   const waiting = storage.write(() => insertRow(1, 'first'));
   await server.query(`select pg_terminate_backend(pid) ${sleeps}`);
   await Promise.all([sleeping, waiting]);
@@ -211,7 +212,7 @@ async function emptyDatabase(name: string): Promise<string> {
   return name;
 }
 
-/** Tries for as long as it is refused. */
+/** Retries until it succeeds. */
 async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + 10_000;
   for (;;) {

@@ -1,4 +1,6 @@
-/** The primary's disk is full: requests are refused, nothing is done by half, and all is well once there is space. */
+/**
+ * The primary's disk is full: requests are rejected and not partly executed, and succeed once space is free.
+ */
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -30,14 +32,14 @@ const cases: readonly { readonly full: FullDisk; readonly isOver: (server: Postg
   { full: 'log', isOver: (server) => !server.isRunning },
 ];
 for (const { full, isOver: isFull } of cases) {
-  test(`on a disk that has no space for the ${full} requests are refused, and nothing is lost or done by half`, async (t) => {
+  test(`requests are rejected when the disk has no space for the ${full}, and none is lost or partly executed`, async (t) => {
     t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
     await using server = await startPostgres({ durable: true, settings: { max_wal_size: '64MB' } });
     using folder = emptyFolder();
     const environment = environmentOn(folder, [server]);
     const token = await openShop(environment, 'flowers.example');
     await using service = await serve(environment);
-    // Notes that cannot be compressed: the tables grow fast.
+    // Notes that cannot be compressed make the tables grow fast.
     const note = (): string => randomBytes(3_000).toString('base64');
     const clients = newRetryingClients(8, { token, random: seeded(seed), note });
     let isOver = false;
@@ -50,9 +52,9 @@ for (const { full, isOver: isFull } of cases) {
       assert.ok(performance.now() < deadline, 'the disk does not fill');
       await wait(20);
     }
-    // Somebody was told of it by now, or is about to be.
+    // The first error has reached a client, or will soon.
     while (clients.every(({ refusals }) => refusals.length === 0)) {
-      assert.ok(performance.now() < deadline, 'nobody was refused');
+      assert.ok(performance.now() < deadline, 'no request was rejected');
       await wait(20);
     }
     if (full === 'tables') {
@@ -70,9 +72,7 @@ for (const { full, isOver: isFull } of cases) {
     await untilEachSucceeds(clients, 3);
     isOver = true;
     await working;
-    t.diagnostic(
-      `${before} acknowledged before there was space again; ${JSON.stringify(refusalsOf(clients))}`,
-    );
+    t.diagnostic(`${before} acknowledged before space was free; ${JSON.stringify(refusalsOf(clients))}`);
     await assertTold(clients, (text) => server.query(text), keysFileIn(folder));
     await assertVerifies(environment);
     assert.equal(service.errors(), '');

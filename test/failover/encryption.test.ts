@@ -1,4 +1,6 @@
-/** Encrypted connections to the server, and what `sslmode` in the URL asks of its certificate. */
+/**
+ * Encrypted connections to the server, and the checks of its certificate that `sslmode` in the URL requires.
+ */
 
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, writeFileSync } from 'node:fs';
@@ -39,7 +41,7 @@ after(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** The URL by a name of the host, with what the query asks for. */
+/** The URL with a name of the host, and a query. */
 function urlOf(host: string, query: string): string {
   const url = new URL(server.url());
   url.hostname = host;
@@ -50,10 +52,10 @@ function urlOf(host: string, query: string): string {
 const encrypted = `select count(*)::int as count from pg_stat_ssl s join pg_stat_activity a using (pid)
   where a.application_name = 'largesse' and s.ssl`;
 
-test('over an encrypted connection to a server that proves its name, scripts run as over any other, and one that takes too long is broken off', async () => {
+test('scripts run over an encrypted connection to a verified server, and a script beyond its time limit is ended', async () => {
   const root = `sslrootcert=${join(folder.path, 'authority.pem')}`;
   await using storage = openPostgresEngine('', {
-    // The first host is not what its certificate says.
+    // The first host does not match its certificate.
     urls: [`127.0.0.1`, 'localhost'].map((host) => new Secret(urlOf(host, `sslmode=verify-full&${root}`))),
     scriptMaxMs: 1_000,
   });
@@ -76,7 +78,7 @@ test('over an encrypted connection to a server that proves its name, scripts run
 
 for (const { host = 'localhost', query, refusal } of [
   { query: 'sslmode=verify-full', refusal: /self-signed certificate/ },
-  // Until pg 9, these three ask for as much as verify-full.
+  // Until pg 9, these three check the certificate like verify-full.
   { query: 'sslmode=require', refusal: /self-signed certificate/ },
   { query: 'sslmode=prefer', refusal: /self-signed certificate/ },
   { query: 'sslmode=verify-ca', refusal: /self-signed certificate/ },
@@ -92,7 +94,7 @@ for (const { host = 'localhost', query, refusal } of [
     refusal: /ENOENT.*\/nowhere\/authority\.pem/,
   },
 ]) {
-  test(`${host} with ${query} is ${refusal ? 'refused' : 'taken, encrypted'}`, async () => {
+  test(`${host} with ${query} is ${refusal ? 'rejected' : 'accepted, encrypted'}`, async () => {
     const url = urlOf(host, query.replace('AUTHORITY', join(folder.path, 'authority.pem')));
     await using storage = openPostgresEngine(url, { waitMaxMs: refusal ? 2_000 : 10_000 });
     if (!refusal) {

@@ -1,6 +1,6 @@
 /**
- * An old primary that comes back, because nobody fenced it: the service never goes back to it, neither while the new one
- * stalls nor at a restart, and says so.
+ * An old primary that starts again without being fenced: the service never uses it again, during a stall of
+ * the new one or after a restart, and reports it.
  *
  * `FAILOVER_SEED` sets the seed.
  */
@@ -34,7 +34,7 @@ import { assertTold, newRetryingClients, refusalsOf, untilEachSucceeds } from '.
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 const stallMs = 5_000;
 
-test('an old primary that comes back gets no request while the new one stalls, and the service is not ready until it is stopped', async (t) => {
+test('an old primary that starts during a stall of the new one gets no request, and the service is unready until it is stopped', async (t) => {
   t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
   await using cluster = await startCluster();
   const { old, next, standby } = cluster;
@@ -82,7 +82,7 @@ test('an old primary that comes back gets no request while the new one stalls, a
   await assertVerifies(environment);
 });
 
-test('at a restart an old primary that is named first is rejected, alone and together with the new one', async () => {
+test('an old primary that is named first is rejected at a restart, alone and together with the new one', async () => {
   await using cluster = await startCluster();
   const { old, next, standby } = cluster;
   using folder = emptyFolder();
@@ -107,11 +107,11 @@ test('at a restart an old primary that is named first is rejected, alone and tog
     assert.equal((await program.ended()).code, 1, program.output());
     assert.equal(program.errors(), `largesse: ${both}\n`);
   }
-  // Where nothing was recorded, too: another machine, say.
+  // Also without recorded timelines, as on another machine.
   using elsewhere = emptyFolder();
   writeFileSync(keysFileIn(elsewhere), readFileSync(keysFileIn(folder)));
   assert.equal(await refusalOf(environmentOn(elsewhere, [old, next])), both);
-  // A command goes on with the newest timeline.
+  // A command continues with the newest timeline.
   const verified = await command(environment, 'verify', '--json');
   assert.equal(verified.code, 0, verified.errors);
   assert.equal((JSON.parse(verified.output) as { stores: { cards: number }[] }).stores[0]?.cards, 1);
@@ -124,7 +124,7 @@ test('at a restart an old primary that is named first is rejected, alone and tog
     ),
   );
   assert.match(alone, new RegExp(`127\\.0\\.0\\.1:${next.port}: no response within`));
-  // The old host alone in the address is known, too.
+  // A URL with only the old host is recognized as well.
   assert.match(await refusalOf(environmentOn(folder, [old])), /is an old primary/);
 
   await old.stop();
@@ -132,7 +132,7 @@ test('at a restart an old primary that is named first is rejected, alone and tog
     await using service = await startOn(environment);
     assert.equal((await clientOf(service.url, token)(`GET /gift_card/${id}`)).card?.balance, '10.00');
   }
-  // A restored backup may be on an older timeline: the file is removed as the message says.
+  // A restored backup can have an older timeline: the file is removed, as the message says.
   await next.stop();
   await old.start();
   rmSync(timelinesFileIn(folder));
@@ -140,7 +140,7 @@ test('at a restart an old primary that is named first is rejected, alone and tog
   assert.equal((await clientOf(service.url, token)(`GET /gift_card/${id}`)).status, 404);
 });
 
-test('a standby that is promoted although its primary accepts writes is found without a lost connection', async () => {
+test('a standby promoted while its primary accepts writes is detected without a lost connection', async () => {
   await using cluster = await startCluster();
   const { old, next } = cluster;
   using folder = emptyFolder();

@@ -1,4 +1,7 @@
-/** The server is away for a while, or all connections to it are busy: nobody waits for ever, and it ends by itself. */
+/**
+ * The server is stopped for a while, or all connections to it are busy: requests end in time, and the service
+ * recovers.
+ */
 
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
@@ -23,7 +26,10 @@ import { assertTold, newRetryingClients, refusalsOf, untilEachSucceeds } from '.
 
 const awayMs = Number(process.env['OUTAGE_MS'] ?? 3_000);
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
-/** Of a request, its waiting included: what the service allows and much time to spare, but less than a client's patience. */
+/**
+ * The limit of a request including its wait: more than the service's own limits, and less than a client's
+ * timeout.
+ */
 const answeredWithinMs = 20_000;
 
 let server: PostgresServer;
@@ -32,7 +38,7 @@ before(async () => {
 });
 after(() => server[Symbol.asyncDispose]());
 
-test('a server that is stopped and started again takes nothing with it, and the service goes on by itself', async (t) => {
+test('the service continues after a stop and start of its server, and nothing is lost', async (t) => {
   t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
   await using own = await startPostgres({ durable: true });
   using folder = emptyFolder();
@@ -55,16 +61,16 @@ test('a server that is stopped and started again takes nothing with it, and the 
   isOver = true;
   await working;
   const slowest = Math.max(...clients.map(({ slowestMs }) => slowestMs));
-  t.diagnostic(`${JSON.stringify(refusalsOf(clients))}, the slowest answer took ${Math.round(slowest)} ms`);
+  t.diagnostic(`${JSON.stringify(refusalsOf(clients))}, the slowest response took ${Math.round(slowest)} ms`);
   assert.ok(slowest < answeredWithinMs);
   await assertTold(clients, (text) => own.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   assert.equal(service.errors(), '');
   assert.match(service.output(), new RegExp(`no server accepts writes: 127\\.0\\.0\\.1:${own.port}: `));
-  assert.ok(!service.output().includes(new URL(own.url()).password), 'no password is logged');
+  assert.ok(!service.output().includes(new URL(own.url()).password), 'passwords are not logged');
 });
 
-test('while a server hangs, requests are refused in time, as many as may wait, and then all is as before', async (t) => {
+test('requests to a server that hangs fail in time, the queue is limited, and the service recovers', async (t) => {
   const database = 'hanging';
   await server.query(`create database ${database}`);
   using folder = emptyFolder();
@@ -87,11 +93,11 @@ test('while a server hangs, requests are refused in time, as many as may wait, a
     const refused = await Promise.all(Array.from({ length: 200 }, (_, place) => issue(`during-${place}`)));
     for (const told of refused) assertUnavailable(told);
     const overloaded = refused.filter(({ code }) => code === 'overloaded');
-    assert.ok(overloaded.length > 0, 'no more wait than may');
+    assert.ok(overloaded.length > 0, 'the queue is limited');
     assertUnavailable(await issue('during'));
     const slowest = Math.max(...refused.map(({ tookMs }) => tookMs));
     t.diagnostic(
-      `${overloaded.length} of 200 were told that too many wait; the slowest answer took ${Math.round(slowest)} ms`,
+      `${overloaded.length} of 200 were rejected as overloaded; the slowest response took ${Math.round(slowest)} ms`,
     );
     assert.ok(slowest < 10_000);
     const { status, tookMs } = await readinessOf(service.url);
@@ -105,7 +111,7 @@ test('while a server hangs, requests are refused in time, as many as may wait, a
   await assertVerifies(environment);
 });
 
-test('when all connections wait for a lock, others are told so in time, and then all is as before', async () => {
+test('requests fail in time if all connections wait for a lock, and the service recovers', async () => {
   const database = 'locked';
   await server.query(`create database ${database}`);
   using folder = emptyFolder();

@@ -1,6 +1,7 @@
 /**
- * The primary dies under load and its synchronous standby takes its place. Nothing that was acknowledged is lost, what
- * was not answered is done once when it is sent again, and the service goes on without being started anew.
+ * The primary is killed under load and its synchronous standby is promoted. Acknowledged requests are not
+ * lost, other requests are executed once when they are sent again, and the service continues without a
+ * restart.
  *
  * `FAILOVER_ROUNDS` sets the number of rounds, `FAILOVER_SEED` the seed.
  */
@@ -44,7 +45,10 @@ function assertServed(services: readonly Served[]): void {
   }
 }
 
-/** Lets clients work at two services while a standby takes its primary's place, and holds them to what they were told. */
+/**
+ * Lets clients use two services during a promotion, and checks the database against the acknowledged
+ * requests.
+ */
 async function failOver(
   standby: Standby,
   takeOver: () => Promise<void>,
@@ -71,7 +75,7 @@ async function failOver(
   await working;
   const firsts = clients.map(({ successes }) => successes.find((at) => at > promotedAt) ?? Number.POSITIVE_INFINITY);
   const [first, back] = [Math.min(...firsts) - promotedAt, Math.max(...firsts) - promotedAt];
-  assert.ok(back < backWithinMs, `writes were back ${Math.round(back)} ms after the promotion`);
+  assert.ok(back < backWithinMs, `writes succeeded ${Math.round(back)} ms after the promotion`);
 
   await assertTold(clients, (text) => server.query(text), keysFileIn(folder));
   await assertVerifies(environment);
@@ -80,12 +84,12 @@ async function failOver(
   return { before, after: countSuccesses(clients) - before, first, back, told };
 } // prettier-ignore
 
-test(`of ${rounds} primaries killed under load none takes an acknowledged write with it`, async (t) => {
+test(`acknowledged writes survive ${rounds} primaries killed under load`, async (t) => {
   t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
   let next = startCluster();
   for (let round = 1; round <= rounds; round += 1) {
     await using cluster = await next;
-    // The servers of the next round start beside this one.
+    // The servers of the next round start during this one.
     if (round < rounds) next = startCluster();
     const { primary, standby } = cluster;
     const { before, after, first, back, told } = await failOver(standby, async () => {
@@ -95,24 +99,24 @@ test(`of ${rounds} primaries killed under load none takes an acknowledged write 
     });
     t.diagnostic(
       `round ${round}: ${before} acknowledged before, ${after} after; after the promotion the first write took ` +
-        `${Math.round(first)} ms, the last teller's ${Math.round(back)} ms; ${told}`,
+        `${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${told}`,
     );
   }
 });
 
-test('a primary that falls silent, without a goodbye, is left for the one that takes its place', async (t) => {
+test('a primary that hangs without closing its connections is abandoned for the promoted one', async (t) => {
   t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
   await using cluster = await startCluster();
   const { primary, standby } = cluster;
   try {
     const { before, after, first, back, told } = await failOver(standby, async () => {
-      // As if its machine had lost its power: connections stay, and nobody answers on them.
+      // As if its machine had lost power: connections stay open without responses.
       for (const pid of primary.processes) signal(pid, 'SIGSTOP');
       const [row] = await standby.server.query('select pg_promote(true, 30) as done');
       assert.equal(row?.['done'], true);
     });
     t.diagnostic(
-      `${before} acknowledged before, ${after} after; first write ${Math.round(first)} ms, the last teller's ${Math.round(back)} ms; ${told}`,
+      `${before} acknowledged before, ${after} after; first write ${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${told}`,
     );
   } finally {
     await primary.fence();

@@ -1,4 +1,4 @@
-/** Processes that are replaced one after the other while clients go on: nobody is refused. */
+/** Processes are replaced one after the other under load, without a failed request. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -21,13 +21,13 @@ const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 
 type Balancer = AsyncDisposable & {
   readonly url: string;
-  /** Sends requests to a process from now on. */
+  /** Starts to send requests to a process. */
   add(url: string): void;
-  /** Sends no more requests to a process, and resolves once those that it has are answered. */
+  /** Stops sending requests to a process, and resolves when its running requests have ended. */
   drain(url: string): Promise<void>;
 };
 
-/** Asks one process after the other; the next one, too, if one takes no connections. */
+/** Sends requests to the processes in turn, or to the next one if a process accepts no connections. */
 async function startBalancer(): Promise<Balancer> {
   const inFlight = new Map<string, number>();
   const drained = new Map<string, () => void>();
@@ -87,7 +87,7 @@ async function startBalancer(): Promise<Balancer> {
   };
 }
 
-test('while both processes are replaced, twice, not one request fails', async (t) => {
+test('no request fails while both processes are replaced, twice', async (t) => {
   t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
   await using postgres = await startPostgres({ durable: true });
   using folder = emptyFolder();

@@ -1,6 +1,6 @@
 /**
- * Connections that are cut anywhere in a transaction that several writes share: each of them is done once, or its
- * caller is told that nobody knows.
+ * Connections that are cut at any point of a shared transaction: each of its writes is executed once, or its
+ * caller gets an unknown outcome.
  *
  * `FAILOVER_SEED` sets the seed.
  */
@@ -24,7 +24,7 @@ const random = seeded(seed);
 const cuts = Number(process.env['FAILOVER_CUTS'] ?? 60);
 const cardCount = 20;
 
-test(`of ${cardCount} writes that wait together, cut off ${cuts} times somewhere, none is lost or done twice`, async (t) => {
+test(`${cardCount} writes that wait together are not lost or executed twice when cut ${cuts} times at any point`, async (t) => {
   t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
   await using server = await startPostgres();
   await using proxy = await startProxy(server);
@@ -56,7 +56,7 @@ test(`of ${cardCount} writes that wait together, cut off ${cuts} times somewhere
     }
   };
 
-  // What a round costs once all is prepared on the connections.
+  // The bytes of a round once its statements are prepared on the connections.
   for (let round = 0; round < 3; round += 1) await Promise.all(cards.map(spend));
   proxy.cutAfter('sent', Number.MAX_SAFE_INTEGER);
   await Promise.all(cards.map(spend));
@@ -78,7 +78,7 @@ test(`of ${cardCount} writes that wait together, cut off ${cuts} times somewhere
   }
   const unknown = cards.reduce((total, card) => total + card.unknown, 0);
   t.diagnostic(
-    `${met} cuts met a round; of ${unknown} writes nobody knew; the largest shared ${Math.max(...sizes)}`,
+    `${met} cuts met a round; ${unknown} writes had an unknown outcome; the largest transaction had ${Math.max(...sizes)}`,
   );
   assert.ok(met > cuts / 2 && unknown > 0 && Math.max(...sizes) > 5);
   assert.deepEqual((await direct.read(() => verify(10))).mismatches, []);

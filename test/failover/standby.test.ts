@@ -1,4 +1,4 @@
-/** Which servers the service takes: what it refuses at its start, what it warns of, and where it writes. */
+/** The selection of servers: errors and warnings at start, and the server for writes. */
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ after(async () => {
   await primary[Symbol.asyncDispose]();
 });
 
-/** Starts the service, which must refuse to; answers what it says on standard error. */
+/** Starts the service, asserts that it fails, and returns its standard error. */
 async function refusalOf(environment: Environment): Promise<string> {
   await using program = startServing(environment);
   const { code } = await program.ended();
@@ -39,7 +39,7 @@ async function refusalOf(environment: Environment): Promise<string> {
   return program.errors();
 }
 
-/** Starts the service and stops it; answers its log. */
+/** Starts the service and stops it. Returns its log. */
 async function logOf(environment: Environment): Promise<string> {
   await using service = await serve(environment);
   service.kill('SIGTERM');
@@ -47,7 +47,7 @@ async function logOf(environment: Environment): Promise<string> {
   return service.output();
 }
 
-/** Waits until the primary waits for its standby, or no longer does. */
+/** Waits until the primary has a synchronous standby, or no longer has one. */
 async function isSynchronous(expected: boolean): Promise<void> {
   const deadline = performance.now() + 10_000;
   for (;;) {
@@ -58,7 +58,7 @@ async function isSynchronous(expected: boolean): Promise<void> {
   }
 }
 
-test('an asynchronous standby is refused with what to do about it, unless it is allowed; a synchronous one is taken', async () => {
+test('an asynchronous standby is rejected with advice unless it is allowed, and a synchronous one is accepted', async () => {
   using folder = emptyFolder();
   const environment = environmentOn(folder, [primary, standby.server]);
   await openShop(environment, 'flowers.example');
@@ -68,7 +68,7 @@ test('an asynchronous standby is refused with what to do about it, unless it is 
   assert.match(refusal, /synchronous_standby_names/);
   assert.match(refusal, /ASYNCHRONOUS_STANDBY=allow/);
   assert.doesNotMatch(refusal, /\n\s+at /, 'no stack');
-  // The command line may look at such a database.
+  // The command line can read such a database.
   assert.equal((await command(environment, 'verify')).code, 0);
 
   assert.match(
@@ -78,14 +78,14 @@ test('an asynchronous standby is refused with what to do about it, unless it is 
 
   primary.configure({ synchronous_standby_names: 'second' });
   await isSynchronous(true);
-  // With a mail server, so that the log has nothing else to warn of.
+  // With a mail server, to avoid the only other warning.
   const mail = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'cards@flowers.example' };
   assert.doesNotMatch(await logOf({ ...environment, ...mail }), /"level":"(?:warn|error)"/);
   primary.configure({ synchronous_standby_names: '' });
   await isSynchronous(false);
 });
 
-test('a role that may not see what standbys do is told of them nevertheless', async () => {
+test('a role without access to the state of standbys still gets the error about them', async () => {
   await primary.query(`create role shop login password 'sesame'`);
   await primary.query('create database shop owner shop');
   const url = new URL(primary.url('shop'));
@@ -107,7 +107,7 @@ test('a role that may not see what standbys do is told of them nevertheless', as
   await isSynchronous(false);
 });
 
-test('who copies the log, and a logical subscriber, is no standby', async () => {
+test('a program that copies the log, or a logical subscriber, is not a standby', async () => {
   await primary.query('create publication everything for all tables');
   await primary.query(`select pg_create_logical_replication_slot('subscriber', 'pgoutput')`);
   const [row] = await primary.query('select pg_current_wal_lsn()::text as lsn');
@@ -115,7 +115,7 @@ test('who copies the log, and a logical subscriber, is no standby', async () => 
     const client = new Client({ connectionString: `${primary.url()}?${query}` });
     client.on('error', () => {});
     await client.connect();
-    // It is answered for as long as the connection lasts.
+    // The query lasts as long as the connection.
     client.query(replication).catch(() => {});
     return client;
   };
@@ -146,7 +146,7 @@ test('who copies the log, and a logical subscriber, is no standby', async () => 
   }
 });
 
-test('fsync=off is refused in production and warned of elsewhere, as are half written pages and a missing standby', async () => {
+test('fsync=off is rejected in production, and causes a warning otherwise, as do torn pages and a missing standby', async () => {
   await using hasty = await startPostgres();
   using folder = emptyFolder();
   const environment = environmentOn(folder, [hasty, standby.server]);
@@ -159,7 +159,7 @@ test('fsync=off is refused in production and warned of elsewhere, as are half wr
   assert.match(log, /"level":"warn".*several hosts, but no standby/);
 });
 
-test('where the standby is named first, the primary is written to', async () => {
+test('the service writes to the primary if the standby is named first', async () => {
   await using database = await freshDatabase();
   const urls = [standby.server.url(database.name), primary.url(database.name)].map((url) => new Secret(url));
   await using storage = openPostgresEngine('', { urls });
@@ -169,7 +169,7 @@ test('where the standby is named first, the primary is written to', async () => 
   assert.equal(await storage.read(() => counterOf('first')), 5);
 });
 
-test('a URL with only a standby, or with nobody at it, is told of at the start, without the password', async () => {
+test('a URL with only a standby, or without a running server, is reported at start, without the password', async () => {
   using folder = emptyFolder();
   const only = environmentOn(folder, [standby.server]);
   const refusal = await refusalOf(only);
@@ -187,7 +187,7 @@ test('a URL with only a standby, or with nobody at it, is told of at the start, 
     assert.doesNotMatch(text, new RegExp(`wr0ng|${new URL(primary.url()).password}`));
 });
 
-test('a primary that comes back as a standby is left for the new one', async () => {
+test('a primary that returns as a standby is abandoned for the new one', async () => {
   await using one = await startPostgres({ durable: true });
   await using second = await startStandby(one, { name: 'second', synchronous: true });
   const urls = [one, second.server].map((server) => new Secret(server.url()));
@@ -196,7 +196,7 @@ test('a primary that comes back as a standby is left for the new one', async () 
   await storage.write(() => insertRow(1, 'first'));
   await Promise.all(Array.from({ length: 8 }, () => storage.write(() => addTo('first', 1))));
 
-  // An orderly change of roles: the standby has all when the primary has stopped.
+  // A planned switchover: the standby has all data when the primary has stopped.
   await one.stop();
   const [promoted] = await second.server.query('select pg_promote(true, 30) as done');
   assert.equal(promoted?.['done'], true);

@@ -1,4 +1,4 @@
-/** What the service records of the timelines that it has used, and which servers it rejects because of that. */
+/** The timelines that the service records, and the servers that it rejects because of them. */
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -55,7 +55,7 @@ test('a process uses no older timeline than another process of the machine has r
   );
 });
 
-test('of two servers on one timeline none is chosen at start, and the one in use stays', async () => {
+test('two servers on one timeline are both rejected at start, and the one in use stays', async () => {
   await using one = await startPostgres({ durable: true });
   await using standby = await startStandby(one, { name: 'second', synchronous: false });
   const other = standby.server;
@@ -68,7 +68,7 @@ test('of two servers on one timeline none is chosen at start, and the one in use
   await storage.migrate(loadMigrations('postgres'));
   await storage.write(() => insertRow(1, 'first'));
   await standby.streams();
-  // Not promoted, but made a primary by taking its mark away, which begins no new timeline.
+  // Removing the standby's mark makes it a primary without a new timeline, unlike a promotion.
   await other.stop();
   rmSync(join(other.data, 'standby.signal'));
   await other.start();
@@ -134,7 +134,7 @@ test('a timeline file that cannot be written is logged as a warning, and the ser
   assert.match(service.log(), /"level":40.*the timeline file cannot be written/);
 });
 
-test('a role that may not see the timeline may use a single host, and several only when it may', async () => {
+test('a role that cannot read the timeline can use one host, and several only with that right', async () => {
   await using cluster = await startCluster();
   const { old, next } = cluster;
   await old.query(`create role shop login password 'sesame'`);
@@ -154,7 +154,7 @@ test('a role that may not see the timeline may use a single host, and several on
     await refusalOf(environmentOn(folder, hosts)),
     /the role may not see the timeline of the server: grant it execute on the functions pg_control_system\(\)/,
   );
-  // An ordinary role may, unless an administrator has said otherwise.
+  // An ordinary role has the right unless an administrator has revoked it.
   await queryOnce(shop, 'grant execute on function pg_control_system() to public');
   await using service = await startOn(environmentOn(folder, hosts));
   await untilReadiness(service.url, 200);

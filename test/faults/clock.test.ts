@@ -58,7 +58,7 @@ async function sell(url: string, token: string) {
     },
     holdStatus: async () => (await ask(`GET /holds/${hold.id}`)).body.hold.status,
     capture: () => ask(`POST /holds/${hold.id}/capture`),
-    /** A debit that needs what the hold reserves. */
+    /** A debit that needs the held amount. */
     overspend: () => ask(`POST /gift_card/${card.id}/debit`, { amount: 50 }),
     balance: async () => (await ask(`GET /gift_card/${card.id}`)).body.gift_card.balance,
   };
@@ -83,7 +83,7 @@ async function startEager(
   }
 }
 
-test('the service outlives a clock that is a day ahead for a while, and logs it', async () => {
+test('the service survives a clock that is temporarily a day ahead, and logs it', async () => {
   await using database = await databaseToServe();
   const token = await openShop(database.environment, 'flowers.example');
   using clock = fakedClock();
@@ -98,7 +98,7 @@ test('the service outlives a clock that is a day ahead for a while, and logs it'
   assert.ok(Math.abs(ahead - dayS) < 10, String(ahead));
   assert.equal(await sale.holdStatus(), 'open');
   assert.equal((await sale.overspend()).status, 422);
-  // Holds are looked at every 10 seconds.
+  // The service checks holds every 10 seconds.
   await wait(11_000);
 
   clock.set(0);
@@ -111,7 +111,7 @@ test('the service outlives a clock that is a day ahead for a while, and logs it'
   assert.deepEqual([code, output.includes('The ledger agrees')], [0, true]);
 });
 
-test('background work erases nothing while the clock is ahead, and goes on once the clock has been stable', async () => {
+test('background work deletes nothing while the clock is ahead, and resumes once the clock is stable', async () => {
   await using database = await databaseToServe();
   const token = await openShop(database.environment, 'flowers.example');
   using clock = fakedClock();
@@ -142,7 +142,7 @@ for (const { year, secondsAhead } of [
   { year: '1970', secondsAhead: 3_600 - Math.floor(Date.now() / 1_000) },
   { year: '2095', secondsAhead: Math.floor((Date.UTC(2095, 5, 1) - Date.now()) / 1_000) },
 ]) {
-  test(`in ${year} the service does not start and no command makes anything, but a database can be verified`, async () => {
+  test(`the service does not start and commands create nothing in ${year}, but a database can be verified`, async () => {
     await using database = await databaseToServe();
     await openShop(database.environment, 'flowers.example');
     const before = await database.state();
@@ -170,7 +170,7 @@ for (const { year, secondsAhead } of [
   });
 }
 
-test('a service that starts two hours behind the newest event is refused unless its clock is accepted', async () => {
+test('a service whose clock is two hours behind the newest event starts only if its clock is accepted', async () => {
   await using database = await databaseToServe();
   const token = await openShop(database.environment, 'flowers.example');
   {

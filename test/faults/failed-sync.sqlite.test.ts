@@ -1,6 +1,6 @@
 /**
- * The disk fails a sync under the service. The system may then keep pages that are not on the disk and that no later
- * sync writes: what the service acknowledges after its next start must survive a power failure all the same.
+ * A sync of the running service fails. The system can then keep pages that are not on the disk and that no
+ * later sync writes. Requests acknowledged after the next start must still survive a power failure.
  */
 
 import assert from 'node:assert/strict';
@@ -13,7 +13,7 @@ import { countAcknowledged } from '../support/load-client.ts';
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
 
-test('what is acknowledged after a failed sync of the log and a restart survives a power failure', async (t) => {
+test('requests acknowledged after a failed sync of the log and a restart survive a power failure', async (t) => {
   t.diagnostic(`seed ${seed} (CRASH_SEED)`);
   await using shop = await openTracedShop(random, 16);
   // The log of the next process begins without most of the pages that its requests change.
@@ -24,7 +24,7 @@ test('what is acknowledged after a failed sync of the log and a restart survives
   await workUntilEnded(shop, 100, 'SIGKILL');
 
   const after = shop.places(({ end }) => end > failedAt);
-  // At its start the service makes everything durable, which the power failure may interrupt.
+  // The service makes everything durable at its start, which the power failure can interrupt.
   const places = [
     ...random.chooseSome(after.slice(0, 200), 40),
     ...random.chooseSome(after, 20),
@@ -34,7 +34,7 @@ test('what is acknowledged after a failed sync of the log and a restart survives
   const { acknowledged, done, cuts } = await shop.cutPower(places);
   t.diagnostic(
     `${before} requests acknowledged before the failure, ${countAcknowledged(shop.clients) - before} after it; ` +
-      `${cuts} power cuts, ${acknowledged} acknowledged requests found, ${done} others done`,
+      `${cuts} power cuts, ${acknowledged} acknowledged requests found, and ${done} others`,
   );
 });
 

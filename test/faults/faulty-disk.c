@@ -1,12 +1,12 @@
 /*
- * A disk that fails on demand and records what it was asked to do. Tests preload this library (LD_PRELOAD) into the
- * service; `test/support/faulty-disk.ts` compiles it, sets its switches and reads its trace.
+ * A disk that fails on demand and records its operations. Tests preload this library (LD_PRELOAD) into the
+ * service. `test/support/faulty-disk.ts` compiles it, sets its switches and reads its trace.
  *
  * FAULTY_FOLDER   the folder whose files it observes, with all folders in it; a real path
- * FAULTY_SWITCHES a file of `struct switches`, mapped into memory, so that tests can change it while the service runs
- * FAULTY_TRACE    the file to which it appends a record of each operation; none: it records nothing
+ * FAULTY_SWITCHES a file of `struct switches`, mapped into memory, which tests can change at any time
+ * FAULTY_TRACE    the file to which it appends a record of each operation; optional
  *
- * With a trace, syncs take `sync_us` and reach no disk: the trace says what they would have made durable.
+ * With a trace, syncs take `sync_us` and do not reach the disk: the trace records what they make durable.
  * The shared memory of SQLite (-shm) is not recorded, because a power failure erases it.
  */
 #define _GNU_SOURCE
@@ -31,8 +31,8 @@ struct switches {
   int32_t database_sync_fails; /* the same for a database file (.db) */
   int32_t is_full;             /* 1: no file can grow (ENOSPC); 2: only the shared memory of SQLite cannot */
   int32_t is_read_only;        /* nothing can be opened for writing, created, changed or removed (EROFS) */
-  int32_t sync_us;             /* how long a sync takes where there is a trace */
-  int32_t growth_left;         /* with is_full = 1: bytes that files may still grow by; truncating adds to it */
+  int32_t sync_us;             /* the duration of a sync with a trace */
+  int32_t growth_left;         /* with is_full = 1: bytes that files can still grow by; truncating adds to it */
 };
 
 enum kind { WRITE = 1, TRUNCATE, SYNC_BEGIN, SYNC_END, SYNC_FAILED, CREATE, UNLINK, RENAME, LINK, MKDIR };
@@ -42,7 +42,7 @@ struct record {
   uint32_t kind;
   uint32_t name_length;
   uint64_t inode;
-  uint64_t offset; /* of a sync: its number */
+  uint64_t offset; /* the number of a sync */
   uint64_t data_length;
 };
 
@@ -55,7 +55,7 @@ static struct {
   uint32_t failures_seen;
 } files[DESCRIPTORS];
 
-/* As Linux does it: a failed sync is reported once to each descriptor that was open then, and to no later one. */
+/* As on Linux: a failed sync is reported once to each descriptor that was open then, and to no later one. */
 #define FAILED_FILES 64
 static struct {
   uint64_t inode;
@@ -126,7 +126,7 @@ static const char *name_of(const char *path) {
   return path[folder_length] == '/' ? path + folder_length + 1 : NULL;
 }
 
-/* A descriptor may have been closed past this library and be another file's by now. */
+/* A descriptor can be closed without this library and then reused for another file. */
 static int observed(int fd) {
   if (fd < 0 || fd >= DESCRIPTORS || !files[fd].name) return 0;
   struct stat status;
@@ -137,7 +137,7 @@ static int observed(int fd) {
 
 static int recorded(int fd) { return trace >= 0 && observed(fd) && !files[fd].is_shared_memory; }
 
-/* One write, so that processes that share the trace do not mix their records. */
+/* One write, because processes that share the trace must not mix their records. */
 static void record(enum kind kind, const char *name, uint64_t inode, uint64_t offset, const struct iovec *data,
                    int count, size_t length) {
   struct record head = {kind, strlen(name), inode, offset, length};
@@ -159,7 +159,7 @@ static int fails(int error) {
   return -1;
 }
 
-/* Whether the disk refuses a write: then errno says why. */
+/* Whether the disk rejects a write. Sets errno. */
 static int refuses(int fd, uint64_t end) {
   if (switches->is_read_only) return fails(EROFS);
   if (switches->is_full == 0 || (switches->is_full == 2 && !files[fd].is_shared_memory)) return 0;
@@ -194,7 +194,7 @@ ssize_t pwritev(int fd, const struct iovec *data, int count, off_t offset) {
   return observed(fd) ? write_at(fd, data, count, offset) : real_pwritev(fd, data, count, offset);
 }
 
-/* Writes at the descriptor's own place, which has to be moved by hand. */
+/* Writes at the descriptor's own offset, which must be advanced explicitly. */
 static ssize_t write_on(int fd, const struct iovec *data, int count) {
   off64_t at = lseek64(fd, 0, SEEK_CUR);
   ssize_t written = write_at(fd, data, count, at);
@@ -238,7 +238,7 @@ static int countdown(int32_t *count) {
   }
 }
 
-/* Call it with the lock. */
+/* Requires the lock. */
 static uint32_t *failures_of(uint64_t inode) {
   for (int i = 0; i < FAILED_FILES; i++) {
     if (failed[i].inode == 0) failed[i].inode = inode;
@@ -260,7 +260,7 @@ static int sync_with(int fd, int (*real)(int)) {
     pthread_mutex_unlock(&lock);
     return reports ? fails(EIO) : real(fd);
   }
-  /* Processes count their syncs on their own. */
+  /* Each process counts its syncs separately. */
   uint64_t number = ((uint64_t)getpid() << 32) | ++syncs;
   record(SYNC_BEGIN, files[fd].name, files[fd].inode, number, NULL, 0, 0);
   pthread_mutex_unlock(&lock);
@@ -330,7 +330,7 @@ int close(int fd) {
   return result;
 }
 
-/* A change of a folder, which is recorded once it has succeeded. */
+/* A change of a folder, which is recorded after it has succeeded. */
 #define CHANGE(kind, path, call, to)                                                        \
   const char *name = name_of(path);                                                         \
   if (!name) return call;                                                                   \

@@ -1,4 +1,4 @@
-/** A disk that is full or read-only: changes are rejected without being done, and everything can be read. */
+/** A full or read-only disk: changes are rejected without being executed, and reads succeed. */
 
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
@@ -81,7 +81,7 @@ async function kill(service: Served, signal: 'SIGTERM' | 'SIGKILL'): Promise<voi
 }
 
 suite('a disk that becomes full', () => {
-  test('changes are rejected as not done, reads are served, readiness says so, and it passes with the disk', async () => {
+  test('changes are rejected without effect, reads are served, readiness reports it, and the service recovers', async () => {
     await using given = await fixture();
     const { disk, client, environment } = given;
     await using service = await serve(environment);
@@ -116,7 +116,7 @@ suite('a disk that becomes full', () => {
     await becomes(200, shop);
   });
 
-  test('what is rejected because the shared memory cannot grow is not there after a crash', async (t) => {
+  test('a change that is rejected because the shared memory cannot grow is not found after a crash', async (t) => {
     t.diagnostic(`seed ${seed} (CRASH_SEED)`);
     await using given = await fixture();
     const { database, disk, environment, token } = given;
@@ -135,14 +135,14 @@ suite('a disk that becomes full', () => {
     }
     disk.set(ordinary);
     await using service = await serve(environment);
-    assert.equal((await assertHolds(database, clients)).size, 0, 'what was rejected is there');
+    assert.equal((await assertHolds(database, clients)).size, 0, 'the rejected change was found');
     await Promise.all(clients.map(async (till: LoadClient) => till.open && till.decide(service.url)));
     assert.equal((await assertHolds(database, clients)).size, 0);
     for (const till of clients) till.close();
   });
 });
 
-/** `serve`, `verify` and `backup` work, and say that nothing can be written. */
+/** `serve`, `verify` and `backup` work, and report that the disk is not writable. */
 async function assertReads({
   given: { database, environment, client, disk },
   id,
@@ -176,13 +176,13 @@ async function assertReads({
   await endsWhenWritable(disk, service, shop);
 }
 
-/** A service that was opened for reading ends when the disk can be written, so that the next one writes. */
+/** A service that was opened read-only ends when the disk becomes writable, and the next one can write. */
 async function endsWhenWritable(disk: FaultyDisk, service: Served, shop: Client): Promise<void> {
   disk.set(ordinary);
   const deadline = performance.now() + 20_000;
   while (performance.now() < deadline) {
     const { status } = await shop.issue().catch(() => ({ status: 0 }));
-    // One that has the log for writing goes on.
+    // A service that has the log open for writing continues.
     if (status === 201) return kill(service, 'SIGTERM');
     if (status === 0) break;
     await wait(100);
@@ -215,7 +215,7 @@ for (const [name, switches] of [
   }
 }
 
-test('a log that cannot be read without writing is named, and what to do with it', async () => {
+test('the error about a log that cannot be read without writing names it and the remedy', async () => {
   await using given = await fixture();
   const { environment, database, disk } = given;
   {
@@ -239,7 +239,7 @@ test('a log that cannot be read without writing is named, and what to do with it
   }
 });
 
-test('no database is made on a full or read-only disk, and the message names the file', async () => {
+test('a database is not created on a full or read-only disk, and the message names the file', async () => {
   for (const switches of [full, readOnly]) {
     await using database = await databaseToServe({ empty: true });
     using disk = faultyDisk(database.folder, { isTraced: false });

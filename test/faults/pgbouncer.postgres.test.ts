@@ -1,5 +1,6 @@
 /**
- * PgBouncer between the service and its server: session pooling works, and every other mode is rejected at start.
+ * PgBouncer between the service and its server: session pooling works, and every other mode is rejected at
+ * start.
  *
  * `FAULT_SEED` sets the seed.
  */
@@ -32,7 +33,7 @@ after(() => server[Symbol.asyncDispose]());
 const needsSessions =
   /^largesse: the database cannot be used: .*127\.0\.0\.1:\d+: .*session pooling \(PgBouncer: pool_mode = session\) or a direct connection\n$/;
 
-/** Opens server connections of the pooler and leaves them to it, idle. */
+/** Opens server connections of the pooler and leaves them idle. */
 async function leaveIdle(pooler: Pgbouncer, count: number): Promise<void> {
   const clients = Array.from({ length: count }, () => new Client({ connectionString: pooler.url() }));
   await Promise.all(clients.map((client) => client.connect()));
@@ -72,7 +73,7 @@ const rejected: readonly (readonly [string, PgbouncerOptions, number])[] = [
   ['statement pooling', { poolMode: 'statement' }, 0],
 ];
 for (const [name, options, idle] of rejected) {
-  test(`${name} is rejected at start with what to set, and no server connection keeps a setting`, async () => {
+  test(`${name} is rejected at start with the required setting, and server connections keep no setting`, async () => {
     await using pooler = await startPgbouncer(server, options);
     await leaveIdle(pooler, idle);
     using folder = emptyFolder();
@@ -83,7 +84,7 @@ for (const [name, options, idle] of rejected) {
     const { code, errors } = await command(environment, 'store', 'list');
     assert.equal(code, 1);
     assert.match(errors, needsSessions);
-    // Another program that uses the same pool may still write.
+    // Another program that uses the same pool can still write.
     for (let place = 0; place <= idle; place += 1) {
       assert.deepEqual(await queryOnce(pooler.url(), 'show default_transaction_read_only'), [
         { default_transaction_read_only: 'off' },

@@ -1,4 +1,6 @@
-/** The power is cut while a backup is restored: the previous database is there, or the backup, and never a mixture. */
+/**
+ * The power is cut during a restore: the result is the previous database or the backup, and never a mixture.
+ */
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -17,7 +19,7 @@ import { openLoadClients, untilMoreAcknowledged } from '../support/load-client.t
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
 
-test('a power failure while a backup is restored leaves the previous database or the backup', async (t) => {
+test('a power failure during a restore leaves the previous database or the backup', async (t) => {
   t.diagnostic(`seed ${seed} (CRASH_SEED)`);
   await using database = await databaseToServe();
   await using elsewhere = await databaseToServe();
@@ -32,7 +34,7 @@ test('a power failure while a backup is restored leaves the previous database or
     isOver = true;
     await working;
     if (isFirst) assert.equal((await command(environment, 'backup', backup)).code, 0);
-    // The log is left, with pages that the backup has otherwise.
+    // Leaves the log, with pages that differ from the backup.
     service.kill('SIGKILL');
     await service.ended();
   }
@@ -69,7 +71,8 @@ test('a power failure while a backup is restored leaves the previous database or
       assert.ok([restoredCards, known].includes(cards), `${cards} cards after ${record.kind} ${record.name}`);
       if (cards === known) found.previous += 1;
       else found.restored += 1;
-      if (record.end === disk.position()) assert.equal(cards, restoredCards, 'it was said to be restored');
+      if (record.end === disk.position())
+        assert.equal(cards, restoredCards, 'the restore was reported as complete');
     } finally {
       rmSync(image, { recursive: true });
     }
@@ -78,7 +81,7 @@ test('a power failure while a backup is restored leaves the previous database or
   t.diagnostic(`${found.previous} times ${basename(folder)} was as before, ${found.restored} times restored`);
 });
 
-test('the name of every folder that is made for a database is made durable', async () => {
+test('the name of every folder that is created for a database is made durable', async () => {
   await using parent = await databaseToServe({ empty: true });
   using disk = faultyDisk(parent.folder, { isTraced: true });
   const file = join(parent.folder, 'one', 'two', 'largesse.db');
@@ -93,10 +96,10 @@ test('the name of every folder that is made for a database is made durable', asy
     const appeared = records.findIndex(
       ({ kind, name }) => ['mkdir', 'create'].includes(kind) && name === entry,
     );
-    assert.ok(appeared >= 0, `${entry} was not made`);
+    assert.ok(appeared >= 0, `${entry} was not created`);
     const synced = records.some(
       ({ kind, name }, index) => index > appeared && kind === 'sync ends' && name === folder,
     );
-    assert.ok(synced, `the folder "${folder}" was not synced after ${entry} was made`);
+    assert.ok(synced, `the folder "${folder}" was not synced after ${entry} was created`);
   }
 });

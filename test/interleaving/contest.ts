@@ -1,6 +1,6 @@
 /**
- * A contest: callers that want something of the same cards at once. It is fair if what each of them is
- * told, and what is left in the end, is what it would have been in some order one after another.
+ * A contest: callers that use the same cards concurrently. It is fair if all responses and the final state
+ * are possible in some sequential order.
  */
 
 import { systemChance } from '../../src/clock-and-chance.ts';
@@ -23,7 +23,7 @@ import { perform, type Desk, type Done } from '../money/service-under-test.ts';
 
 type Ids = { readonly cards: number[]; readonly holds: number[]; readonly transfers: number[] };
 
-/** Where contests take place: a stage with one store. */
+/** The place of contests: a stage with one store. */
 export type Arena = Disposable & {
   readonly stage: Stage;
   readonly ctx: Context;
@@ -40,13 +40,13 @@ export function openArena(): Arena {
   return { stage, ctx, store, clock, [Symbol.dispose]: () => stage[Symbol.dispose]() };
 }
 
-/** What happens before the contest: actions one after another, and time that passes. */
+/** The steps before the contest: sequential actions, and the passage of time. */
 export type Preparation = readonly (Action | { readonly kind: 'pass'; readonly seconds: number })[];
 
-/** What a caller does. */
+/** The actions of a caller. */
 export type Contender = (desk: ContestDesk) => Script<Done>;
 
-/** The desk knows the versions that the cards had before the contest. */
+/** The desk has the versions of the cards before the contest. */
 type ContestDesk = Desk & { readonly versions: readonly number[] };
 
 export type Contest = {
@@ -55,9 +55,9 @@ export type Contest = {
 };
 
 /**
- * What is wrong with a contest. `error`: a caller met an error that is no refusal. `books`: the ledger
- * does not agree. `effect`: no order explains what was done and refused. `words`: only what a refusal
- * tells besides its code (what is available, say) is explained by no order.
+ * A violation of a contest. `error`: a caller got an unexpected error. `books`: the ledger does not agree.
+ * `effect`: no order explains the successes and errors. `words`: no order explains only the data of an error
+ * besides its code (the available amount, for example).
  */
 export type Violation = { readonly kind: 'error' | 'books' | 'effect' | 'words'; readonly told: string };
 
@@ -67,7 +67,7 @@ export type Verdict = {
   readonly ran: Pick<Ran<Done>, 'reruns' | 'deadlocks'>;
 };
 
-/** Prepares the stage, holds the contest in an order drawn from the chance, and undoes everything. */
+/** Prepares the stage, runs the contest in a random order, and rolls everything back. */
 export function contend(arena: Arena, { preparation, contenders }: Contest, random: () => number): Verdict {
   const { stage, ctx, store, clock } = arena;
   const start = clock.now();
@@ -113,7 +113,7 @@ function judge(
   return { kind: hasEffect ? 'words' : 'effect', told: [`  at once: ${seen.words}`, ...serial].join('\n') };
 }
 
-/** Does an action before the contest; one that is refused is left out. */
+/** Executes an action before the contest. One that is rejected is omitted. */
 function prepare(stage: Stage, desk: Desk, action: Action, ids: Ids): void {
   let done: Done = {};
   try {
@@ -126,19 +126,18 @@ function prepare(stage: Stage, desk: Desk, action: Action, ids: Ids): void {
   if (done.transfer) ids.transfers.push(done.transfer.id);
 }
 
-/** What the callers were told and what is left, as texts without anything that was drawn. */
+/** The responses of the callers and the final state, as texts without random values. */
 type Seen = {
   readonly effect: string;
-  /** With the words of refusals. */
+  /** Includes the data of errors. */
   readonly words: string;
   /** Whether the ledger agrees with every balance. */
   readonly agrees: boolean;
 };
 
 /**
- * What is seen does not tell whether a hold that has run out is closed already: it reserves nothing
- * either way, and which caller closes it is left open. So all are closed before anything is looked
- * at, and versions do not count their closing.
+ * Closes all expired holds first, and does not count their closing in versions: an expired hold reserves
+ * nothing whether it is closed or not, and any caller can close it.
  */
 function seenOf(stage: Stage, desk: Desk, outcomes: readonly Outcome<Done>[]): Seen {
   stage.run(expireHolds(desk.ctx, 1_000));
@@ -155,7 +154,7 @@ function seenOf(stage: Stage, desk: Desk, outcomes: readonly Outcome<Done>[]): S
   return { effect: write(codeOf), words: write(wordsOf), agrees: mismatches.length === 0 };
 } // prettier-ignore
 
-/** The versions that the closing of holds that had run out left a card in. */
+/** The versions of a card in which expired holds were closed. */
 function* closings({ store }: Desk, cardId: number): Script<readonly number[]> {
   const rows = yield* all(sql<{ subject_version: bigint; data: string }>`
     select subject_version, data from events
@@ -165,7 +164,7 @@ function* closings({ store }: Desk, cardId: number): Script<readonly number[]> {
     .map((row) => Number(row.subject_version));
 }
 
-/** A version without the closings up to it. */
+/** Returns a version without the closings up to it. */
 function without(closed: readonly number[], version: number): number {
   return version - closed.filter((at) => at <= version).length;
 }

@@ -1,8 +1,8 @@
 /**
- * The scheduler is checked: it finds the bugs that were planted for it, and finds nothing in the real thing.
+ * The scheduler detects the planted bugs, and no violation in the real debit.
  *
- * No load makes the debit that reads and then writes go wrong on the embedded engine, which runs every script to its
- * end before the next one; here it is found out.
+ * Load cannot make the debit that reads and then writes fail on the embedded engine, which runs every script
+ * to its end before the next one. The scheduler can.
  */
 
 import assert from 'node:assert/strict';
@@ -12,7 +12,7 @@ import { seeded } from '../support/seeded.ts';
 import { planted, real, type Debit } from '../money/debits.ts';
 import { contend, openArena, type Contender, type Violation } from './contest.ts';
 
-/** What goes wrong when debits of a card that can afford only some of them meet, by kind, in so many orders. */
+/** Counts the violations, by kind, of concurrent debits of a card that can afford only some of them. */
 function contendWith(debit: Debit, orders = 300): ReadonlyMap<Violation['kind'], number> {
   using arena = openArena();
   const found = new Map<Violation['kind'], number>();
@@ -30,14 +30,14 @@ function contendWith(debit: Debit, orders = 300): ReadonlyMap<Violation['kind'],
   return found;
 }
 
-test('interleaved, the real debit is fair', () => {
+test('the real debit is fair when interleaved', () => {
   assert.deepEqual(contendWith(real), new Map());
 });
 
-test('interleaved, a debit that reads and then writes is found out: the ledger disagrees', () => {
+test('an interleaved debit that reads and then writes is detected, because the ledger disagrees', () => {
   assert.ok((contendWith(planted(readThenWriteDebit)).get('books') ?? 0) > 100);
 });
 
-test('interleaved, a debit without the guard is found out: callers meet errors', () => {
+test('an interleaved debit without the guard is detected, because callers get errors', () => {
   assert.ok((contendWith(planted(unguardedDebit)).get('error') ?? 0) > 100);
 });

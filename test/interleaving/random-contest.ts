@@ -1,31 +1,31 @@
-/** Contests drawn from a chance: a card or two in some state, and a few callers who want the same of them. */
+/** Random contests: one or two cards in some state, and a few callers that act on them. */
 
 import type { Action, Changes } from '../support/reference-model.ts';
 import { contender, type Contest, type Preparation } from './contest.ts';
 
 export type RandomContest = Contest & {
-  /** What the contenders do. */
+  /** The actions of the contenders. */
   readonly actions: readonly Action[];
 };
 
 type Kind = Exclude<Action['kind'], 'issue'>;
 
-/** What contenders do, the more often the more races it has. */
+/** The kinds of actions. Those with more races are listed more often. */
 const menu: readonly [Kind, ...Kind[]] = [
   'debit', 'debit', 'credit', 'hold', 'hold', 'capture', 'void', 'reverse', 'reverse', 'update', 'update', 'undo', 'expire',
 ]; // prettier-ignore
 
-/** The day before, of and after the one on which contests take place. */
+/** The day before, the day of and the day after the contests. */
 const days = [null, '2027-05-13', '2027-05-14', '2027-05-15'] as const;
 
-/** Seconds between what comes before a contest: some holds run out in the meantime. */
+/** The seconds before a contest, during which some holds expire. */
 const pauseSeconds = 120;
 
 export function drawContest(random: () => number): RandomContest {
   const below = (count: number): number => Math.floor(random() * count);
   const oneOf = <T>(...values: readonly [T, ...T[]]): T => values[below(values.length)] ?? values[0];
   const chance = (percent: number): boolean => below(100) < percent;
-  // Few different amounts, so that several callers want the last of it.
+  // Few different amounts make several callers compete for the last of it.
   const amount = (): bigint => BigInt((1 + below(6)) * 500);
   const cards = chance(25) ? 2 : 1;
 

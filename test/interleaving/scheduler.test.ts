@@ -1,4 +1,4 @@
-/** The scheduler itself: it shows what PostgreSQL would show at READ COMMITTED, and nothing else. */
+/** The scheduler itself: it shows exactly what PostgreSQL shows at READ COMMITTED. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -10,7 +10,7 @@ const schedules = 300;
 
 type Row = { readonly id: bigint; readonly balance: bigint };
 
-/** A stage with two cards of 100. Nothing here needs a store. */
+/** A stage with two cards of 100. These tests do not need a store. */
 function openTwoCards(): Stage {
   const stage = openStage();
   stage.run(
@@ -34,7 +34,7 @@ const add = (id: number, amount: number): Script<Row> =>
     sql<Row>`update gift_cards set balance = balance + ${amount} where store_id = 1 and id = ${id} returning id, balance`,
   );
 
-/** Runs scripts in many orders, and what is to hold of each. */
+/** Runs scripts in many orders, and asserts the condition after each. */
 function inManyOrders<T>(
   scripts: readonly (() => Script<T>)[],
   check: (ran: Ran<T>, balances: readonly bigint[]) => void,
@@ -54,7 +54,7 @@ function inManyOrders<T>(
 const done = <T>({ outcomes }: Ran<T>): readonly T[] =>
   outcomes.flatMap((outcome) => ('done' in outcome ? [outcome.done] : []));
 
-test('nobody sees what is not committed, and a statement sees what was committed before it', () => {
+test('uncommitted writes are invisible, and a statement sees what was committed before it', () => {
   const seen = new Set<string>();
   inManyOrders<readonly bigint[]>(
     [
@@ -72,7 +72,7 @@ test('nobody sees what is not committed, and a statement sees what was committed
   assert.deepEqual(seen, new Set(['100,100', '100,110', '110,110']));
 });
 
-test('what a script throws away, others never see', () => {
+test('rolled back writes are never visible', () => {
   inManyOrders<bigint>(
     [
       function* () {
@@ -89,7 +89,7 @@ test('what a script throws away, others never see', () => {
   );
 });
 
-test('an update of a locked row waits, and adds to what was committed meanwhile', () => {
+test('an update of a locked row waits, and adds to the committed value', () => {
   const adding = function* (): Script<bigint> {
     yield* read(1);
     return (yield* add(1, 10)).balance;
@@ -101,7 +101,7 @@ test('an update of a locked row waits, and adds to what was committed meanwhile'
   });
 });
 
-test('two who wait for each other are told apart: one of them is run again', () => {
+test('a deadlock of two callers is detected, and one of them is run again', () => {
   const both = (left: number, right: number) =>
     function* (): Script<bigint> {
       yield* add(left, 1);
@@ -116,7 +116,7 @@ test('two who wait for each other are told apart: one of them is run again', () 
   assert.ok(deadlocks > 0);
 });
 
-test('a script that asks for it is run again from its start, without what it wrote, and not for ever', () => {
+test('a script that requests a rerun runs again without its earlier writes, up to a limit', () => {
   let starts = 0;
   inManyOrders<bigint>(
     [

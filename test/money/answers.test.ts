@@ -1,4 +1,4 @@
-/** What movements demand of a card's version, and what they answer while holds have run out. */
+/** Versions in the requests of movements, and responses of movements with expired holds. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -31,7 +31,7 @@ const movements: readonly Action[] = [
 ];
 
 for (const action of movements) {
-  test(`a ${action.kind} for the versions before and after the present one is refused, as an update is`, async () => {
+  test(`a ${action.kind} for the versions before and after the current one is rejected, as an update is`, async () => {
     await using opened = await openCard();
     for (const note of ['one', 'two', 'three']) {
       await opened.act({ kind: 'update', releaseHolds: false, changes: { note }, ...onCard });
@@ -47,7 +47,7 @@ for (const action of movements) {
 }
 
 for (const action of movements) {
-  test(`the answer to a ${action.kind} does not count a hold that has run out as held`, async () => {
+  test(`the response to a ${action.kind} does not count an expired hold as held`, async () => {
     await using opened = await openCard();
     await opened.act({ kind: 'hold', amount: 1_000n, seconds: 60, ...onCard });
     opened.clock.advance(60_000);

@@ -1,22 +1,22 @@
-/** Steps of a random run: targets, days and instants are relative, so that a shortened run still means something. */
+/** Steps of a random run: targets, days and times are relative, which keeps a shortened run meaningful. */
 
 import fc from 'fast-check';
 import { statusOf, type Changes, type Model } from '../support/reference-model.ts';
 
-/** A number that names one of so many things, or nothing. */
+/** A number that selects an element of a list, or none. */
 type Selector = number;
 
 /** Days from today; null: never. */
 type Expiry = number | null;
 
-/** Which versions of the card a caller names: `several` has the present one among them. */
+/** The versions of the card that a caller names: `several` includes the current one. */
 export type Naming = 'none' | 'current' | 'outdated' | 'several' | 'nothing';
 
 type OnCard = { readonly card: Selector; readonly naming: Naming };
 
 type Advance = {
   readonly kind: 'advance';
-  /** By so many ms, or to so many ms after the instant at which something runs out next. */
+  /** Moves by this many ms, or to this many ms after the next expiry of the given kind. */
   readonly by: number;
   readonly to: 'hold' | 'undo window' | null;
 };
@@ -46,12 +46,12 @@ export type Step =
 const selectorsMax = 999;
 const selector = fc.integer({ min: 0, max: selectorsMax });
 
-/** The place that a selector names among so many; one in fifty names none. */
+/** Returns the index that a selector selects from `count` elements; one in fifty selects none. */
 export function resolve(selected: Selector, count: number): number {
   return selected % 50 === 49 ? -1 : count - 1 - (Math.trunc(selected / 2) % Math.max(count, 1));
 }
 
-/** How far the clock moves. It never goes back. */
+/** Returns how far the clock moves. It never goes back. */
 export function advance(model: Model, { by, to }: Advance): number {
   const ends =
     to === 'hold'
@@ -133,7 +133,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** A run starts with a card, or most of it would name nothing. */
+/** A run starts with a card: otherwise most targets would not exist. */
 export const steps: fc.Arbitrary<readonly Step[]> = fc
   .tuple(
     fc.record({ kind: kind('issue'), amount: fc.bigInt({ min: 2_000n, max: 4_000n }), expires }),

@@ -1,6 +1,6 @@
 /**
- * A service that is killed at any moment under a mixed load of all operations on money loses nothing that
- * it acknowledged, and what was not answered is done once when it is sent again with its key.
+ * A service that is killed at any moment under a mixed load of all operations on money loses no acknowledged
+ * request, and executes other requests once when they are sent again with their key.
  *
  * `CRASH_ROUNDS` sets the number of rounds, `CRASH_SEED` the seed.
  */
@@ -14,11 +14,13 @@ import { crash } from './crash.ts';
 const rounds = Number(process.env['CRASH_ROUNDS'] ?? engine.rounds(6));
 const seed = Number(process.env['CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
-test(`killed ${rounds} times while money moves, the service loses nothing and does nothing twice`, async (t) => {
+test(`the service loses and repeats no movement of money when killed ${rounds} times`, async (t) => {
   t.diagnostic(`seed ${seed} (CRASH_SEED)`);
   const { complaints, acknowledged, left, done } = await crash({ rounds, random: seeded(seed) });
-  t.diagnostic(`${acknowledged} requests acknowledged; ${left} left open, of which ${done} had been done`);
+  t.diagnostic(
+    `${acknowledged} requests acknowledged; ${left} left open, of which ${done} had been executed`,
+  );
   assert.deepEqual(complaints, []);
-  assert.ok(acknowledged > rounds * 10, 'hardly anything was done');
-  assert.ok(left > rounds, 'hardly anything was left open');
+  assert.ok(acknowledged > rounds * 10, 'hardly any request was executed');
+  assert.ok(left > rounds, 'hardly any request was left open');
 });

@@ -1,6 +1,6 @@
 /**
- * Kills a service again and again while customers do everything that can be done with their cards, and
- * compares what it had acknowledged with what is there afterwards.
+ * Kills a service repeatedly while customers use every operation on their cards, and compares the
+ * acknowledged requests with the database.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -23,17 +23,17 @@ import { openTill, type Till } from './till.ts';
 export type CrashPlan = {
   readonly rounds: number;
   readonly random: () => number;
-  /** How long the service works before it is killed, in ms. */
+  /** The time until the service is killed, in ms. */
   readonly killAfter?: { readonly min: number; readonly max: number };
   /** Modules that are loaded before the service, such as one that replaces a part of it. */
   readonly imports?: readonly string[];
 };
 
 export type CrashReport = {
-  /** What was lost, done twice, or is off in the ledger. */
+  /** Lost requests, repeated requests, and errors of the ledger. */
   readonly complaints: readonly string[];
   readonly acknowledged: number;
-  /** Requests that were not answered, and how many of them had been done nevertheless. */
+  /** Requests without a response, and how many of them were executed. */
   readonly left: number;
   readonly done: number;
 };
@@ -133,7 +133,7 @@ async function end(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** What is in the database, beside the service or after it. */
+/** The content of the database, while the service runs or after it. */
 function* stored(): Script<{
   readonly mismatches: readonly unknown[];
   readonly cards: readonly { id: bigint; balance: bigint; disabled_at: bigint | null }[];
@@ -151,8 +151,8 @@ function* stored(): Script<{
 }
 
 /**
- * Compares what was acknowledged with what is there. As many requests as were not answered may have
- * been done besides; none of them is there by half, which the ledger's own proof shows.
+ * Compares the acknowledged requests with the database. It can contain as many more as have no response.
+ * Verifying the ledger shows that none of them is partly executed.
  */
 async function compare(
   environment: Environment,
@@ -185,8 +185,8 @@ async function compare(
   };
   const besides = Object.keys(told).map((name) => there[name as keyof typeof told] - told[name as keyof typeof told]);
   if (besides.some((more) => more < 0) || besides.reduce((sum, more) => sum + more, 0) > unanswered)
-    complain(`${JSON.stringify(told)} were acknowledged, ${unanswered} unanswered, ${JSON.stringify(there)} are there`);
-  // Exactly what each card and hold must be is known once nothing is open any more.
+    complain(`${JSON.stringify(told)} were acknowledged, ${unanswered} have no response, ${JSON.stringify(there)} are stored`);
+  // The exact state of each card and hold is known once no request is open.
   if (unanswered > 0) return;
   const held = new Map(holds.map(({ id, status }) => [publicId(id), status]));
   for (const [id, status] of acknowledged.holds) {
@@ -196,6 +196,6 @@ async function compare(
   for (const [id, balance] of acknowledged.balances) {
     const card = balances.get(id);
     if (card?.balance !== balance) complain(`the card ${id} has ${card?.balance}, not ${balance}`);
-    if (card && (card.disabled_at !== null) !== acknowledged.disabled.has(id)) complain(`the card ${id} is disabled, or not, against what was told`);
+    if (card && (card.disabled_at !== null) !== acknowledged.disabled.has(id)) complain(`the card ${id} is disabled, or not, unlike its acknowledged state`);
   }
 } // prettier-ignore

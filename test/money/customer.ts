@@ -1,7 +1,6 @@
 /**
- * A customer who does everything that can be done with gift cards, one request after the other, each
- * with an idempotency key, and writes down what was acknowledged. A request that was not answered is
- * kept, to be sent again with its key.
+ * A customer who uses every operation on gift cards, one request after the other, each with an idempotency
+ * key, and records the acknowledged ones. A request without a response is sent again with its key.
  */
 
 import {
@@ -16,7 +15,10 @@ import {
   type Till,
 } from './till.ts';
 
-/** What a service has acknowledged to its customers. Amounts are minor units, signed by what they did to the balance. */
+/**
+ * The requests that a service has acknowledged to its customers. Amounts are minor units, signed by their
+ * effect on the balance.
+ */
 export type Acknowledged = {
   readonly balances: Map<number, bigint>;
   readonly transactions: Map<number, { readonly card: number; readonly amount: bigint }>;
@@ -31,7 +33,7 @@ export function nothingAcknowledged(): Acknowledged {
   return { balances: new Map(), transactions: new Map(), holds: new Map(), disabled: new Set(), ...none };
 }
 
-/** A request with its key, and what its success means to the customer. */
+/** A request with its key, and the effect of its success on the customer's records. */
 type Asked = {
   readonly request: Request;
   readonly key: string;
@@ -39,15 +41,15 @@ type Asked = {
 };
 
 export type Customer = {
-  /** Sent, and not answered. */
+  /** Whether a request was sent and has no response. */
   readonly open: () => boolean;
-  /** Goes on until a request is not answered. */
+  /** Sends requests until one has no response. */
   work(till: Till): Promise<void>;
-  /** Sends what was left open again. @returns whether it had been done before. */
+  /** Sends the open request again. @returns whether it had been executed before. */
   decide(till: Till): Promise<boolean>;
 };
 
-/** Refusals that a customer must be ready for. */
+/** Errors that a customer must handle. */
 const ordinary: ReadonlySet<string | null> = new Set([
   'insufficient-balance',
   'invalid-parameter',
@@ -60,7 +62,7 @@ const ordinary: ReadonlySet<string | null> = new Set([
 export function newCustomer(
   name: string,
   { shared, acknowledged, random, complain }: {
-    /** Cards of which several customers spend. */
+    /** Cards that several customers spend from. */
     readonly shared: readonly number[];
     readonly acknowledged: Acknowledged;
     readonly random: () => number;
@@ -70,7 +72,7 @@ export function newCustomer(
   let asked: Asked | undefined;
   let requests = 0;
   let own: number | undefined;
-  /** Of this customer: holds that were placed, transactions that may be reversed. */
+  /** The holds that this customer placed, and the transactions that can be reversed. */
   const holds: { readonly id: number; readonly card: number }[] = [];
   const transactions: number[] = [];
   const below = (count: number): number => Math.floor(random() * count);
@@ -81,14 +83,14 @@ export function newCustomer(
     acknowledged.requests += 1;
     if (hold) acknowledged.holds.set(hold.id, hold.status);
     if (!card || !transaction) return;
-    if (acknowledged.transactions.has(transaction.id)) complain(`transaction ${transaction.id} was answered twice`);
+    if (acknowledged.transactions.has(transaction.id)) complain(`transaction ${transaction.id} was returned twice`);
     acknowledged.transactions.set(transaction.id, { card: card.id, amount: transaction.amount });
     acknowledged.balances.set(card.id, (acknowledged.balances.get(card.id) ?? 0n) + transaction.amount);
     if (!request.line.endsWith('reverse')) transactions.push(transaction.id);
   };
   const nothing = (): void => undefined;
 
-  /** What is asked only of a card that nobody else spends of: its balance is known. */
+  /** Requests that only change a card of one customer, whose balance is known. */
   const askOwn = (card: number): Omit<Asked, 'key'> => {
     const line = `PUT /gift_card/${card}`;
     switch (below(3)) {

@@ -1,4 +1,4 @@
-/** The debit as it is, and debits that are wrong on purpose, in one form. */
+/** The real debit, and debits that are wrong on purpose, with one signature. */
 
 import type { readThenWriteDebit } from '../support/planted-debit.ts';
 import type { Script } from '../../src/storage/sql.ts';

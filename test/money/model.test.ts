@@ -1,6 +1,6 @@
 /**
- * Every operation on money, in any order, does what the reference model does: the same balances and
- * holds, the same refusals, and nothing at all where it refuses.
+ * Every operation on money, in any order, matches the reference model: the same balances and holds, the same
+ * errors, and no change after an error.
  *
  * `MODEL_RUNS` sets the number of runs, `MODEL_SEED` the seed.
  */
@@ -24,7 +24,7 @@ import { perform, refusalOf, type Done } from './service-under-test.ts';
 const runs = Number(process.env['MODEL_RUNS'] ?? engine.rounds(120));
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
 
-/** What every test run must have done at least once. */
+/** The kinds of steps that every test run must execute at least once. */
 const kinds = ['issue', 'update', 'debit', 'credit', 'hold', 'capture', 'void', 'reverse', 'undo', 'advance'];
 
 type Ids = { readonly cards: number[]; readonly holds: number[]; readonly transfers: number[] };
@@ -44,12 +44,12 @@ function newPair(books: Books): Pair {
   return { model, books, ids: { cards: [], holds: [], transfers: [] } };
 }
 
-/** The card's version as it is stored; 0 if there is no such card. */
+/** The card's stored version; 0 if there is no such card. */
 function* versionOf(books: Books, id: number | undefined): Script<number> {
   return id === undefined ? 0 : (yield* requireCard(books.store.id, id)).version;
 }
 
-/** The versions that a caller names, and whether the present one is among them. */
+/** The versions that a caller names, which can include the current one. */
 function named(naming: Naming, version: number): readonly number[] | null {
   switch (naming) {
     case 'none':
@@ -65,7 +65,7 @@ function named(naming: Naming, version: number): readonly number[] | null {
   }
 }
 
-/** Does one step on both sides and compares what came of it. @returns what that was. */
+/** Executes one step on both sides and compares the results. @returns the result. */
 async function take({ model, books, ids }: Pair, step: Step): Promise<string> {
   const { ctx, storage, store, clock } = books;
   if (step.kind === 'advance') {
@@ -88,10 +88,10 @@ async function take({ model, books, ids }: Pair, step: Step): Promise<string> {
   if (!('done' in outcome)) {
     assert.deepEqual(outcome.refusal, expected, told);
     const after = await storage.read(() => versionOf(books, ids.cards[place ?? -1]));
-    assert.equal(after, before, `${told} was refused, but changed the card`);
+    assert.equal(after, before, `${told} was rejected, but changed the card`);
     return `${action.kind} ${outcome.refusal.code}`;
   }
-  assert.equal(expected, undefined, `${told} should have been refused`);
+  assert.equal(expected, undefined, `${told} should have been rejected`);
   const { card, hold, transfer } = outcome.done;
   if (action.kind === 'issue' && card) {
     ids.cards.push(card.id);
@@ -108,7 +108,7 @@ async function take({ model, books, ids }: Pair, step: Step): Promise<string> {
   return action.kind;
 } // prettier-ignore
 
-/** A step with its targets and days as the model knows them. */
+/** Converts a step to an action with the targets and days of the model. */
 function toAction(model: Model, ids: Ids, step: Exclude<Step, { kind: 'advance' }>, isCurrent: boolean | null): Action {
   switch (step.kind) {
     case 'expire':
@@ -133,7 +133,7 @@ function toAction(model: Model, ids: Ids, step: Exclude<Step, { kind: 'advance' 
   }
 } // prettier-ignore
 
-/** Compares everything that either side knows. */
+/** Compares the complete state of both sides. */
 async function compare({ model, books, ids }: Pair): Promise<void> {
   const { ctx, storage, store } = books;
   const seen = await storage.read(function* () {
@@ -173,7 +173,7 @@ async function compare({ model, books, ids }: Pair): Promise<void> {
   );
 }
 
-/** The transfers of each card, oldest first, are those of the model. */
+/** Asserts that the transfers of each card, oldest first, are those of the model. */
 async function compareHistory({ model, books, ids }: Pair): Promise<void> {
   const { storage, store } = books;
   for (const [place, cardId] of ids.cards.entries()) {
@@ -196,7 +196,7 @@ async function compareHistory({ model, books, ids }: Pair): Promise<void> {
   }
 }
 
-test(`in ${runs} runs of up to 60 operations, every one does what the reference model does`, async (t) => {
+test(`every operation matches the reference model in ${runs} runs of up to 60 operations`, async (t) => {
   t.diagnostic(`seed ${seed} (MODEL_SEED)`);
   const taken = new Map<string, number>();
   const property = fc.asyncProperty(steps, async (sequence) => {
@@ -212,7 +212,7 @@ test(`in ${runs} runs of up to 60 operations, every one does what the reference 
     assert.equal(await assertVerified(books.storage), outstanding);
   });
   await fc.assert(property, { numRuns: runs, seed });
-  for (const kind of kinds) assert.ok(taken.has(kind), `no ${kind} was ever done`);
+  for (const kind of kinds) assert.ok(taken.has(kind), `no ${kind} was ever executed`);
   t.diagnostic(
     `${[...taken.values()].reduce((sum, times) => sum + times, 0)} operations, outcomes: ${tally(taken)}`,
   );

@@ -1,4 +1,4 @@
-/** A database with one store, for scripts that are called without HTTP, and a clock that only the test moves. */
+/** A database with one store, for scripts without HTTP, and a clock that only the test moves. */
 
 import assert from 'node:assert/strict';
 import { plainClock } from '../../src/clock-and-chance.ts';
@@ -12,7 +12,7 @@ import type { Storage } from '../../src/storage/storage.ts';
 import { engine } from '../support/engine.ts';
 import type { TestClock } from '../support/service.ts';
 
-/** A clock that stands still until it is moved. */
+/** A clock that only changes when it is set. */
 export function stoppedClock(start = Date.UTC(2027, 4, 14, 9, 30)): TestClock {
   let now = start;
   return {
@@ -42,7 +42,7 @@ export const newStore: NewStore = {
   undoWindowMinutes: 10,
 };
 
-/** Ahead of UTC, as `Etc/GMT-9` says the other way round. */
+/** Ahead of UTC. The sign in `Etc/GMT-9` is inverted. */
 export const hoursAheadOfUtc = 9;
 
 export type Books = AsyncDisposable & Database & { readonly store: Store; readonly clock: TestClock };
@@ -66,17 +66,14 @@ export async function openBooks(): Promise<Books> {
   };
 }
 
-/**
- * Proves the ledger, and that what the accounts of each store have given and taken sums to nothing.
- * @returns what is outstanding.
- */
+/** Verifies the ledger, and that the accounts of each store sum to zero. @returns the outstanding amount. */
 export async function assertVerified(storage: Pick<Storage, 'read'>): Promise<bigint> {
   const { stores, mismatches } = await storage.read(() => verify(10));
   assert.deepEqual(mismatches, []);
   assert.notEqual(stores.length, 0);
   for (const { outstanding, accounts } of stores) {
     const sum = Object.values(accounts).reduce((total, minor) => total + minor, outstanding);
-    assert.equal(sum, 0n, 'the accounts do not sum to nothing');
+    assert.equal(sum, 0n, 'the accounts do not sum to zero');
   }
   return stores.reduce((total, { outstanding }) => total + outstanding, 0n);
 }

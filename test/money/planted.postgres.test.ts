@@ -1,4 +1,4 @@
-/** What only an engine that runs scripts side by side makes go wrong is found out there by load alone. */
+/** A bug that needs concurrent scripts, detected by load alone on the engine that has them. */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -6,7 +6,7 @@ import { readThenWriteDebit } from '../support/planted-debit.ts';
 import { planted } from './debits.ts';
 import { raceDebits } from './race-debits.ts';
 
-test('racing, a debit that reads and then writes is found out: the ledger disagrees', async () => {
+test('a racing debit that reads and then writes is detected, because the ledger disagrees', async () => {
   const complaints = await raceDebits(planted(readThenWriteDebit));
   assert.ok(
     complaints.some((complaint) => /the sum/.test(complaint)),

@@ -1,4 +1,4 @@
-/** Many debits at once on a running engine: exactly as many are done as the card can afford. */
+/** Many concurrent debits on a running engine: exactly as many succeed as the card can afford. */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../src/domain/fault.ts';
@@ -12,7 +12,7 @@ const callers = 500;
 const affordable = 50;
 const attemptsMax = 20;
 
-/** Races debits of 1.00 and answers what was wrong; nothing, if all was well. */
+/** Races debits of 1.00 and returns the errors, or nothing if there are none. */
 export async function raceDebits(
   debit: (desk: Desk, amount: bigint) => Script<Done>,
 ): Promise<readonly string[]> {
@@ -36,7 +36,8 @@ export async function raceDebits(
             () => 'done',
             (error: unknown) => (error instanceof Fault ? error.code : String(error)),
           );
-        // On a slow machine so many callers may be too many at once. Then nothing was done, and they ask again.
+        // On a slow machine this many callers can overload the engine, which then executes nothing, and they
+        // retry.
         if (outcome !== 'overloaded' || attempt === attemptsMax) return outcome;
         await wait(Math.random() * 500);
       }

@@ -1,4 +1,6 @@
-/** Many callers at once over HTTP want the same money: it is given once. Amounts are minor units. */
+/**
+ * Many concurrent callers over HTTP compete for the same money, which only one gets. Amounts are minor units.
+ */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -37,7 +39,8 @@ async function shopOn({ service, domain }: Awaited<ReturnType<typeof openRaceSto
     assert.ok(next);
     for (let attempt = 1; ; attempt += 1) {
       const reply = await next(request, key);
-      // On a slow machine a thousand callers may be too many at once. Then nothing was done, and they ask again.
+      // On a slow machine a thousand callers can overload the service, which then executes nothing, and they
+      // retry.
       if (reply.code !== 'overloaded' || attempt === attemptsMax) return reply;
       await wait(Math.random() * 500);
     }
@@ -50,7 +53,7 @@ async function shopOn({ service, domain }: Awaited<ReturnType<typeof openRaceSto
   return {
     service,
     till,
-    /** Asks all of it at once. */
+    /** Sends all requests concurrently. */
     together: (requests: readonly Request[]) => Promise.all(requests.map((request) => till(request))),
     must,
     async issue(value: bigint): Promise<number> {
@@ -82,7 +85,7 @@ async function shopOn({ service, domain }: Awaited<ReturnType<typeof openRaceSto
 const succeeded = (replies: readonly Reply[]): readonly Reply[] =>
   replies.filter(({ status }) => status < 300);
 
-/** How often each refusal was met. */
+/** Counts the errors by code. */
 function refusals(replies: readonly Reply[]): Readonly<Record<string, number>> {
   const codes = replies.flatMap(({ code }) => (code === null ? [] : [code]));
   return Object.fromEntries([...Map.groupBy(codes, (code) => code)].map(([code, all]) => [code, all.length]));
@@ -91,7 +94,7 @@ function refusals(replies: readonly Reply[]): Readonly<Record<string, number>> {
 const moved = (replies: readonly Reply[]): bigint =>
   replies.reduce((sum, { transaction }) => sum + (transaction?.amount ?? 0n), 0n);
 
-race('of 1,000 debits at once of a card that can afford 100, exactly 100 are done', async (processes) => {
+race('exactly 100 of 1,000 concurrent debits succeed on a card that can afford 100', async (processes) => {
   const shop = await openShop(processes);
   const card = await shop.issue(10_000n);
   const replies = await shop.together(Array.from({ length: 1_000 }, () => debit(card, 100n)));
@@ -101,13 +104,13 @@ race('of 1,000 debits at once of a card that can afford 100, exactly 100 are don
   assert.deepEqual(
     balances.toSorted((left, right) => left - right),
     Array.from({ length: 100 }, (_, index) => index * 100),
-    'each was told a balance of its own',
+    'each response has a different balance',
   );
   assert.equal(await shop.balance(card), 0n);
   await shop.verify();
 });
 
-race('of two captures of one hold at once exactly one is done, every time', async (processes) => {
+race('exactly one of two concurrent captures of one hold succeeds, every time', async (processes) => {
   const shop = await openShop(processes);
   for (let round = 0; round < 40; round += 1) {
     const card = await shop.issue(2_000n);
@@ -120,7 +123,7 @@ race('of two captures of one hold at once exactly one is done, every time', asyn
   await shop.verify();
 });
 
-race('of a capture and a void of one hold at once exactly one is done, every time', async (processes) => {
+race('exactly one of a concurrent capture and void of one hold succeeds, every time', async (processes) => {
   const shop = await openShop(processes);
   for (let round = 0; round < 40; round += 1) {
     const card = await shop.issue(2_000n);
@@ -135,7 +138,7 @@ race('of a capture and a void of one hold at once exactly one is done, every tim
   await shop.verify();
 });
 
-race('holds and debits at once of the last money never take it twice', async (processes) => {
+race('concurrent holds and debits of the last money never take it twice', async (processes) => {
   const shop = await openShop(processes);
   for (let round = 0; round < 25; round += 1) {
     const card = await shop.issue(1_000n);
@@ -149,13 +152,13 @@ race('holds and debits at once of the last money never take it twice', async (pr
   await shop.verify();
 });
 
-race('100 partial debits at once take all there is and no more', async (processes) => {
+race('100 concurrent partial debits take the whole balance and no more', async (processes) => {
   const shop = await openShop(processes);
   const card = await shop.issue(5_050n);
   const hold = await shop.hold(card, 50n);
   const replies = await shop.together(Array.from({ length: 100 }, () => debit(card, 700n, true)));
   assert.equal(moved(replies), -5_000n);
-  // Seven whole amounts, and once what was left.
+  // Seven full amounts, and once the rest.
   assert.equal(succeeded(replies).length, 8);
   assert.deepEqual(refusals(replies), { 'insufficient-balance': 92 });
   await shop.must(capture(hold));
@@ -163,7 +166,7 @@ race('100 partial debits at once take all there is and no more', async (processe
   await shop.verify();
 });
 
-race('reversals at once of one debit give back what was taken and no more', async (processes) => {
+race('concurrent reversals of one debit return exactly the debited amount', async (processes) => {
   const shop = await openShop(processes);
   const card = await shop.issue(3_000n);
   for (const amount of [undefined, 700n, 1_000n]) {
@@ -181,7 +184,7 @@ race('reversals at once of one debit give back what was taken and no more', asyn
   await shop.verify();
 });
 
-race('50 callers of one idempotency key move money once', async (processes) => {
+race('50 callers with one idempotency key move money once', async (processes) => {
   const shop = await openShop(processes);
   const card = await shop.issue(10_000n);
   const decide = async (): Promise<Reply> => {
@@ -200,7 +203,7 @@ race('50 callers of one idempotency key move money once', async (processes) => {
   await shop.verify();
 });
 
-test('at the instant at which a hold runs out its money goes to a capture or to debits, never to both', async (t) => {
+test('the money of a hold at its expiry goes to a capture or to debits, never to both', async (t) => {
   const domain = 'flowers.example';
   await using service = await startService({ stores: [{ domain }] });
   const shop = await shopOn({ service, domain });
@@ -231,6 +234,6 @@ test('at the instant at which a hold runs out its money goes to a capture or to 
     assert.equal(row?.['status'], isCaptured ? 'captured' : 'expired');
     captures += isCaptured ? 1 : 0;
   }
-  t.diagnostic(`of ${rounds} holds ${captures} were captured in time, ${rounds - captures} ran out`);
+  t.diagnostic(`${captures} of ${rounds} holds were captured in time, ${rounds - captures} expired`);
   await shop.verify();
 });

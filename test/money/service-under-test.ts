@@ -1,4 +1,4 @@
-/** The service's scripts as the tests of money call them: an action in, what came of it out. */
+/** The service's scripts for the tests of money: an action is the input, and its result the output. */
 
 import assert from 'node:assert/strict';
 import type { Context } from '../../src/context.ts';
@@ -15,7 +15,7 @@ import { credit, debit, reverse } from '../../src/service/spend.ts';
 import type { Script } from '../../src/storage/sql.ts';
 import type { Action } from '../support/reference-model.ts';
 
-/** The ids behind the places by which actions name things. */
+/** The ids of the positions by which actions name things. */
 type Places = {
   readonly cards: readonly number[];
   readonly holds: readonly number[];
@@ -24,10 +24,10 @@ type Places = {
 
 export type Desk = { readonly ctx: Context; readonly store: Store; readonly places: Places };
 
-/** What an action left: the card, and what was made on the way. */
+/** The result of an action: the card, and the created hold or transfer. */
 export type Done = { readonly card?: Card; readonly hold?: Hold; readonly transfer?: Transfer };
 
-/** An id that nothing has. */
+/** An id that does not exist. */
 const nobody = 1;
 
 const holdsClosedAtOnce = 50;
@@ -59,7 +59,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
       const changes: CardChanges = { ...others, ...(balance !== undefined && { balance: money(balance) }) };
       const asked = { changes, releaseHolds: action.releaseHolds, claims: new Map(), claimedCode: null };
       const card = yield* update(ctx, { ...on(action.card), ...asked, refusals: new Refusals() });
-      // Its answer does not show what is held.
+      // The response does not show the held amount.
       return { card: { ...card, held: money(0n) } };
     }
     case 'debit':
@@ -88,7 +88,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
   }
 } // prettier-ignore
 
-/** A refusal as it can be compared: its code and what it tells. @throws the error itself, if it is no refusal. */
+/** Returns the code and data of a fault, for comparisons. @throws the error itself, if it is not a fault. */
 export function refusalOf(error: unknown): {
   readonly code: FaultCode;
   readonly available?: bigint;

@@ -1,8 +1,11 @@
-/** A till at a running service: asks over HTTP, and reads of an answer what moves money. Amounts are minor units. */
+/**
+ * A point of sale that uses a running service over HTTP, and reads movements of money from responses. Amounts
+ * are minor units.
+ */
 
 export type Reply = {
   readonly status: number;
-  /** The machine code of a refusal; null where there is none. */
+  /** The code of an error; null for a success. */
   readonly code: string | null;
   readonly isReplayed: boolean;
   readonly card: { readonly id: number; readonly balance: bigint; readonly held: bigint } | null;
@@ -10,10 +13,10 @@ export type Reply = {
   readonly hold: { readonly id: number; readonly status: string } | null;
 };
 
-/** What a till asks: a method and path, and the parameters. */
+/** A request: a method and path, and the parameters. */
 export type Request = { readonly line: string; readonly json?: Readonly<Record<string, unknown>> };
 
-/** @throws TypeError if the connection breaks: whether it was done is unknown then. */
+/** @throws TypeError if the connection breaks: it is then unknown whether the request was executed. */
 export type Till = (request: Request, key?: string) => Promise<Reply>;
 
 export function openTill(url: string, token: string): Till {
@@ -48,12 +51,12 @@ type Body = {
   readonly hold?: { readonly id: number; readonly status: string };
 };
 
-/** A decimal text with two decimals in minor units. */
+/** Converts a decimal text with two decimals to minor units. */
 function minor(text: string): bigint {
   return BigInt(text.replace('.', ''));
 }
 
-/** Minor units as a decimal text. */
+/** Converts minor units to a decimal text. */
 export function decimal(amount: bigint): string {
   const digits = String(amount).padStart(3, '0');
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`;

@@ -15,15 +15,15 @@ async function count(service: TestService, table: string): Promise<number> {
   return Number(row?.['n']);
 }
 
-/** Sends a request again and again for as long as it is answered that the key is being worked on. */
+/** Repeats a request while the response says that its key is in use. */
 async function untilDecided(send: () => Promise<TestAnswer>): Promise<TestAnswer> {
   for (let attempt = 0; attempt < 50; attempt += 1) {
     const answer = await send();
     if (answer.status !== 409) return answer;
-    // Many who come back in step would only get into each other's way.
+    // Random delays keep callers from retrying in step.
     await wait(Math.random() * 20 * (attempt + 1));
   }
-  throw new Error('the key was being worked on all the time');
+  throw new Error('the key was in use all the time');
 }
 
 function at<T>(values: readonly T[], index: number): T {
@@ -32,48 +32,51 @@ function at<T>(values: readonly T[], index: number): T {
   return value;
 }
 
-race('200 callers of one idempotency key make one card, and all get the same answer', async (processes) => {
-  await using service = await startService({ stores: [{ domain }], processes });
-  const shop = await shopOf(service, domain);
-  const request = {
-    json: { initial_value: '25.00', email: 'ann@example.com' },
-    headers: { 'idempotency-key': 'one-key' },
-  };
-  const send = (): Promise<TestAnswer> => shop.ask('POST /gift_card', request);
-  const answers = await Promise.all(Array.from({ length: 200 }, send));
-  const created = answers.filter(({ status }) => status === 201);
-  const conflicts = answers.filter(({ status }) => status === 409);
-  assert.ok(created.length > 0);
-  assert.equal(created.length + conflicts.length, 200);
-  for (const answer of conflicts) problemOf(answer, { code: 'idempotency-key-in-use' });
-  assert.equal(created.filter(({ headers }) => !headers.has('idempotent-replayed')).length, 1);
-  const [first] = created;
-  assert.ok(first);
-  issuedGiftCardOf(first);
+race(
+  '200 callers with one idempotency key create one card, and all get the same response',
+  async (processes) => {
+    await using service = await startService({ stores: [{ domain }], processes });
+    const shop = await shopOf(service, domain);
+    const request = {
+      json: { initial_value: '25.00', email: 'ann@example.com' },
+      headers: { 'idempotency-key': 'one-key' },
+    };
+    const send = (): Promise<TestAnswer> => shop.ask('POST /gift_card', request);
+    const answers = await Promise.all(Array.from({ length: 200 }, send));
+    const created = answers.filter(({ status }) => status === 201);
+    const conflicts = answers.filter(({ status }) => status === 409);
+    assert.ok(created.length > 0);
+    assert.equal(created.length + conflicts.length, 200);
+    for (const answer of conflicts) problemOf(answer, { code: 'idempotency-key-in-use' });
+    assert.equal(created.filter(({ headers }) => !headers.has('idempotent-replayed')).length, 1);
+    const [first] = created;
+    assert.ok(first);
+    issuedGiftCardOf(first);
 
-  // A few at a time: hundreds who all come back at once would keep each other away.
-  const retried: TestAnswer[] = [];
-  while (retried.length < conflicts.length)
-    retried.push(...(await Promise.all(Array.from({ length: 8 }, () => untilDecided(send)))));
-  for (const answer of [...created, ...retried]) assert.equal(answer.text, first.text);
-  for (const { headers } of retried) assert.equal(headers.get('idempotent-replayed'), 'true');
-  assert.deepEqual(
-    await Promise.all(
-      ['gift_cards', 'gift_card_codes', 'transfers', 'customers', 'idempotency_records'].map((table) =>
-        count(service, table),
+    // A few at a time: hundreds of concurrent retries would block each other.
+    const retried: TestAnswer[] = [];
+    while (retried.length < conflicts.length)
+      retried.push(...(await Promise.all(Array.from({ length: 8 }, () => untilDecided(send)))));
+    for (const answer of [...created, ...retried]) assert.equal(answer.text, first.text);
+    for (const { headers } of retried) assert.equal(headers.get('idempotent-replayed'), 'true');
+    assert.deepEqual(
+      await Promise.all(
+        ['gift_cards', 'gift_card_codes', 'transfers', 'customers', 'idempotency_records'].map((table) =>
+          count(service, table),
+        ),
       ),
-    ),
-    [1, 1, 1, 1, 1],
-  );
-});
+      [1, 1, 1, 1, 1],
+    );
+  },
+);
 
-race('callers of ten keys make one card for each', async (processes) => {
+race('callers with ten keys create one card for each', async (processes) => {
   await using service = await startService({ stores: [{ domain }], processes });
   const shop = await shopOf(service, domain);
   const keys = Array.from({ length: 10 }, (_, index) => `key-${index}`);
   const answers = await Promise.all(
     Array.from({ length: 200 }, async (_, index) => {
-      // Two callers in a row, and so both processes, have the same key.
+      // Two consecutive callers, at both processes, have the same key.
       const key = at(keys, Math.floor(index / 2));
       const json = { initial_value: '25.00', note: key, email: `${key}@example.com` };
       const request = { json, headers: { 'idempotency-key': key } };
@@ -92,7 +95,7 @@ race('callers of ten keys make one card for each', async (processes) => {
 });
 
 race(
-  'of different requests that race for one key, one is done and the others are refused',
+  'one of several different requests that race for one key succeeds, and the others are rejected',
   async (processes) => {
     await using service = await startService({ stores: [{ domain }], processes });
     const shop = await shopOf(service, domain);
@@ -115,7 +118,7 @@ race(
 );
 
 race(
-  'a key of many callers whose request is refused is refused to all in the same words',
+  'a rejected request with a key of many callers is rejected for all with the same text',
   async (processes) => {
     await using service = await startService({ stores: [{ domain }], processes });
     const shop = await shopOf(service, domain);
@@ -131,7 +134,7 @@ race(
   },
 );
 
-race('200 creations with one new address make one customer', async (processes) => {
+race('200 creations with one new email address create one customer', async (processes) => {
   await using service = await startService({ stores: [{ domain }], processes });
   const shop = await shopOf(service, domain);
   const spellings = ['ann@example.com', 'Ann@Example.com', 'ANN@EXAMPLE.COM'];
@@ -160,7 +163,7 @@ async function issueWithCode(shop: Shop, index: number): Promise<TestAnswer> {
 }
 
 race(
-  'of creations that race with one own code, one gets it and the others are refused on the code',
+  'one of several creations that race for one chosen code succeeds, and the others get an error on the code',
   async (processes) => {
     await using service = await startService({ stores: [{ domain }], processes });
     const shop = await shopOf(service, domain);

@@ -11,7 +11,7 @@ const domain = 'flowers.example';
 const hourMs = 3_600_000;
 const right = 'GET /gift_card?last_characters=9999&email=ann%40example.com';
 
-race('of 60 wrong searches at once exactly as many are tried as the budget has', async (processes) => {
+race('exactly as many of 60 concurrent wrong searches are tried as the budget allows', async (processes) => {
   await using service = await startService({
     stores: [{ domain }, { domain: 'other.example' }],
     environment: { LOOKUP_MISSES: '10' },
@@ -29,7 +29,7 @@ race('of 60 wrong searches at once exactly as many are tried as the budget has',
   for (const answer of notFound) problemOf(answer, { code: 'not-found' });
   for (const answer of answers) if (answer.status !== 404) problemOf(answer, { code: 'too-many-misses' });
 
-  // A correct guess is rejected as well: otherwise the limit would only slow a guesser down.
+  // A correct guess is rejected as well: otherwise the limit would only slow down a guesser.
   for (let process = 0; process < processes; process += 1)
     problemOf(await shop.ask(right), { code: 'too-many-misses' });
   const another = await shopOf(service, domain);
@@ -42,7 +42,7 @@ race('of 60 wrong searches at once exactly as many are tried as the budget has',
   assert.equal(giftCardOf(await shop.ask(right)).id, card.id);
 });
 
-test('correct guesses behind a burst of wrong ones are not tried', async () => {
+test('correct guesses after a burst of wrong ones are not tried', async () => {
   await using service = await startService({ stores: [{ domain }], environment: { LOOKUP_MISSES: '5' } });
   const shop = await shopOf(service, domain);
   const { code } = await shop.issue();
@@ -55,7 +55,7 @@ test('correct guesses behind a burst of wrong ones are not tried', async () => {
   assert.equal(statuses.get(429)?.length, 45);
 });
 
-race('lookups that find their cards are all answered, however small the budget is', async (processes) => {
+race('lookups that find their cards all succeed, with any size of the budget', async (processes) => {
   await using service = await startService({
     stores: [{ domain }],
     environment: { LOOKUP_MISSES: '1' },

@@ -1,4 +1,6 @@
-/** Writes of many callers share commits on PostgreSQL, too, and each caller is answered as if there were no others. */
+/**
+ * Writes of many callers share commits on PostgreSQL, and each caller gets the response of a separate commit.
+ */
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -10,7 +12,7 @@ import { shopOf } from '../support/shop.ts';
 const domain = 'flowers.example';
 const callers = 120;
 
-/** How many transactions have been committed, and how many scripts in them. */
+/** Returns the number of committed transactions, and the number of scripts in them. */
 async function commitsOf(
   service: TestService,
 ): Promise<{ readonly commits: number; readonly scripts: number }> {
@@ -22,7 +24,7 @@ async function commitsOf(
   };
 }
 
-/** Sends requests at once, and sees that those that write share commits. */
+/** Sends concurrent requests, and asserts that their writes share commits. */
 async function sharing<T>(
   service: TestService,
   requests: readonly (() => Promise<T>)[],
@@ -35,7 +37,7 @@ async function sharing<T>(
   return answers;
 }
 
-test('creations and movements of different cards share commits, refusals and keys among them', async () => {
+test('creations and movements of different cards share commits, including errors and keys', async () => {
   await using service = await startService({ stores: [{ domain }] });
   const shop = await shopOf(service, domain);
   const keyed = (place: number) =>
@@ -58,7 +60,7 @@ test('creations and movements of different cards share commits, refusals and key
   };
   const debited = await sharing(service, places.map(debit));
   for (const [place, { status }] of debited.entries()) assert.equal(status, place % 10 === 9 ? 422 : 201);
-  // Again under the same keys: those are answered as before, and the others done once more.
+  // Repeats with the same keys: successes are replayed, and the others are executed again.
   const again = await Promise.all(places.map((place) => debit(place)()));
   for (const [place, card] of cards.entries()) {
     const isRefused = place % 10 === 9;

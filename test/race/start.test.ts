@@ -1,4 +1,7 @@
-/** Services that start together on one new database: one of them makes the database and its keys, the others use them. */
+/**
+ * Services that start together on one new database: one of them creates the database and its keys, and the
+ * others use them.
+ */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -16,14 +19,14 @@ import type { Environment } from '../support/engine-database.ts';
 import { interrupted } from '../support/interleave.ts';
 import { databaseToServe, serve } from '../support/served.ts';
 
-test('two openings of one new database both succeed with the same keys, wherever the one comes into the other', async () => {
+test('two openings of one new database both succeed with the same keys, at every interleaving', async () => {
   for (let turns = 0; turns <= 12; turns += 1) {
     await using made = await databaseToServe({ empty: true });
     const config = readDatabaseConfig(made.environment);
     const open = async (turnsLater: number): Promise<readonly string[]> => {
       for (let waited = 0; waited < turnsLater; waited += 1) await turn();
       await using database = await openDatabase(config, { prepare: true });
-      // Open until the other one is open, too.
+      // Stays open until the other one is open as well.
       for (let waited = 0; waited < 30; waited += 1) await turn();
       return database.ctx.keys.ids;
     };
@@ -37,7 +40,7 @@ test('two openings of one new database both succeed with the same keys, wherever
   }
 });
 
-test('an opening whose keys another one has made since it looked for them uses those', async () => {
+test('an opening uses keys that another process created after it looked for them', async () => {
   await using made = await databaseToServe({ empty: true });
   const config = readDatabaseConfig(made.environment);
   let looks = 0;
@@ -45,7 +48,8 @@ test('an opening whose keys another one has made since it looked for them uses t
     ...config,
     get keysFile() {
       looks += 1;
-      // Right behind the first look, which finds nothing, and before the next statement reaches the database.
+      // Right after the first lookup, which finds nothing, and before the next statement reaches the
+      // database.
       if (looks === 1) queueMicrotask(() => makeKeysAndNoteThem(made.environment));
       return config.keysFile;
     },
@@ -57,7 +61,7 @@ test('an opening whose keys another one has made since it looked for them uses t
   );
 });
 
-/** What another process does that starts with the same new database; meanwhile this one stands still. */
+/** Creates and records keys as another process that starts on the same new database. This process waits. */
 function makeKeysAndNoteThem(environment: Environment): void {
   const commandLine = join(import.meta.dirname, '../../src/cli.ts');
   const env = { PATH: process.env['PATH'], ...environment };
@@ -65,7 +69,7 @@ function makeKeysAndNoteThem(environment: Environment): void {
   assert.equal(status, 0, stderr);
 }
 
-test('a demonstration store that another one makes between the look and the making is as good', async () => {
+test('a demonstration store that another process creates after the lookup is used', async () => {
   await using made = await databaseToServe();
   await using database = await openDatabase(readDatabaseConfig(made.environment), { prepare: true });
   const { ctx, storage } = database;
@@ -74,7 +78,7 @@ test('a demonstration store that another one makes between the look and the maki
   assert.equal((await made.query('select id from stores where demonstration = 1')).length, 1);
 });
 
-test('ten services that are started together on one new database make its schema, its keys and its store once', async () => {
+test('ten services that start together on one new database create its schema, its keys and its store once', async () => {
   await using made = await databaseToServe({ empty: true });
   const { environment } = made;
   const starts = await Promise.allSettled(Array.from({ length: 10 }, () => serve(environment)));
@@ -104,7 +108,7 @@ test('ten services that are started together on one new database make its schema
   assert.equal((await made.query('select key_id from key_checks')).length, 1);
   assert.equal((await made.query('select id from stores')).length, 1);
   const keyFiles = readdirSync(made.folder).filter((name) => name.includes('keys'));
-  assert.deepEqual(keyFiles, ['largesse.keys.json'], 'nothing is left of keys that came too late');
+  assert.deepEqual(keyFiles, ['largesse.keys.json'], 'unused keys are removed');
   await using database = await openDatabase(readDatabaseConfig(environment), { prepare: false });
   const demonstration = await database.storage.read(findDemonstrationStore);
   assert.ok(demonstration);

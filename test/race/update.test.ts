@@ -31,7 +31,7 @@ function statuses(answers: readonly TestAnswer[]): readonly number[] {
   return answers.map(({ status }) => status).toSorted((left, right) => left - right);
 }
 
-race('of two updates of the same version one is done and one is refused, every time', async (processes) => {
+race('one of two updates of the same version succeeds and one is rejected, every time', async (processes) => {
   const opened = await openShop(processes);
   const { service, shop, card } = opened;
   for (let round = 0; round < 25; round += 1) {
@@ -57,7 +57,7 @@ race('of two updates of the same version one is done and one is refused, every t
 });
 
 race(
-  '100 updates of one balance at once are each done, one after another, and the ledger agrees',
+  '100 concurrent updates of one balance all succeed, one after another, and the ledger agrees',
   async (processes) => {
     const opened = await openShop(processes);
     const { service, shop, card } = opened;
@@ -67,7 +67,11 @@ race(
       ),
     );
     for (const answer of answers) assert.equal(giftCardOf(answer).id, card.id);
-    assert.equal(new Set(answers.map(({ headers }) => headers.get('etag'))).size, 100, 'each made a version');
+    assert.equal(
+      new Set(answers.map(({ headers }) => headers.get('etag'))).size,
+      100,
+      'each created a version',
+    );
     const version = await versionOf(service, card.id);
     assert.equal(version, 101);
     assert.equal(await adjustmentsOf(service, card.id), version - 1);
@@ -77,7 +81,7 @@ race(
   },
 );
 
-race('one key of 100 callers changes a balance once', async (processes) => {
+race('100 callers with one key change a balance once', async (processes) => {
   const opened = await openShop(processes);
   const { service, shop, card } = opened;
   const answers = await Promise.all(
@@ -101,7 +105,7 @@ race('one key of 100 callers changes a balance once', async (processes) => {
   assert.equal(await adjustmentsOf(service, card.id), 1);
 });
 
-race('a reader of a card that is being changed sees one version whole', async (processes) => {
+race('a read of a card during changes sees one complete version', async (processes) => {
   const opened = await openShop(processes);
   const { shop, card } = opened;
   await shop.ask(`PUT /gift_card/${card.id}`, { json: { balance: '1.00', note: '1.00' } });
@@ -128,7 +132,7 @@ race('a reader of a card that is being changed sees one version whole', async (p
 });
 
 race(
-  'a card that is disabled while its balance is being changed keeps the balance it was disabled with',
+  'a card that is disabled during changes of its balance keeps the balance at the disabling',
   async (processes) => {
     const opened = await openShop(processes);
     const { service, shop, card } = opened;

@@ -1,6 +1,6 @@
 /**
- * One failover after another under load, on servers that take turns. Every second old primary comes back as it was and
- * accepts writes, while the new one stalls. Every acknowledged change is there at the end, once.
+ * Repeated failovers under load, on servers that take turns. Every second old primary starts again and
+ * accepts writes, while the new one stalls. Every acknowledged change exists once at the end.
  *
  * `FAILOVERS` sets the number of failovers, `FAILOVER_SEED` the seed.
  */
@@ -35,7 +35,7 @@ const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 const random = seeded(seed);
 const stallMs = 5_000;
 
-/** An address that stays while servers take turns behind it. */
+/** A fixed URL for servers that take turns. */
 type Place = { server: PostgresServer };
 
 function startPlace(place: Place): ReturnType<typeof startProxy> {
@@ -47,7 +47,7 @@ function startPlace(place: Place): ReturnType<typeof startProxy> {
   });
 }
 
-test(`of ${failovers} failovers none loses or repeats an acknowledged change, old primaries that come back included`, async (t) => {
+test(`${failovers} failovers lose and repeat no acknowledged change, even if old primaries start again`, async (t) => {
   t.diagnostic(`seed ${seed} (FAILOVER_SEED)`);
   await using servers = new AsyncDisposableStack();
   let primary = servers.use(await startPostgres({ durable: true }));
@@ -110,7 +110,7 @@ test(`of ${failovers} failovers none loses or repeats an acknowledged change, ol
         `had two more within ${Math.round(tookMs)} ms${comesBack ? '; the old primary came back' : ''}`,
     );
 
-    // The old primary is replaced by a fresh copy of the new one, which is stopped for a moment.
+    // The old primary is replaced by a new copy of the current one, which is stopped briefly.
     await primary[Symbol.asyncDispose]();
     standby = servers.use(await startStandby(next, { name: `node_${round}`, synchronous: true }));
     place.server = standby.server;

@@ -1,6 +1,6 @@
 /**
- * The power is cut under load, hundreds of times: of a few runs of the service, at many moments each. Sectors that no
- * sync covers survive at random. Nothing that was acknowledged is ever lost, and the file is never damaged.
+ * The power is cut under load, hundreds of times: at many moments of several runs of the service. Sectors
+ * without a sync survive at random. Acknowledged requests are never lost, and the file is never damaged.
  *
  * `POWER_CUTS` sets the number of power cuts, `CRASH_SEED` the seed.
  */
@@ -79,7 +79,7 @@ const runs: readonly {
   },
 ];
 
-/** While syncs of the log take long, no commit keeps a checkpoint from moving all of it and syncing the file. */
+/** Long syncs of the log prevent commits, and a checkpoint can move all of it and sync the file. */
 async function failInCheckpoint(shop: TracedShop): Promise<void> {
   shop.disk.set({ syncUs: 20_000 });
   await workUntilItFails(shop, 10, { databaseSyncFails: 1 });
@@ -92,7 +92,7 @@ for (const { name, share, run } of runs) {
     t.diagnostic(`seed ${seed} (CRASH_SEED)`);
     await using shop = await openTracedShop(random, connections);
     await run(shop);
-    // Half of them at any moment, half of them when the disk does something rarer than writing.
+    // Half of them at any moment, half of them at operations that are rarer than writes.
     const anyTime = random.chooseSome(
       shop.places(() => true),
       Math.ceil(count / 2),

@@ -1,8 +1,7 @@
 /**
- * What every answer has to look like, whatever was asked: problems and gift cards.
+ * Assertions about every response: problems and gift cards.
  *
- * The tables here are written out from the specification on purpose: taken from the code they
- * would change along with it.
+ * The tables repeat the specification on purpose: tables derived from the code would change with it.
  */
 
 import assert from 'node:assert/strict';
@@ -28,7 +27,7 @@ export type Problem = {
 
 type Extension = 'available' | 'held' | 'reversible';
 
-/** What a refused amount is compared with. */
+/** The field with the limit that a rejected amount exceeds. */
 const extensionOf: Partial<Record<FaultCode, Extension>> = {
   'insufficient-balance': 'available',
   'capture-exceeds-hold': 'held',
@@ -71,30 +70,30 @@ const isIssued = Compile(Type.Object({ gift_card: issuedGiftCardSchema }, { addi
 
 export type ExpectedProblem = {
   readonly code: FaultCode;
-  /** Field → messages, in full; unless given, `errors` has to be the title where the code is about no field. */
+  /** Field → all of its messages. The default of a code without fields is the title. */
   readonly errors?: string | Readonly<Record<string, readonly string[]>>;
   readonly available?: string;
   readonly held?: string;
   readonly reversible?: string;
-  /** Of an answer given once more, whose body tells the first request's id. */
+  /** Whether it is a replay, whose body contains the id of the first request. */
   readonly replayed?: boolean;
   readonly basePath?: string;
 };
 
-/** What holds for every answer, refused or not. */
+/** Asserts what every response has in common, success or error. */
 export function assertEveryAnswer({ headers, text }: TestAnswer): void {
   const requestId = headers.get('x-request-id');
-  assert.ok(requestId, `an answer without X-Request-Id: ${text}`);
+  assert.ok(requestId, `a response without X-Request-Id: ${text}`);
   assert.match(requestId, /^[A-Za-z0-9._:/+=@-]{1,128}$/);
   assert.equal(headers.get('x-content-type-options'), 'nosniff');
   for (const name of headers.keys()) {
-    assert.ok(!name.startsWith('access-control-'), `an answer with the CORS header ${name}`);
+    assert.ok(!name.startsWith('access-control-'), `a response with the CORS header ${name}`);
     assert.notEqual(name, 'server');
     assert.notEqual(name, 'x-powered-by');
   }
 }
 
-/** Asserts that an answer is the problem it should be, in every detail, and answers it. */
+/** Asserts that a response is the expected problem in every detail, and returns the problem. */
 export function problemOf(
   answer: TestAnswer,
   { code, errors, replayed = false, basePath = '', ...extensions }: ExpectedProblem,
@@ -146,7 +145,7 @@ function assertBelongs(headers: Headers, name: string, belongs: boolean): void {
   assert.equal(headers.get(name) !== null, belongs, `${name}: ${headers.get(name)}`);
 }
 
-/** Asserts that an answer holds one card as it should, without the code, and answers the card. */
+/** Asserts that a response has one valid card without its code, and returns the card. */
 export function giftCardOf(
   answer: TestAnswer,
   { status = 200 }: { readonly status?: number } = {},
@@ -159,7 +158,7 @@ export function giftCardOf(
   return card;
 }
 
-/** Asserts that an answer is a creation's, and answers the card with its code. */
+/** Asserts that a response creates a card, and returns the card with its code. */
 export function issuedGiftCardOf(answer: TestAnswer, { basePath = '' } = {}): IssuedGiftCard {
   const { gift_card: card } = recordOf(answer, 201, isIssued.Check(answer.json)) as {
     readonly gift_card: IssuedGiftCard;
@@ -188,7 +187,7 @@ const decimals: Readonly<Record<string, number>> = { USD: 2, EUR: 2, JPY: 0, KWD
 
 function assertAmounts({ balance, initial_value, currency, id }: GiftCard): void {
   const digits = decimals[currency];
-  assert.ok(digits !== undefined, `the decimals of ${currency} are not known here`);
+  assert.ok(digits !== undefined, `the table has no decimals of ${currency}`);
   const form = digits === 0 ? /^\d{1,12}$/ : new RegExp(`^\\d{1,12}\\.\\d{${digits}}$`);
   assert.match(balance, form);
   assert.match(initial_value, form);

@@ -1,11 +1,11 @@
-/** The books of a service under test, verified beside it. */
+/** Verifies the ledger of a running service. */
 
 import assert from 'node:assert/strict';
 import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import { verify, type StoreTotals } from '../../src/service/verify.ts';
 
-/** Asserts that the ledger agrees with every balance; answers the totals of the store. */
+/** Asserts that the ledger agrees with every balance. Returns the totals of the store. */
 export async function assertBooksAgree(
   environment: Readonly<Record<string, string>>,
   domain: string,

@@ -1,6 +1,6 @@
 /**
- * A certificate that is its own authority, for `localhost` only, until 2126. Its key is here for everybody to read, so
- * it proves nothing to anybody but the tests.
+ * A self-signed certificate for `localhost`, valid until 2126. Its private key is public: use it only in
+ * tests.
  */
 
 export const certificate = `-----BEGIN CERTIFICATE-----

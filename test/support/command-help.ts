@@ -1,9 +1,12 @@
-/** The help of commands, without a process for each of them. */
+/** Prints the help of commands without starting a process. */
 
 import { CommanderError, type Command } from 'commander';
 import { program } from '../../src/cli/program.ts';
 
-/** What `largesse store create --help` prints, of the words `store create`. @throws CommanderError as the command line does. */
+/**
+ * Returns what `largesse store create --help` prints, for the words `store create`. @throws CommanderError as
+ * the command line does.
+ */
 export function helpOf(...words: readonly string[]): string {
   const root = program();
   let output = '';

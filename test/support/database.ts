@@ -1,4 +1,4 @@
-/** What a test needs of a database, whichever engine serves it: the suites in `test/conformance` see no more. */
+/** The interface of a test database on any engine. The suites in `test/conformance` use nothing else. */
 
 import type { Migration } from '../../src/storage/migrate.ts';
 import type { Statement } from '../../src/storage/sql.ts';
@@ -9,27 +9,27 @@ export type EngineSettings = {
   readonly queueMax?: number;
 };
 
-/** A database of a test's own. Disposing it disposes the engines that are still open on it. */
+/** A database of one test. Disposing it disposes its open engines. */
 export type TestDatabase = AsyncDisposable & {
-  /** One more engine on this database. */
+  /** Opens one more engine on this database. */
   open(settings?: EngineSettings): Storage;
   /**
-   * Runs statements as whoever has the database but not the program would: in one transaction, with no trigger,
-   * check or foreign key in the way.
+   * Runs statements as a person with direct access to the database: in one transaction, without triggers,
+   * checks and foreign keys.
    */
   tamper(...statements: readonly Statement[]): Promise<void>;
 };
 
 export type StorageFactory = {
-  /** The engine's own. */
+  /** The migrations of the engine. */
   readonly migrations: readonly Migration[];
-  /** A new database with nothing in it, not even a schema. */
+  /** Creates an empty database without a schema. */
   readonly createDatabase: () => Promise<TestDatabase>;
-  /** A new database with its schema, made faster than by its migrations. */
+  /** Creates a database with its schema, faster than by running the migrations. */
   readonly createMigrated?: () => Promise<TestDatabase>;
 };
 
-/** A new database with its schema, and one engine on it. */
+/** Creates a database with its schema, and opens one engine on it. */
 export async function openMigrated(
   factory: StorageFactory,
   settings?: EngineSettings,

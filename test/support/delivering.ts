@@ -1,4 +1,4 @@
-/** Workers that send what a database has to send to a receiver that a test plays, without a network in between. */
+/** Workers that deliver to a receiver in the test, without a network. */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
@@ -14,7 +14,7 @@ const silent = pino({ level: 'silent' });
 export type PostRequest = Parameters<Outbound['post']>[0];
 type PostResult = Awaited<ReturnType<Outbound['post']>>;
 
-/** What a receiver does with a post; it may take its time. */
+/** A receiver's response to a request, which can be delayed. */
 export type Receive = (request: PostRequest) => Answer | Promise<Answer>;
 
 type Answer =
@@ -35,7 +35,7 @@ function answered(answer: Answer): PostResult {
   };
 }
 
-/** An outbound that hands every post to `receive`. A post that is called off ends. */
+/** An outbound that passes every request to `receive`. An aborted request ends. */
 function outboundTo(receive: Receive): Outbound {
   return {
     async post(request) {
@@ -68,7 +68,7 @@ export function deliver(
   return Object.assign(worker, { paused, outcomes });
 }
 
-/** Waits until something is so. @throws Error if it takes too long. */
+/** Waits until the condition is true. @throws Error after the timeout. */
 export async function until(isSo: () => boolean | Promise<boolean>, timeoutMs = 20_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await isSo())) {

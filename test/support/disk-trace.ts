@@ -1,11 +1,11 @@
 /**
- * What a power failure leaves of a folder, from the trace of a faulty disk (`faulty-disk.ts`).
+ * Computes the state of a folder after a power failure, from the trace of a faulty disk (`faulty-disk.ts`).
  *
- * The model is as hard on the service as a disk and a file system may be:
- * - What no sync covers survives sector by sector, at random, in any order. What a sync covers survives.
+ * The model is as adverse as a disk and a file system can be:
+ * - A sync makes the writes before it durable. Later writes survive sector by sector, in any order.
  * - The name of a file survives when its folder was synced.
- * - After a failed sync, programs still read the pages, but they are not on the disk, and no later sync writes them
- *   unless a program writes to them again. Linux does so with most file systems.
+ * - After a failed sync, programs still read the pages, but they are not on the disk. A later sync writes
+ *   them only if a program writes to them again. Linux does this with most file systems.
  */
 
 import assert from 'node:assert/strict';
@@ -38,20 +38,20 @@ const kinds = [
 
 export type TraceRecord = {
   readonly kind: (typeof kinds)[number];
-  /** Relative to the folder; '' is the folder itself. Empty where the inode says which file it is. */
+  /** Relative to the folder; '' is the folder itself. Empty if the inode identifies the file. */
   readonly name: string;
   readonly inode: bigint;
-  /** Of a sync: its number. */
+  /** The number of a sync, in its record. */
   readonly offset: bigint;
-  /** What was written, or the new name. */
+  /** The written bytes, or the new name. */
   readonly data: Buffer;
-  /** Where the record ends in the trace. */
+  /** The position in the trace after the record. */
   readonly end: number;
 };
 
 const headBytes = 32;
 
-/** The records of a trace, in their order. */
+/** Reads the records of a trace, in their order. */
 export function* recordsOf(trace: string): Generator<TraceRecord> {
   const file = openSync(trace, 'r');
   try {
@@ -61,10 +61,10 @@ export function* recordsOf(trace: string): Generator<TraceRecord> {
       const dataBytes = Number(head.readBigUInt64LE(24));
       const rest = Buffer.alloc(nameBytes + dataBytes);
       const end = at + headBytes + rest.length;
-      // A process that was killed may have left a part of a record.
+      // A killed process can leave a partial record.
       if (readSync(file, rest, 0, rest.length, at + headBytes) < rest.length) return;
       const kind = kinds[head.readUInt32LE(0)];
-      assert(kind !== undefined && kind !== 'none', `no kind of record at ${at} of ${trace}`);
+      assert(kind !== undefined && kind !== 'none', `unknown kind of record at ${at} of ${trace}`);
       const name = rest.toString('utf8', 0, nameBytes);
       const data = rest.subarray(nameBytes);
       yield { kind, name, inode: head.readBigUInt64LE(8), offset: head.readBigUInt64LE(16), data, end };
@@ -75,7 +75,6 @@ export function* recordsOf(trace: string): Generator<TraceRecord> {
   }
 }
 
-/** Bytes that grow. */
 class Content {
   #bytes: Buffer;
   size: number;
@@ -111,14 +110,14 @@ class Content {
   }
 }
 
-/** A change that no sync covers yet. */
+/** A change that is not synced yet. */
 type Change =
   | { readonly kind: 'write'; readonly offset: number; readonly data: Buffer }
   | { readonly kind: 'truncate'; readonly size: number };
 
 const pageBytes = 4_096;
 
-/** How torn a file is: what share of its sectors have all that was written, none, or something in between. */
+/** How torn a file is: the shares of its sectors that have all changes and none. The rest have some. */
 type Tearing = { readonly sectorBytes: number; readonly all: number; readonly none: number };
 
 function tearing(random: Seeded): Tearing {
@@ -130,7 +129,10 @@ function tearing(random: Seeded): Tearing {
   return { sectorBytes, all, none: (1 - all) * random() };
 }
 
-/** Makes changes as far as they survive: of each sector those before some moment, whatever survives of others. */
+/**
+ * Applies the changes that survive: for each sector, those before a random point, independently of other
+ * sectors.
+ */
 function makeSome(content: Content, changes: readonly Change[], random: Seeded): void {
   const { sectorBytes, all, none } = tearing(random);
   const moment = (): number => {
@@ -159,12 +161,12 @@ function makeSome(content: Content, changes: readonly Change[], random: Seeded):
 
 class TracedFile {
   readonly #durable: Content;
-  /** As programs see it. */
+  /** The content that programs see. */
   readonly #seen: Content;
-  /** Pages that programs see otherwise than the disk has them, and that no sync writes. */
+  /** Pages whose content for programs differs from the disk, and which a sync does not write. */
   readonly #lost = new Set<number>();
   #changes: Change[] = [];
-  /** How many changes were forgotten, because they are durable or lost. */
+  /** The number of changes that were dropped because they are durable or lost. */
   #past = 0;
 
   constructor(bytes: Buffer) {
@@ -178,7 +180,7 @@ class TracedFile {
   }
 
   write(offset: number, data: Buffer): void {
-    // A page is written as a whole: what was lost of it comes along.
+    // A page is written as a whole, including the lost parts.
     for (let page = Math.floor(offset / pageBytes); page * pageBytes < offset + data.length; page += 1) {
       if (!this.#lost.delete(page)) continue;
       const seen = this.#seen.read(page * pageBytes, (page + 1) * pageBytes);
@@ -194,7 +196,7 @@ class TracedFile {
     this.#changes.push({ kind: 'truncate', size });
   }
 
-  /** Takes the changes before a number. */
+  /** Removes and returns the changes before a number. */
   #take(until: number): readonly Change[] {
     const taken = this.#changes.splice(0, Math.max(0, until - this.#past));
     this.#past += taken.length;
@@ -220,7 +222,7 @@ class TracedFile {
     }
   }
 
-  /** The file as a power failure leaves it. */
+  /** Returns the file as a power failure leaves it. */
   torn(random: Seeded): Buffer {
     const content = this.#durable.copy();
     makeSome(content, this.#changes, random);
@@ -235,7 +237,7 @@ type NameChange = {
   readonly make: (names: Names) => void;
 };
 
-/** A folder on a disk, as a trace changes it. */
+/** A folder on a disk, changed by a trace. */
 export class TracedFolder {
   readonly #inodes = new Map<bigint, TracedFile>();
   readonly #seen: Names = new Map();
@@ -247,7 +249,7 @@ export class TracedFolder {
   /** Folders whose entries were synced. */
   readonly folderSyncs: string[] = [];
 
-  /** Takes a folder as it is: everything in it is durable. */
+  /** Reads a folder. Everything in it is durable. */
   constructor(folder: string, random: Seeded) {
     this.#random = random;
     for (const name of readdirSync(folder)) {
@@ -278,7 +280,7 @@ export class TracedFolder {
       case 'rename':
       case 'link': {
         const file = this.#seen.get(name);
-        assert(file, `${name} is not there to be renamed`);
+        assert(file, `${name} does not exist and cannot be renamed`);
         return this.#rename(name, (names) => {
           if (kind === 'rename') names.delete(name);
           names.set(data.toString(), file);
@@ -311,7 +313,7 @@ export class TracedFolder {
 
   #endSync({ kind, name, inode, offset }: TraceRecord): void {
     const until = this.#syncs.get(offset);
-    assert(until !== undefined, 'a sync ended that has not begun');
+    assert(until !== undefined, 'a sync ended that did not begin');
     this.#syncs.delete(offset);
     const file = this.#inodes.get(inode);
     if (file) {
@@ -328,10 +330,10 @@ export class TracedFolder {
     this.#nameChanges = rest;
   }
 
-  /** Writes the folder as a power failure leaves it now. */
+  /** Writes the folder as a power failure at this point leaves it. */
   writeTorn(target: string): void {
     const names: Names = new Map(this.#durable);
-    // A file system does these in their order, and may not get to the last.
+    // A file system applies name changes in order, and can lose the last ones.
     const done = this.#random.between(0, this.#nameChanges.length);
     for (const { make } of this.#nameChanges.slice(0, done)) make(names);
     for (const [name, file] of names) {

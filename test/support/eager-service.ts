@@ -1,6 +1,6 @@
 /**
- * A program that runs the service with background work that comes round often, in small transactions:
- * `node eager-service.ts [limits]`, with the service's environment. The limits are JSON.
+ * A program that runs the service with frequent background work in small transactions: `node eager-service.ts
+ * [limits]`, with the environment of the service. The limits are JSON.
  */
 
 import type { Limits } from '../../src/config.ts';

@@ -1,63 +1,71 @@
-/** What a test sees of its service's database beside the service, whichever engine it is. */
+/** A test's access to the database of a running service, on any engine. */
 
-/** The engines, as the environment and the command line name them, and as people do. */
+/** The engines, by their name in the environment and the command line, and their name in text. */
 export const engineNames = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const;
 
 export type EngineId = keyof typeof engineNames;
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** What goes into a query: one value for each of its `?`. */
+/** A parameter of a query: one for each `?`. */
 export type QueryValue = string | number | bigint | null;
 
-/** Integers are numbers, bytes Uint8Arrays. */
+/** Integers are numbers, and bytes are Uint8Arrays. */
 export type QueryRow = Readonly<Record<string, unknown>>;
 
-/** A database of a test's own, and a folder with its keys. Disposing it removes both, whoever still uses them. */
+/**
+ * A database of one test, and a folder with its keys. Disposing it removes both, even while they are in use.
+ */
 export type EngineDatabase = AsyncDisposable & {
   readonly folder: string;
   readonly keysFile: string;
-  /** Points a service or a command at the database and the keys. */
+  /** Configures a service or a command to use the database and the keys. */
   readonly environment: Environment;
-  /** What a service leaves in the folder once it has stopped. */
+  /** The files that a stopped service leaves in the folder. */
   readonly filesLeft: readonly string[];
-  /** Runs a query beside the service. */
+  /** Runs a query while the service runs. */
   query(text: string, ...values: readonly QueryValue[]): Promise<readonly QueryRow[]>;
-  /** Keeps the connection of queries open until it is disposed of: they cost less, and the database is in use. */
+  /**
+   * Keeps the connection of queries open until it is disposed. Queries are faster, and the database is in
+   * use.
+   */
   keepOpen(): AsyncDisposable;
-  /** Every row of every table as text, but for what is no state of a card (the heartbeat, failed lookups, token uses). */
+  /**
+   * Every row of every table as text, except for tables without state of cards (heartbeat, failed lookups,
+   * token uses).
+   */
   state(): Promise<string>;
-  /** All that is stored, byte for byte. */
+  /** All stored bytes. */
   bytes(): Promise<Buffer>;
-  /** Runs a statement as somebody would who should not. */
+  /** Runs a statement outside of the service. */
   meddle(statement: string): Promise<void>;
-  /** Keeps everybody from writing until it is disposed of: writes wait, reads go on. */
+  /** Blocks all writers until it is disposed: writes wait, and reads continue. */
   lock(): Promise<AsyncDisposable>;
-  /** Whether somebody has begun to make a database where there was none. */
+  /** Whether a process has begun to create the database. */
   isTouched(): Promise<boolean>;
-  /** What there is so far of a database that is being made: files, and a server's tables. */
+  /** The parts of a database that is being created: files, and the tables of a server. */
   traces(): Promise<readonly string[]>;
 };
 
 export type DatabaseWish = {
-  /** Whether even the schema is still to be made. */
+  /** Whether the database has no schema yet. */
   readonly empty?: boolean;
-  /** Whether it outlives a failure of its machine, without which no service starts in production. */
+  /** Whether it survives a failure of its machine. A service in production does not start without this. */
   readonly durable?: boolean;
 };
 
 export type Engine = {
   readonly id: EngineId;
-  /** How many of so many random rounds are tried where no variable asks for a number: on a server each takes longer. */
+  /** The number of random rounds, unless a variable sets it. Rounds on a server take longer. */
   rounds(ordinary: number): number;
   createDatabase(wish?: DatabaseWish): Promise<EngineDatabase>;
-  /** What the service says of a write that has waited for a lock for too long. */
+  /** The error code of a write that has waited too long for a lock. */
   readonly waitedTooLong: 'overloaded' | 'unavailable';
-  /** What a command says, in a line, where no database was made yet. */
+  /** The line that a command prints if the database does not exist. */
   readonly notMade: RegExp;
 };
 
-/** Tables that do not tell of cards, and come and go by themselves. */
+/** Tables that do not describe cards, and that background work changes. */
 const notState: ReadonlySet<string> = new Set([
   'heartbeat',
   'lookup_throttle',
@@ -65,7 +73,7 @@ const notState: ReadonlySet<string> = new Set([
   'key_checks',
 ]);
 
-/** Of a mail: what is booked. What becomes of it goes on by itself. */
+/** The columns of an email that are set when it is queued. Background work changes the others. */
 const bookedOfMail: ReadonlySet<string> = new Set([
   'store_id',
   'card_id',
@@ -81,7 +89,7 @@ export function isState(table: string, column: string): boolean {
   return table !== 'mail_deliveries' || bookedOfMail.has(column);
 }
 
-/** What `EngineDatabase.state` answers, of tables and their rows as text, a line each. */
+/** The text of `EngineDatabase.state`: tables and their rows, one line each. */
 export function stateText(tables: readonly QueryRow[]): string {
   return tables.map(({ name, rows }) => [name, rows ?? []].flat().join('\n')).join('\n\n');
 }

@@ -1,4 +1,7 @@
-/** PostgreSQL under the tests of a whole service: a database of the test's own, copied from one that has the schema. */
+/**
+ * PostgreSQL for the tests of a whole service: a database of one test, copied from a template with the
+ * schema.
+ */
 
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +29,7 @@ export const postgresEngine: Engine = {
   notMade: /the database is older than this version, \S+: run "largesse migrate"$/m,
 };
 
-/** Into how many parts the tables are divided by their store; null: they are whole. */
+/** The number of partitions by store, or null for tables without partitions. */
 const partitions = process.env['TEST_PARTITIONS'] ? Number(process.env['TEST_PARTITIONS']) : null;
 
 const templates = new Map<PostgresAddress, Promise<string>>();
@@ -40,7 +43,10 @@ async function makeTemplate(server: PostgresAddress): Promise<string> {
   });
 }
 
-/** Integers, of which `count` and `sum` make wider ones, as numbers; bytes as SQLite answers them. */
+/**
+ * Parses integers as numbers, including the wider results of `count` and `sum`, and bytes as SQLite returns
+ * them.
+ */
 const readers: Readonly<Record<number, (text: string) => unknown>> = {
   20: toInteger,
   21: toInteger,
@@ -56,7 +62,7 @@ function toInteger(text: string): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(text);
 }
 
-/** A server of this process's own: the one that all tests share would lose what it was told last. */
+/** The server of this process: the shared server loses its last commits in a crash. */
 let durableServer: Promise<PostgresAddress> | undefined;
 
 function serverFor(durable: boolean): Promise<PostgresAddress> {
@@ -147,7 +153,10 @@ const selectColumns = `
     and attnum > 0 and not attisdropped
   order by relname collate "C", attnum`;
 
-/** A statement, prepared once a connection, with a row for each table: its name and all of its rows as text. */
+/**
+ * A statement, prepared once for each connection, with a row for each table: its name and all of its rows as
+ * text.
+ */
 function describeTables(columns: readonly QueryRow[]): { readonly name: string; readonly text: string } {
   const tables = Map.groupBy(
     columns.filter(({ name, column }) => isState(String(name), String(column))),

@@ -1,4 +1,4 @@
-/** The embedded engine under the tests of a whole service: a file in a folder of the test's own. */
+/** The embedded engine for the tests of a whole service: a file in a folder of one test. */
 
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -83,7 +83,10 @@ async function createDatabase({
   };
 }
 
-/** Queries of a file, which is not kept open: a service that ends closes it as the last one, or is found so. */
+/**
+ * Opens the file for the queries of `body`, and closes it. The last process that closes the file removes its
+ * log.
+ */
 export function reading<T>(file: string, body: (database: DatabaseSync) => T): T {
   using database = new DatabaseSync(file, { readOnly: true, timeout });
   return body(database);
@@ -91,7 +94,7 @@ export function reading<T>(file: string, body: (database: DatabaseSync) => T): T
 
 const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
 
-/** A statement, prepared once a connection. */
+/** Returns a statement that is prepared once for each connection. */
 function statementOf(database: DatabaseSync, text: string): StatementSync {
   const own = statements.get(database) ?? new Map<string, StatementSync>();
   statements.set(database, own);
@@ -102,12 +105,15 @@ function statementOf(database: DatabaseSync, text: string): StatementSync {
 
 const states = new WeakMap<DatabaseSync, { readonly version: unknown; readonly text: string }>();
 
-/** All state as text. Read again only if another connection has committed since: `pragma data_version` says so. */
+/**
+ * All state as text. It is read again only after another connection has committed, which `pragma
+ * data_version` shows.
+ */
 function stateOf(database: DatabaseSync): string {
   const version = statementOf(database, 'pragma data_version').get()?.['data_version'];
   const known = states.get(database);
   if (known && known.version === version) return known.text;
-  // Between the version and the rows there may be a commit: then they are read once more than needed.
+  // A commit between reading the version and the rows causes one more read.
   const text = stateText(statementOf(database, stateQuery(database)).all());
   states.set(database, { version, text });
   return text;
@@ -136,7 +142,7 @@ function stateQuery(database: DatabaseSync): string {
   return query;
 }
 
-/** JSON has no bytes. */
+/** JSON has no type for bytes. */
 function asJson(column: string): string {
   return `case typeof(${column}) when 'blob' then hex(${column}) else ${column} end`;
 }

@@ -1,6 +1,6 @@
 /**
- * The engine that this process's tests run on: the only place that asks which it is. `npm test` runs a
- * file once for each engine, and names it in `TEST_ENGINE`.
+ * Selects the engine of this process's tests. `npm test` runs a file once for each engine, and sets
+ * `TEST_ENGINE`.
  */
 
 import type { Engine, EngineId } from './engine-database.ts';

@@ -1,12 +1,12 @@
 /**
  * The error codes of the contract, with their statuses and titles: the only copy in the tests.
  *
- * It is written out on purpose. Taken from the code, it would change with it.
+ * It repeats the contract on purpose: a table derived from the code would change with it.
  */
 
 import type { FaultCode } from '../../src/domain/fault.ts';
 
-/** What clients were promised: a code never changes its status. */
+/** A guarantee to clients: the status of a code never changes. */
 export const statusOfCode = {
   'invalid-request': 400,
   'invalid-body': 400,
@@ -70,7 +70,7 @@ export const titleOfStatus: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
-/** Codes whose responses come with Retry-After. */
+/** Codes whose responses have a Retry-After header. */
 export const retriedCodes: ReadonlySet<FaultCode> = new Set([
   'idempotency-key-in-use',
   'too-many-requests',
@@ -81,7 +81,7 @@ export const retriedCodes: ReadonlySet<FaultCode> = new Set([
   'closing',
 ]);
 
-/** The code that a problem's type ends in. @throws Error if the contract has no such code. */
+/** Returns the code at the end of a problem's type. @throws Error if the contract has no such code. */
 export function codeOfType(type: string): FaultCode {
   const code = type.split('/').at(-1) ?? '';
   if (!(code in statusOfCode)) throw new Error(`the contract has no error code ${code}`);

@@ -1,4 +1,7 @@
-/** Programs whose system clock a test sets while they run, by libfaketime. Their monotonic clock goes on. */
+/**
+ * Programs whose system clock a test sets while they run, with libfaketime. Their monotonic clock is not
+ * changed.
+ */
 
 import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,9 +9,9 @@ import { join } from 'node:path';
 import type { Environment } from './engine-database.ts';
 
 export type FakedClock = Disposable & {
-  /** What a program needs to have this clock. */
+  /** The environment of a program with this clock. */
   readonly environment: Environment;
-  /** Sets the clock to so many seconds ahead of the machine's. */
+  /** Sets the clock ahead of the machine's clock. */
   set(secondsAhead: number): void;
 };
 

@@ -1,4 +1,4 @@
-/** A disk that fails when a test wants it to: `test/faults/faulty-disk.c`, compiled once and preloaded into services. */
+/** A disk that fails on request: `test/faults/faulty-disk.c`, compiled once and preloaded into services. */
 
 import { spawnSync } from 'node:child_process';
 import {
@@ -17,7 +17,7 @@ import type { Environment } from './engine-database.ts';
 
 const source = join(import.meta.dirname, '../faults/faulty-disk.c');
 
-/** As `struct switches` of the library has them, in its order. */
+/** In the order of `struct switches` in the library. */
 const switchNames = [
   'logSyncFails',
   'databaseSyncFails',
@@ -30,24 +30,24 @@ const switchNames = [
 export type Switches = Readonly<Partial<Record<(typeof switchNames)[number], number>>>;
 
 export type FaultyDisk = Disposable & {
-  /** What a program needs to run on this disk. */
+  /** The environment of a program on this disk. */
   readonly environment: Environment;
-  /** The file with what programs did to the disk. */
+  /** The file with the operations that programs made on the disk. */
   readonly trace: string;
-  /** How much of the trace is written. */
+  /** The current length of the trace, in bytes. */
   readonly position: () => number;
-  /** Changes switches of the programs that run. */
+  /** Changes switches of running programs. */
   readonly set: (switches: Switches) => void;
 };
 
-/** Compiles the library. @throws Error with what the compiler says. */
+/** Compiles the library. @throws Error with the output of the compiler. */
 function compile(target: string): void {
   const flags = ['-shared', '-fPIC', '-O1', '-Wall', '-Wextra', '-Werror'];
   const { status, stderr, error } = spawnSync('gcc', [...flags, '-o', target, source, '-ldl', '-lpthread']);
   if (status !== 0) throw new Error(`gcc: ${error ? error.message : String(stderr)}`);
 }
 
-/** Puts a folder on a disk that can fail. With a trace, no sync reaches the real disk. */
+/** Puts a folder on a disk that can fail. With a trace, syncs do not reach the real disk. */
 export function faultyDisk(observed: string, { isTraced }: { readonly isTraced: boolean }): FaultyDisk {
   const folder = mkdtempSync(join(tmpdir(), 'largesse-faults-'));
   const library = join(folder, 'faulty-disk.so');

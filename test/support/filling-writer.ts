@@ -1,9 +1,9 @@
 /**
- * A program that writes to the database file that it is given until the database fails, then looks at what still
- * works, and prints what it found as JSON. Tests start it where a file or a disk cannot grow.
+ * A program that writes to a database file until the database fails, tests what still works, and prints its
+ * findings as JSON. Tests start it where a file or a disk cannot grow.
  *
- * `node filling-writer.ts <file> [<ballast>]`: the ballast is a file that is removed after the first failure, so that
- * there is space again.
+ * `node filling-writer.ts <file> [<ballast>]` removes the ballast file after the first failure, to free
+ * space.
  */
 
 import { rmSync } from 'node:fs';
@@ -13,15 +13,15 @@ import { openEngine, sqliteFactory } from './sqlite.ts';
 import { insertRow, listRows } from './row-counts.ts';
 
 export type Findings = {
-  /** Rows whose writer was told that they are there. */
+  /** Rows whose write was acknowledged. */
   readonly acknowledged: readonly string[];
-  /** Rows of the writers that were refused, all of one turn, and what each was told. */
+  /** The rejected rows of the failed turn, and the error code of each. */
   readonly refused: readonly { readonly row: string; readonly code: string }[];
-  /** How often the engine said that it cannot be trusted. */
+  /** The number of engine failures that were reported. */
   readonly failures: number;
-  /** What a read got after the failure: rows, or the code of the refusal. */
+  /** The result of a read after the failure: the number of rows, or an error code. */
   readonly readAfter: number | string;
-  /** What a write got after the failure, once there was space again. */
+  /** The result of a write after the failure, once space is free. */
   readonly writeAfter: string;
 };
 

@@ -1,4 +1,4 @@
-/** Contexts, stores and commands for tests that run scripts without the service around them. */
+/** Contexts, stores and commands for tests that run scripts without the service. */
 
 import { plainClock, systemChance, type Chance, type Clock } from '../../src/clock-and-chance.ts';
 import type { Context } from '../../src/context.ts';
@@ -16,10 +16,10 @@ import type { NewStore } from '../../src/service/store.ts';
 
 export type ManualClock = Clock & { advance(ms: number): void };
 
-/** 2026-03-15T12:00:00Z: a day like any other. */
+/** 2026-03-15T12:00:00Z. */
 const noon = Date.UTC(2026, 2, 15, 12);
 
-/** A clock that stands still until it is moved. */
+/** A clock that only changes when it is set. */
 export function manualClock(at: number = noon): ManualClock {
   let now = at;
   return {
@@ -30,9 +30,7 @@ export function manualClock(at: number = noon): ManualClock {
   };
 }
 
-/**
- * A context whose system clock is so far behind the given one, as after a jump: the given one is where it is expected.
- */
+/** A context whose system clock is behind the given one, as after a jump. The given clock is correct. */
 export function contextBehind(ctx: Context, ms: number): Context {
   const behind = (): number => ctx.clock.now() - ms;
   return {
@@ -47,7 +45,7 @@ export function contextBehind(ctx: Context, ms: number): Context {
   };
 }
 
-/** A master key whose bytes all are `fill`. */
+/** A master key whose bytes are all `fill`. */
 export function masterKey(id: string, fill: number): MasterKey {
   return { id, secret: new Uint8Array(32).fill(fill) };
 }
@@ -60,7 +58,7 @@ export function testContext({
   masters = [masterKey('test', 7)],
 }: {
   readonly clock?: ManualClock;
-  /** What is to be drawn otherwise than at random. */
+  /** Functions that replace the random generator. */
   readonly chance?: Partial<Chance>;
   readonly masters?: readonly MasterKey[];
 } = {}): TestContext {
@@ -82,28 +80,28 @@ export function newStore(given: Partial<NewStore> = {}): NewStore {
   };
 }
 
-/** The amount that a text tells, zero included. */
+/** Parses an amount, which can be zero. */
 export function money(text: string, currency = 'USD'): Money {
   const parsed = parseAmount(text, { currency: currencyOf(currency), zeroAllowed: true });
-  if (!parsed.ok) throw new Error(`${text} is no amount of ${currency}: ${parsed.refusal}`);
+  if (!parsed.ok) throw new Error(`${text} is not an amount of ${currency}: ${parsed.refusal}`);
   return parsed.value;
 }
 
 export function email(text: string): EmailAddress {
   const parsed = parseEmail(text);
-  if (!parsed.ok) throw new Error(`${text} is no address: ${parsed.refusal}`);
+  if (!parsed.ok) throw new Error(`${text} is not an email address: ${parsed.refusal}`);
   return parsed.value;
 }
 
 export function code(text: string): Secret {
   const parsed = parseCode(text);
-  if (!parsed.ok) throw new Error(`${text} is no code: ${parsed.refusal}`);
+  if (!parsed.ok) throw new Error(`${text} is not a code: ${parsed.refusal}`);
   return parsed.value;
 }
 
 export type IssueOptions = Partial<Omit<IssueCommand, 'store' | 'details'> & CardDetails>;
 
-/** The issue of a card of 15.00 to nobody, but for what is given. */
+/** The command to issue a card of 15.00 without a customer, with the given changes. */
 export function issueCommand(store: Store, given: IssueOptions = {}): IssueCommand {
   const entries = Object.entries(given);
   const isDetail = ([name]: readonly [string, unknown]): boolean => Object.hasOwn(noDetails, name);

@@ -1,11 +1,11 @@
 /**
- * Another script in the middle of a script: what two transactions do to each other where the database lets one see what
- * the other has just committed. Guarded statements have to hold there, whatever the script has read before.
+ * Runs another script in the middle of a script: the effect of two transactions on a database where one sees
+ * the commits of the other. Guarded statements must stay correct, whatever the script has read before.
  */
 
 import type { Script } from '../../src/storage/sql.ts';
 
-/** Runs a script and, once its first `after` steps have got their rows, all of another one before it goes on. */
+/** Runs a script, and all of another one after its first `after` steps have their rows. */
 export function* interrupted<T>(
   script: Script<T>,
   { after, by }: { readonly after: number; readonly by: () => Script<unknown> },

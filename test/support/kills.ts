@@ -1,4 +1,4 @@
-/** The service is killed at random moments under load, again and again, on one database. */
+/** The service is killed at random moments under load, repeatedly, on one database. */
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -17,7 +17,7 @@ export async function assertVerified(environment: Environment): Promise<void> {
   assert.equal((JSON.parse(output) as { readonly ok: boolean }).ok, true, output);
 }
 
-/** Decides what the crash left open: what was done before it is only answered again, what was not is done now. */
+/** Sends the open requests of a crash again: executed ones are replayed, and the others are executed now. */
 async function decideAll(
   url: string,
   database: EngineDatabase,
@@ -36,7 +36,7 @@ async function decideAll(
   return done.size;
 }
 
-/** Asserts that the service itself tells of the last card of each till what the till knows. */
+/** Asserts that the service returns the last known card of each client. */
 async function assertTold(url: string, token: string, clients: readonly LoadClient[]): Promise<void> {
   const lasts = clients.flatMap(({ cards }) => [...cards.values()].at(-1) ?? []);
   for (const { id, balance, note, isDisabled } of lasts) {
@@ -51,21 +51,22 @@ async function assertTold(url: string, token: string, clients: readonly LoadClie
   }
 }
 
-/** Asserts that the last request of each till that was answered before the kill gets the same response again. */
+/** Asserts that the last acknowledged request of each client before the kill gets the same response again. */
 async function assertReplayed(url: string, clients: readonly LoadClient[]): Promise<void> {
   await Promise.all(clients.map((till) => till.repeat(url)));
 }
 
-/** Works until the process is gone: nobody is told anything but success before it is. */
+/** Works until the process is killed. Until then, clients get only successes. */
 async function workUntilKilled(clients: readonly LoadClient[], url: string): Promise<void> {
   const outcomes = await Promise.all(clients.map((till) => till.work(url, () => false)));
-  for (const outcome of outcomes) assert.equal(outcome?.status, undefined, 'a 503 in full service');
+  for (const outcome of outcomes) assert.equal(outcome?.status, undefined, 'a 503 from a running service');
 }
 
 /**
- * Kills the service so many times. Nothing that it acknowledged is lost, nothing is done by half, what was answered is
- * answered again, and what was not is done once when it is sent again.
- * @param verifiedEvery in every so many rounds `verify` runs beside the start, and it runs at the end.
+ * Kills the service repeatedly. Acknowledged requests are not lost or partly executed, and get the same
+ * response again. Other requests are executed once when they are sent again.
+ * @param verifiedEvery `verify` runs during the start in every round with a multiple of this number, and at
+ * the end.
  */
 export async function killUnderLoad(
   t: TestContext,
@@ -83,10 +84,11 @@ export async function killUnderLoad(
   const totals = { killedAtStart: 0, left: 0, done: 0 };
 
   for (let round = 1; round <= rounds; round += 1) {
-    // Beside the start, as an operator would after a crash: both find the database as the crash left it.
+    // `verify` runs during the start, as an operator can run it after a crash: both find the database as the
+    // crash left it.
     const verifying = round % verifiedEvery === 0 ? assertVerified(environment) : undefined;
     if (round % 4 === 0) {
-      // The start, which recovers the database, may be cut short as well.
+      // The start, which recovers the database, is sometimes interrupted as well.
       await using starting = startServing(environment);
       await wait(startTakesMs * (0.4 + 0.6 * random()));
       starting.kill('SIGKILL');

@@ -1,9 +1,9 @@
 /**
- * Tills: clients that issue cards and change them, one request after another, and remember what they were told.
+ * Clients that issue and change cards, one request after another, and record the responses.
  *
- * Terms: a card is *known* as the last acknowledged answer told it; a request that was sent and not answered in full
- * is *open*: whether it was done is unknown until it is sent again with its idempotency key. Each till works on cards
- * of its own, so that it always knows what its next answer has to be.
+ * Terms: a *known* card is the card in the last acknowledged response. An *open* request was sent and has no
+ * complete response: it is unknown whether it was executed until it is sent again with its idempotency key.
+ * Each client has its own cards, which makes its next response predictable.
  */
 
 import assert from 'node:assert/strict';
@@ -16,19 +16,19 @@ export type KnownCard = {
   readonly balance: string;
   readonly isDisabled: boolean;
   readonly note: string;
-  /** As the entity tag tells it: counts the changes, from 1. */
+  /** The version in the entity tag: counts the changes, from 1. */
   readonly version: number;
-  /** Transfers in the ledger, the first one included. */
+  /** Transfers in the ledger, including the first one. */
   readonly transfers: number;
 };
 
-/** A request that may have been done. */
+/** A request that can have been executed. */
 export type OpenRequest = {
   readonly key: string;
   readonly method: 'POST' | 'PUT';
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** The card as it was known; undefined where the request makes it. */
+  /** The card as it was known; undefined if the request creates it. */
   readonly before: KnownCard | undefined;
   readonly sentAt: number;
 };
@@ -46,7 +46,7 @@ export type LoadClientOptions = {
 export class LoadClient {
   readonly cards = new Map<number, KnownCard>();
   open: OpenRequest | undefined;
-  /** Requests that were answered with success. */
+  /** The number of successful requests. */
   acknowledged = 0;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #options: LoadClientOptions;
@@ -59,11 +59,11 @@ export class LoadClient {
   }
 
   /**
-   * Works until it is told to stop, or an answer does not come. Answers the statuses of refusals and what became of
-   * connections, and leaves the last request open if it got neither a success nor a refusal that decides.
+   * Works until it is stopped, and then returns undefined. Returns a 503 or the error of the connection, and
+   * leaves that request open.
    */
   async work(url: string, isOver: () => boolean): Promise<Outcome | undefined> {
-    assert.equal(this.open, undefined, 'what is open is to be decided first');
+    assert.equal(this.open, undefined, 'the open request must be decided first');
     while (!isOver()) {
       this.open = this.#next();
       const outcome = await this.#attempt(url, this.open);
@@ -72,7 +72,7 @@ export class LoadClient {
     return undefined;
   }
 
-  /** Sends what is open once more and learns what became of it. */
+  /** Sends the open request again and records its outcome. */
   async decide(url: string): Promise<Answer> {
     assert.ok(this.open);
     const answer = await this.#send(url, this.open);
@@ -80,7 +80,7 @@ export class LoadClient {
     return answer;
   }
 
-  /** Sends the last request that was answered with success once more: the response is the same, byte for byte. */
+  /** Sends the last successful request again, and asserts that the response is the same, byte for byte. */
   async repeat(url: string): Promise<void> {
     if (!this.#last) return;
     const { request: repeated, text } = this.#last;
@@ -136,7 +136,7 @@ export class LoadClient {
       const body = { initial_value: amount(random.between(1, 99_999)), note: key };
       return { key, method: 'POST', path: '/gift_card', body, before: undefined, sentAt };
     }
-    // Never what the balance is already: each update is to be one transfer.
+    // The balance always changes: each update must be one transfer.
     const cents = Number(known.balance.replace('.', ''));
     const balance = { balance: amount(cents + random.between(1, 500) - (cents > 500 ? 501 : 0)), note: key };
     const kind = random.between(1, 10);
@@ -153,7 +153,7 @@ export class LoadClient {
     return undefined;
   }
 
-  /** @throws Error if no whole answer comes. */
+  /** @throws Error if the response is missing or incomplete. */
   #send(url: string, { key, method, path, body }: OpenRequest): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const payload = JSON.stringify(body);
@@ -173,13 +173,13 @@ export class LoadClient {
         });
       });
       sent.on('error', reject);
-      sent.setTimeout(30_000, () => sent.destroy(new Error('no answer in 30 s')));
+      sent.setTimeout(30_000, () => sent.destroy(new Error('no response in 30 s')));
       sent.end(payload);
     });
   }
 }
 
-/** How a till's work ended: a 503, or no answer. */
+/** The end of a client's work: a 503, or a missing response. */
 export type Outcome = {
   readonly sentAt: number;
   readonly status: 503 | undefined;
@@ -193,7 +193,7 @@ type Told = {
   readonly note: string;
 };
 
-/** The card once a request is done. Only the answer tells the id of a card that the request makes. */
+/** Returns the card after a request. The id of a new card is only in the response. */
 export function afterwards({ before, body }: OpenRequest, id: number): KnownCard {
   const { initial_value: issued, balance, note, disable } = body;
   if (!before) {
@@ -214,12 +214,15 @@ function amount(cents: number): string {
   return `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
 }
 
-/** How many requests the clients were told to be done. */
+/** Returns the number of requests that were acknowledged to the clients. */
 export function countAcknowledged(clients: readonly LoadClient[]): number {
   return clients.reduce((sum, { acknowledged }) => sum + acknowledged, 0);
 }
 
-/** Waits until the clients have been told of so many more successes: however slow the machine, there is something to lose. */
+/**
+ * Waits until the clients have this many more acknowledgments, which makes a loss visible even on a slow
+ * machine.
+ */
 export async function untilMoreAcknowledged(clients: readonly LoadClient[], more: number): Promise<void> {
   const enough = countAcknowledged(clients) + more;
   const deadline = performance.now() + 30_000;

@@ -1,4 +1,4 @@
-/** A worker that mails what waits in a test's database, to a mail server that is a function. */
+/** A worker that sends the queued emails of a test's database to a mail server that is a function. */
 
 import { pino } from 'pino';
 import type { Email } from '../../src/delivery/email/message.ts';
@@ -12,7 +12,7 @@ import type { Storage } from '../../src/storage/storage.ts';
 export type Serve = (email: Email, signal: AbortSignal) => Outcome | Promise<Outcome>;
 
 export type TestMailer = {
-  /** What the server was handed, whatever it answered. */
+  /** The emails that the server received, whatever its response. */
   readonly mails: readonly Email[];
   readonly outcomes: readonly string[];
   readonly reclaimed: () => number;
@@ -47,7 +47,7 @@ export function startMailer(
       return serve(mail, signal);
     },
     async [Symbol.asyncDispose]() {
-      // Nothing is open.
+      // Nothing to close.
     },
   };
   const observer = {
@@ -70,7 +70,7 @@ export function startMailer(
   };
 }
 
-/** The code that a gift card's mail has, as a till reads it. */
+/** Returns the code in the email of a gift card, as a point of sale reads it. */
 export function codeIn({ content }: Pick<Email, 'content'>): string {
   const [code = ''] = /^[0-9A-Z]{4}(?: [0-9A-Z]{1,4}){1,4}$/m.exec(content.text) ?? [];
   return code.replaceAll(' ', '').toLowerCase();

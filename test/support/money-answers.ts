@@ -1,4 +1,7 @@
-/** What every answer about money has to look like, whatever was asked. Statuses are written out, not taken from the code. */
+/**
+ * Assertions about every response about money. Statuses repeat the specification, and are not derived from
+ * the code.
+ */
 
 import assert from 'node:assert/strict';
 import Type, { type TSchema } from 'typebox';
@@ -56,7 +59,7 @@ export type HoldView = {
   readonly closed_at: string | null;
 };
 
-/** What answers hold; each operation has its own selection, which `assertAnswer` checks. */
+/** The fields of responses. Each operation has its own selection, which `assertAnswer` checks. */
 export type View = {
   readonly gift_card: CardView;
   readonly transaction: TransactionView;
@@ -83,7 +86,7 @@ function closed(members: Readonly<Record<string, TSchema>>): (value: unknown) =>
 }
 
 const { giftCardSchema, issuedGiftCardSchema, transactionSchema, holdSchema } = schemas;
-/** Whole, or for a caller without `read_gift_cards`. */
+/** The whole card, or the card for a caller without `read_gift_cards`. */
 const spendable = { gift_card: Type.Union([schemas.spendableGiftCardSchema, schemas.tillGiftCardSchema]) };
 const record = closed({ gift_card: giftCardSchema });
 const moved = closed({ transaction: transactionSchema, ...spendable });
@@ -108,7 +111,7 @@ const shapes: readonly (readonly [line: RegExp, isShape: (value: unknown) => boo
 
 const isProblem = Compile(problemSchema);
 
-/** Checks what holds for the answer to `line`, a method and a path, if its form is documented here. */
+/** Checks the response to `line`, a method and a path, if its form is documented here. */
 export function assertAnswer(line: string, answer: TestAnswer): void {
   const { status, headers, text, json } = answer;
   const path = line.split('?', 1)[0] ?? '';
@@ -129,11 +132,11 @@ export function assertAnswer(line: string, answer: TestAnswer): void {
 }
 
 function assertCard(card: CardView, tag: string | null, said: string): void {
-  // A balance has no id: the caller knows it.
+  // A balance has no id, which the caller knows.
   const { id }: Partial<CardView> = card;
   assert.match(tag ?? '', new RegExp(`^"${id ?? '\\d+'}-\\d+"$`), said);
   if ('available' in card) assert.equal(minor(card.balance), minor(card.held) + minor(card.available), said);
-  // A till does not see the initial value, and other callers do not always see what is available.
+  // A point of sale does not see the initial value, and other callers do not always see the available amount.
   const { initial_value, available }: Partial<CardView> = card;
   const other = initial_value ?? available ?? '';
   assert.equal(card.balance.split('.')[1]?.length, other.split('.')[1]?.length, said);
@@ -144,7 +147,7 @@ function assertProblem({ status, headers, json, text }: TestAnswer, said: string
   assert.ok(isProblem.Check(json), said);
   const problem = problemOf({ json });
   assert.equal(problem.status, status, said);
-  // A replay is the first answer byte for byte, the id of the first request included.
+  // A replay is the first response byte for byte, including the id of the first request.
   if (!headers.has('idempotent-replayed'))
     assert.equal(problem.request_id, headers.get('x-request-id'), said);
   const code = codeOf(problem);
@@ -161,7 +164,7 @@ export function problemOf({ json }: Pick<TestAnswer, 'json'>): ProblemView {
   return json as ProblemView;
 }
 
-/** The stable machine code that a problem's type ends in. */
+/** The stable code at the end of a problem's type. */
 export function codeOf({ type }: ProblemView): FaultCode {
   return codeOfType(type);
 }
@@ -170,12 +173,12 @@ export function viewOf({ json }: TestAnswer): View {
   return json as View;
 }
 
-/** A decimal text as an integer of its last digits. */
+/** Converts a decimal text to an integer of its last digits. */
 export function minor(text: string): bigint {
   return BigInt(text.replace('.', ''));
 }
 
-/** A problem's bytes but for what names the request. */
+/** Returns a problem's bytes without the id of the request. */
 export function withoutRequestId({ text, headers }: TestAnswer): string {
   return text.replaceAll(headers.get('x-request-id') ?? '', '');
 }

@@ -1,4 +1,7 @@
-/** A service that a test can stop and start again on the same database, with a clock that goes on meanwhile. */
+/**
+ * A service that a test can stop and start again on the same database, with a clock that advances while it is
+ * stopped.
+ */
 
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
@@ -16,9 +19,9 @@ import { testClock, type TestClock } from './service.ts';
 
 export type RestartableService = AsyncDisposable & {
   readonly clock: TestClock;
-  /** Asks with a token that may do everything; checks the answer's form. */
+  /** Sends a request with a token of all scopes, and checks the form of the response. */
   ask(line: string, json?: unknown): Promise<View & { readonly status: number; readonly text: string; readonly tag: string | null }>;
-  /** Stops the service, lets the time pass that is told, and starts another on the same database. */
+  /** Stops the service, advances the clock, and starts another one on the same database. */
   restart(options?: { readonly passMs?: number }): Promise<void>;
 }; // prettier-ignore
 
@@ -27,7 +30,7 @@ export async function startRestartable({
   undoWindowMinutes = 0,
 }: { readonly undoWindowMinutes?: number } = {}): Promise<RestartableService> {
   const made = await engine.createDatabase();
-  // The clock of a database server does not advance with the test's.
+  // The clock of a database server does not advance with the test's clock.
   const config = readConfig({
     ...made.environment,
     PORT: '0',

@@ -1,4 +1,4 @@
-/** What happens to the servers of a failover that nobody planned, and what the service says of it. */
+/** Unplanned failovers of servers, and what the service reports. */
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ export async function startCluster(): Promise<Cluster> {
   return { old, next: standby.server, standby, [Symbol.asyncDispose]: () => moved.disposeAsync() };
 }
 
-/** Waits until a service has found so many servers that accept writes. */
+/** Waits until a service has found this number of servers that accept writes. */
 export async function untilPrimaries(url: string, count: number): Promise<void> {
   const deadline = performance.now() + 30_000;
   for (;;) {
@@ -36,7 +36,7 @@ export async function untilPrimaries(url: string, count: number): Promise<void> 
   }
 }
 
-/** Starts the service in this process, which must refuse to; returns why. */
+/** Starts the service in this process, asserts that it fails, and returns the error. */
 export async function refusalOf(environment: Environment): Promise<string> {
   const error = await startOn(environment).then(
     async (service) => {
@@ -53,14 +53,14 @@ export function timelinesFileIn(folder: Folder): string {
   return join(folder.path, 'largesse.timelines.json');
 }
 
-/** Starts the old primary again as it was, but for its standby: it does not wait for one, and accepts writes. */
+/** Starts the old primary again without a standby: it does not wait for one, and accepts writes. */
 export async function comeBack(old: PostgresServer): Promise<void> {
   old.unfence();
   old.configure({ synchronous_standby_names: '' });
   await old.start();
 }
 
-/** All that a server has of the service's data. */
+/** Returns the data of the service on a server. */
 export async function contentOf(server: PostgresServer): Promise<string> {
   const rows = await server.query(
     'select (select count(*) from gift_cards) as cards, (select count(*) from transfers) as transfers, (select count(*) from idempotency_records) as records, (select max(beaten_at) from heartbeat) as beat',
@@ -68,7 +68,7 @@ export async function contentOf(server: PostgresServer): Promise<string> {
   return JSON.stringify(rows, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }
 
-/** Halts all processes of a server, as if its machine had no time for it. */
+/** Halts all processes of a server, as if its machine stalled. */
 export async function stalled<T>(server: PostgresServer, body: () => Promise<T>): Promise<T> {
   const { processes } = server;
   for (const pid of processes) signal(pid, 'SIGSTOP');

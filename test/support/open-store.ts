@@ -1,4 +1,4 @@
-/** A migrated database with one store in it, for tests of scripts. */
+/** A migrated database with one store, for tests of scripts. */
 
 import type { Card } from '../../src/domain/card.ts';
 import type { Secret } from '../../src/domain/secret.ts';
@@ -58,7 +58,7 @@ export function* listEvents(): Script<readonly StoredEvent[]> {
 
 export type Counts = Readonly<Record<'cards' | 'codes' | 'customers' | 'transfers' | 'events', number>>;
 
-/** How many rows there are of what an issue makes. */
+/** Counts the rows of each kind that an issue creates. */
 export function* countRows(): Script<Counts> {
   const [row] = yield* all(
     sql<Record<keyof Counts, bigint>>`
@@ -75,7 +75,7 @@ export function* countRows(): Script<Counts> {
   };
 }
 
-/** What came of a script of `once`, as whoever writes it learns it. */
+/** Returns the outcome of a script of `once`, as its caller sees it. */
 export async function outcomeOf(
   writing: Promise<Answer>,
 ): Promise<{ readonly answer: Answer; readonly replayed: boolean }> {

@@ -9,23 +9,26 @@ import { freePort, takesConnections } from './postgres-port.ts';
 import { startGuarded } from './postgres-process.ts';
 import type { PostgresServer } from './postgres-server.ts';
 
-/** Debian installs it where ordinary accounts have no PATH. */
+/** Debian installs it in a folder that is not in the PATH of ordinary accounts. */
 const program = '/usr/sbin/pgbouncer';
 const startTimeoutMs = 20_000;
 const pollMs = 10;
 
 export type PgbouncerOptions = {
-  /** What a client keeps its server connection for. */
+  /** The unit for which a client keeps its server connection. */
   readonly poolMode: 'session' | 'transaction' | 'statement';
-  /** Whether it uses idle server connections in turn; by default it prefers the one that was used last. */
+  /** Whether it uses idle server connections in turn. By default it prefers the last used one. */
   readonly roundRobin?: boolean;
-  /** Server connections that it keeps open for each database although nobody uses them. */
+  /** The number of idle server connections that it keeps open for each database. */
   readonly idleServers?: number;
 };
 
 export type Pgbouncer = PostgresAddress & AsyncDisposable;
 
-/** Starts PgBouncer in front of a server and waits until it takes connections. It is gone with this process at the latest. */
+/**
+ * Starts PgBouncer in front of a server and waits until it accepts connections. It ends with this process at
+ * the latest.
+ */
 export async function startPgbouncer(
   server: PostgresServer,
   { poolMode, roundRobin = false, idleServers = 0 }: PgbouncerOptions,

@@ -1,4 +1,4 @@
-/** Planted bugs: debits that are wrong on purpose. Whatever claims to prove debits has to find these out. */
+/** Planted bugs: debits that are wrong on purpose, and that the tests of debits must detect. */
 
 import type { Context } from '../../src/context.ts';
 import { Fault } from '../../src/domain/fault.ts';
@@ -13,7 +13,7 @@ type DebitCommand = { readonly storeId: number; readonly cardId: number; readonl
 
 const beside = { actor: 'test', reference: null, note: null, orderId: null };
 
-/** Reads the balance, and then writes the difference: whoever debits in between is forgotten. */
+/** Reads the balance, and then writes the difference: a concurrent debit is lost. */
 export function* readThenWriteDebit(ctx: Context, { storeId, cardId, amount }: DebitCommand): Script<Moved> {
   const { balance, held } = yield* requireCard(storeId, cardId);
   const left = balance.minor - amount.minor;
@@ -25,7 +25,7 @@ export function* readThenWriteDebit(ctx: Context, { storeId, cardId, amount }: D
   return { card, transfer: yield* record(ctx, { card, end }, debitOf(amount), beside) };
 }
 
-/** Moves the balance in one statement, as it should, but without the guard: the money need not be there. */
+/** Moves the balance in one statement, but without the guard: the balance can be too low. */
 export function* unguardedDebit(ctx: Context, { storeId, cardId, amount }: DebitCommand): Script<Moved> {
   yield* run(sql`
     update gift_cards set balance = balance - ${amount.minor}, version = version + 1

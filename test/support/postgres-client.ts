@@ -1,16 +1,19 @@
-/** Statements sent to a PostgreSQL server past the service. */
+/** Statements sent to a PostgreSQL server directly, without the service. */
 
 import { Client, Pool, type CustomTypesConfig } from 'pg';
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A server, or whatever else answers on an URL as one does. */
+/** A server, or a proxy that responds like one. */
 export type PostgresAddress = {
-  /** The superuser's URL of a database, `postgres` unless named. */
+  /** The superuser's URL of a database. The default is `postgres`. */
   readonly url: (database?: string) => string;
 };
 
-/** A few connections to a database. One that breaks while it is idle, or ends, is replaced by the next query. */
+/**
+ * A pool with a few connections to a database. The next query replaces a connection that breaks or ends while
+ * idle.
+ */
 export function openPool(url: string, types?: CustomTypesConfig): Pool {
   const pool = new Pool({
     connectionString: url,
@@ -19,19 +22,19 @@ export function openPool(url: string, types?: CustomTypesConfig): Pool {
     ...(types !== undefined && { types }),
   });
   pool.on('error', () => {});
-  // The pool forgets a connection before it has ended, and the server may break it off until then.
+  // The pool drops a connection before it has ended, and the server can break it until then.
   pool.on('connect', (client) => void client.on('error', () => {}));
   return pool;
 }
 
-/** Runs a statement on a connection of its own. Parameters are `$1`, … */
+/** Runs a statement on a new connection. Parameters are `$1`, … */
 export async function queryOnce(
   url: string,
   text: string,
   values: readonly unknown[] = [],
 ): Promise<readonly Row[]> {
   const client = new Client({ connectionString: url });
-  // A server that is killed under the connection fails the query; nobody else needs to hear of it.
+  // A server that is killed fails the query. The event of the connection is redundant.
   client.on('error', () => {});
   await client.connect();
   try {

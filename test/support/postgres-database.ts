@@ -1,4 +1,4 @@
-/** Databases for tests: each of its own, made in a moment on a server that a whole run of the tests shares. */
+/** Databases for tests, created quickly on a server that all tests of a run share. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -8,14 +8,14 @@ import { startPostgres, type PostgresServer } from './postgres-server.ts';
 
 const attemptsMax = 20;
 const pauseMaxMs = 100;
-/** Names the server of the whole run to the processes of its test files. */
+/** The variable with the URL of the run's server, for the processes of its test files. */
 const sharedUrlVariable = 'TEST_POSTGRES_URL';
 
 let shared: Promise<PostgresAddress> | undefined;
 
 /**
- * Starts a server that is set up unlike any other on purpose: what passes there depends neither on the time zone, nor
- * on how dates are written, nor on how text is sorted. It is gone with this process at the latest.
+ * Starts a server with unusual settings on purpose: tests that pass do not depend on its time zone, date
+ * format or collation. It ends with this process at the latest.
  */
 export function startSharedPostgres(): Promise<PostgresServer> {
   return startPostgres({
@@ -24,7 +24,7 @@ export function startSharedPostgres(): Promise<PostgresServer> {
   });
 }
 
-/** The server that this run's tests share; one of this process's own if nobody named one in `TEST_POSTGRES_URL`. */
+/** The server that this run's tests share, or one of this process if `TEST_POSTGRES_URL` is not set. */
 export function sharedPostgres(): Promise<PostgresAddress> {
   const url = process.env[sharedUrlVariable];
   shared ??= url ? Promise.resolve(addressOf(url)) : startSharedPostgres();
@@ -45,17 +45,17 @@ export type PostgresDatabase = AsyncDisposable & {
   readonly url: string;
   readonly name: string;
   readonly query: (text: string, values?: readonly unknown[]) => Promise<readonly Row[]>;
-  /** Drops it, whoever is still connected. */
+  /** Drops the database, even if clients are connected. */
   readonly drop: () => Promise<void>;
 };
 
-/** Makes an empty database, or a copy of a template. */
+/** Creates an empty database, or a copy of a template. */
 export async function createPostgresDatabase(
   server: PostgresAddress,
   { template = 'template0' }: { readonly template?: string } = {},
 ): Promise<PostgresDatabase> {
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
-  // Copying files beats copying pages through the log several times over, with a schema of some size in them.
+  // Copying files is several times faster than copying pages through the log, for a large schema.
   await patiently(server.url(), `create database ${name} template ${template} strategy file_copy`);
   const url = server.url(name);
   const pool = openPool(url);
@@ -76,10 +76,11 @@ export async function createPostgresDatabase(
 }
 
 /**
- * The name of a template database that is made once on the server, whoever asks first, in whichever process.
+ * Returns the name of a template database that is created once on the server, by the first process that needs
+ * it.
  *
- * @param key stands for all that its content depends on.
- * @param fill makes the content of the database that the URL names, and leaves no connection to it.
+ * @param key identifies everything that its content depends on.
+ * @param fill creates the content of the database at the URL, and leaves no connection to it.
  */
 export async function templateDatabase(
   server: PostgresAddress,
@@ -97,7 +98,7 @@ export async function templateDatabase(
     await client.query(`drop database if exists ${draft} with (force)`);
     await client.query(`create database ${draft} template template0`);
     await fill(server.url(draft));
-    // Nobody can connect to it any more, so nothing keeps it from being copied.
+    // A database that accepts no connections can always be copied.
     await client.query(`alter database ${draft} with allow_connections false`);
     await patiently(server.url(), `alter database ${draft} rename to ${name}`);
     return name;
@@ -106,7 +107,7 @@ export async function templateDatabase(
   }
 }
 
-/** Errors of two who make or drop databases at once, and of a server that has no connection to spare. */
+/** Errors of concurrent creations or drops of databases, and of a server without a free connection. */
 const passing = new Set(['55006', '53300', '57P03', '23505', 'XX000']);
 
 async function patiently(url: string, text: string): Promise<void> {

@@ -1,9 +1,9 @@
 /**
- * A full disk for a PostgreSQL server, on machines where nobody may mount one.
+ * A full disk for a PostgreSQL server, on machines that do not allow mounts.
  *
- * The system's limit of a file's size (RLIMIT_FSIZE) is set for the processes of a server while it runs, and lifted
- * again. The limit is no whole number of pages, so the write that meets it is cut short, which PostgreSQL answers as it
- * answers a full disk.
+ * It sets the system's limit of a file's size (RLIMIT_FSIZE) for the processes of a running server, and lifts
+ * it again. The limit is not a whole number of pages: the write that meets it is cut short, and PostgreSQL
+ * handles that like a full disk.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -11,16 +11,16 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PostgresServer } from './postgres-server.ts';
 
-/** `initdb` was told to make files of the write-ahead log this big, in bytes. */
+/** The size in bytes of a write-ahead log file, as configured with `initdb`. */
 const logFileSize = 2 ** 20;
 const pageSize = 8_192;
 const cutShort = 512;
 const spareForMessages = 2 ** 16;
 
 /**
- * What is full. Where there is no space for `tables`, the statement that needs a page more is refused, and the server
- * goes on. Where there is none for the write-ahead `log`, the server crashes and recovers, and writes as far as it gets,
- * until it cannot recover and ends.
+ * The full part. Without space for `tables`, the statement that needs another page fails, and the server
+ * continues. Without space for the write-ahead `log`, the server crashes, recovers and writes again until it
+ * cannot recover, and ends.
  */
 export type FullDisk = 'tables' | 'log';
 
@@ -31,7 +31,7 @@ function largestFile(server: PostgresServer): number {
   return Math.max(...files.map((file) => statSync(join(base, file), { throwIfNoEntry: false })?.size ?? 0));
 }
 
-/** Sets the limit, which processes hand on to those that they start: the postmaster's comes first. */
+/** Sets the limit, which new processes inherit: the postmaster's limit is set first. */
 function limit(server: PostgresServer, bytes: number | 'unlimited'): void {
   const { account } = server.parts;
   for (const pid of server.processes) {
@@ -42,13 +42,13 @@ function limit(server: PostgresServer, bytes: number | 'unlimited'): void {
   }
 }
 
-/** Fills the server's disk until it is freed. Restarting a server frees it, too. */
+/** Fills the server's disk until it is freed. Restarting a server frees it as well. */
 export function fillDisk(server: PostgresServer, full: FullDisk): void {
   const spare =
     full === 'log'
-      ? // The server still has to write down what has become of it.
+      ? // The server still has to record the end of its transactions.
         Buffer.byteLength(server.log()) + spareForMessages
-      : // A file of the write-ahead log is there already, so it is written on a full disk, too.
+      : // An existing file of the write-ahead log is writable on a full disk.
         Math.max(logFileSize, largestFile(server));
   limit(server, Math.ceil(spare / pageSize) * pageSize + cutShort);
 }

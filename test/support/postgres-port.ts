@@ -1,12 +1,12 @@
-/** Ports of this machine for servers that keep theirs while they are stopped. */
+/** Ports of this machine for servers that keep their port while they are stopped. */
 
 import { randomInt } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 
-/** Below the ports that systems give to outgoing connections, so that nobody takes a stopped server's port. */
+/** Below the ports of outgoing connections, which cannot occupy a stopped server's port. */
 const ports = { from: 20_000, below: 32_000 } as const;
 
-/** Whether somebody listens on a port of this machine. */
+/** Whether a port of this machine accepts connections. */
 export function takesConnections(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
@@ -16,7 +16,7 @@ export function takesConnections(port: number): Promise<boolean> {
   });
 }
 
-/** A port of this machine that is free now. */
+/** Returns a port of this machine that is free now. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(ports.from, ports.below);

@@ -11,13 +11,12 @@ import type { Account } from './postgres-binaries.ts';
 const removalTimeoutMs = 30_000;
 
 /**
- * Runs a program and then reads its own input, which closes when the test's process ends, however it ends. If no line
- * came by then, it ends the program and removes all that it leaves: System V shared memory, where it was killed, and
- * the folders.
+ * Runs a program and then reads its own input, which closes when the test's process ends. If it has no line
+ * by then, it ends the program and removes its files, and the System V shared memory of a killed server.
  *
- * The program and all that it starts hold the third descriptor, a copy of the shell's output, so whoever reads that
- * reads its end when the last of them is gone. SIGTERM is for a program that has not yet caught SIGQUIT, which a
- * shell has its children ignore.
+ * The program and its children hold the third descriptor, a copy of the shell's output, which closes when the
+ * last of them ends. SIGTERM is for a program that does not catch SIGQUIT yet, which a shell makes its
+ * children ignore.
  */
 const guardian = `
 folder=$1 data=$2; shift 2
@@ -36,24 +35,24 @@ if ! read -r _; then
 fi
 `;
 
-/** What a server is made of that somebody has to remove at last. */
+/** The files of a server, which must be removed at the end. */
 export type Belongings = { readonly folder: string; readonly data: string; readonly account: Account };
 
 export type GuardedProcess = {
   readonly pid: number;
-  /** Whether it and all that it started are gone. */
+  /** Whether the program and its children have ended. */
   readonly isGone: () => boolean;
-  /** Resolves once it and all that it started are gone. @throws Error if that takes too long. */
+  /** Resolves when the program and its children have ended. @throws Error after the timeout. */
   readonly gone: (timeoutMs: number) => Promise<void>;
-  /** Leaves the belongings to another process. */
+  /** Leaves the files to another process. */
   readonly handOver: () => void;
-  /** Ends it if need be and removes the belongings. */
+  /** Ends the program if it runs, and removes the files. */
   readonly remove: () => Promise<void>;
 };
 
 /**
- * Starts a program, which writes into `server.log` in the folder. When this process ends, so does the program, and
- * the belongings are removed.
+ * Starts a program, which writes to `server.log` in the folder. When this process ends, the program ends, and
+ * its files are removed.
  */
 export async function startGuarded(
   command: readonly string[],
@@ -62,7 +61,7 @@ export async function startGuarded(
   const child = spawn('sh', ['-c', guardian, 'guardian', folder, data, ...command], {
     ...account,
     cwd: folder,
-    // A session of its own: what is typed at the terminal is for the tests.
+    // A separate session: signals of the terminal reach only the tests.
     detached: true,
     env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' },
     stdio: ['pipe', 'pipe', 'ignore'],
@@ -73,7 +72,7 @@ export async function startGuarded(
   const gone = once(lines, 'close').then(() => void (isGone = true));
   const [line] = (await Promise.race([once(lines, 'line'), exited])) as [unknown];
   if (typeof line !== 'string') throw new Error(`could not be started: ${command.join(' ')}`);
-  // A server that is never stopped does not keep the test's process from ending.
+  // A running server does not keep the test's process from ending.
   for (const handle of [child, child.stdin, child.stdout] as readonly { unref?: () => void }[])
     handle.unref?.();
   return {
@@ -96,7 +95,7 @@ async function inTime(event: Promise<unknown>, timeoutMs: number, command: reado
   if (outcome === late) throw new Error(`did not end in ${timeoutMs} ms: ${command.join(' ')}`);
 }
 
-/** A postmaster's own processes; none where the system does not tell. */
+/** Returns the child processes of a postmaster, or none if the system does not list them. */
 export function childrenOf(pid: number): readonly number[] {
   try {
     const list = readFileSync(join('/proc', `${pid}`, 'task', `${pid}`, 'children'), 'utf8');
@@ -106,7 +105,7 @@ export function childrenOf(pid: number): readonly number[] {
   }
 }
 
-/** Signals a process that may be gone. */
+/** Signals a process that can have ended. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
@@ -115,7 +114,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Whether there is a process of an id, be it one that has ended and whose parent does not know yet. */
+/** Whether a process with the id exists, including a zombie. */
 export function exists(pid: number): boolean {
   try {
     return process.kill(pid, 0);

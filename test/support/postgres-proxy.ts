@@ -1,4 +1,7 @@
-/** A TCP proxy in front of a server: it counts, cuts, swallows and alters what clients and server say to each other. */
+/**
+ * A TCP proxy in front of a server: it counts, cuts, drops and alters the bytes between clients and the
+ * server.
+ */
 
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
@@ -10,23 +13,25 @@ export type Proxy = AsyncDisposable & {
   readonly port: number;
   /** The superuser's URL of a database through the proxy. */
   readonly url: (database?: string) => string;
-  /** Bytes that went each way since the last `cutAfter`, or the start. */
+  /** Bytes in each direction since the last `cutAfter`, or the start. */
   readonly bytes: Readonly<Record<Direction, number>>;
-  /** Cuts the connection that carries it once so many bytes more have gone one way; the rest is never delivered. */
+  /** Cuts the connection after this many more bytes in one direction. The rest is never delivered. */
   cutAfter(direction: Direction, bytes: number): void;
   readonly hasCut: boolean;
-  /** What clients sent, as Latin-1, from the last `cutAfter` to the cut. */
+  /** Bytes that clients sent, as Latin-1, from the last `cutAfter` to the cut. */
   readonly sent: string;
-  /** Nothing is delivered any more either way, and nobody is told so; new connections are taken, and not answered. */
+  /**
+   * Stops delivering in both directions without closing. New connections are accepted and get no response.
+   */
   silence(): void;
-  /** Delivers what was held back and all that follows. */
+  /** Delivers the bytes held back, and all later ones. */
   resume(): void;
-  /** Alters what the server answers. The length must stay. */
+  /** Alters the responses of the server. The length must not change. */
   alter: ((bytes: Buffer) => Buffer) | undefined;
   readonly connections: number;
 };
 
-/** @param server is asked for its port for each connection: another server may take its place. */
+/** @param server its port is read for each connection: another server can replace it. */
 export async function startProxy(server: Pick<PostgresServer, 'port' | 'url'>): Promise<Proxy> {
   const bytes = { sent: 0, answered: 0 };
   const pairs = new Set<readonly [Socket, Socket]>();
@@ -43,17 +48,18 @@ export async function startProxy(server: Pick<PostgresServer, 'port' | 'url'>): 
       if (direction === 'sent' && cut) sent += chunk.toString('latin1');
       const altered = direction === 'answered' && proxy.alter ? proxy.alter(chunk) : chunk;
       if (cut?.direction !== direction || bytes[direction] < cut.at) return void to.write(altered);
-      // At least a byte of an answer is missing: who has all of it may send more into the broken connection.
+      // At least one byte of a response is missing: a client with the whole response could send more into the
+      // broken connection.
       const most = direction === 'answered' ? chunk.length - 1 : chunk.length;
       const rest = altered.subarray(0, Math.min(cut.at - before, most));
       cut = undefined;
       hasCut = true;
-      // The other side gets what came before the cut, and then the end.
+      // The other side gets the bytes before the cut, and then the end.
       to.end(rest);
       from.destroy();
     });
     from.on('close', () => to.destroySoon());
-    // A connection that breaks ends for both sides.
+    // A connection that breaks ends on both sides.
     from.on('error', () => undefined);
   };
 

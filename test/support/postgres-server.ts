@@ -1,4 +1,7 @@
-/** Real PostgreSQL servers for tests: started, stopped, killed, and gone with the process that started them. */
+/**
+ * Real PostgreSQL servers for tests: they are started, stopped and killed, and end with the process that
+ * started them.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -22,7 +25,10 @@ const pollMs = 5;
 const startsMax = 5;
 type Settings = Readonly<Record<string, string>>;
 
-/** `smart` waits for clients to leave, `fast` cuts them off, `immediate` leaves recovery to the next start. */
+/**
+ * `smart` waits for clients to leave, `fast` disconnects them, and `immediate` leaves recovery to the next
+ * start.
+ */
 type StopMode = 'smart' | 'fast' | 'immediate';
 const stopSignals = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 
@@ -31,7 +37,7 @@ const ordinarySettings: Settings = {
   unix_socket_directories: '',
   max_connections: '200',
   shared_buffers: '128MB',
-  // Memory of a kind that vanishes with the data folder, also after kill -9.
+  // A kind of memory that is removed with the data folder, also after kill -9.
   dynamic_shared_memory_type: 'mmap',
   min_wal_size: '16MB',
   max_wal_size: '256MB',
@@ -40,7 +46,7 @@ const ordinarySettings: Settings = {
   jit: 'off',
 };
 
-/** For servers whose data nobody wants back after a crash. */
+/** For servers whose data does not have to survive a crash. */
 const hastySettings: Settings = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -49,17 +55,17 @@ const hastySettings: Settings = {
   checkpoint_timeout: '1h',
 };
 
-/** How a database sorts text unless told otherwise: by bytes, or as people do. */
+/** The default collation of a database: by bytes, or by language. */
 type Collation = 'bytes' | 'language';
 
 type PostgresOptions = {
-  /** Whether what it acknowledged survives a crash. Slower. */
+  /** Whether acknowledged commits survive a crash. Slower. */
   readonly durable?: boolean;
   readonly collation?: Collation;
   readonly settings?: Settings;
 };
 
-/** What makes up a server; a copy of it has folders and a port of its own. */
+/** The parts of a server. A copy has its own folders and port. */
 type Parts = Belongings & {
   readonly binaries: string;
   readonly port: number;
@@ -67,10 +73,10 @@ type Parts = Belongings & {
   readonly settings: Settings;
 };
 
-/** A server of its own folder and port. It may be stopped and started any number of times. */
+/** A server with its own folder and port. It can be stopped and started any number of times. */
 export class PostgresServer implements PostgresAddress, AsyncDisposable {
   readonly port: number;
-  /** Holds `server.log`. */
+  /** The folder of `server.log`. */
   readonly folder: string;
   /** The data folder. */
   readonly data: string;
@@ -87,7 +93,7 @@ export class PostgresServer implements PostgresAddress, AsyncDisposable {
     this.data = parts.data;
   }
 
-  /** What it is made of, for a copy of it. */
+  /** The parts of the server, for a copy. */
   get parts(): Parts {
     return { ...this.#parts, settings: this.#settings };
   }
@@ -106,7 +112,7 @@ export class PostgresServer implements PostgresAddress, AsyncDisposable {
     return `postgres://postgres:${this.#parts.password}@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** All that it has written since it was made. */
+  /** Everything in its log since it was created. */
   log(): string {
     return readFileSync(join(this.folder, 'server.log'), 'utf8');
   }
@@ -116,7 +122,7 @@ export class PostgresServer implements PostgresAddress, AsyncDisposable {
   }
 
   /**
-   * Starts it on its data and port, and waits until it takes connections.
+   * Starts it on its data and port, and waits until it accepts connections.
    *
    * @throws Error with the end of its log if it does not start, and if it is fenced.
    */
@@ -136,22 +142,24 @@ export class PostgresServer implements PostgresAddress, AsyncDisposable {
     }
   }
 
-  /** Stops it and waits until all of its processes are gone. */
+  /** Stops it and waits until all of its processes have ended. */
   async stop(mode: StopMode = 'fast'): Promise<void> {
     await this.#end((pid) => signal(pid, stopSignals[mode]));
   }
 
-  /** Kills all of its processes at once with SIGKILL, and waits until they are gone and the port is closed. */
+  /**
+   * Kills all of its processes at once with SIGKILL, and waits until they have ended and the port is closed.
+   */
   async killHard(): Promise<void> {
     await this.#end((pid) => {
-      // A postmaster that stands still starts nothing new, and does not see its children die.
+      // A stopped postmaster starts no processes, and does not notice the end of its children.
       signal(pid, 'SIGSTOP');
       for (const process of [...childrenOf(pid), pid]) signal(process, 'SIGKILL');
     });
-    if (await takesConnections(this.port)) throw new Error(`somebody still listens on port ${this.port}`);
+    if (await takesConnections(this.port)) throw new Error(`port ${this.port} still accepts connections`);
   }
 
-  /** Sets settings, also for the next starts; a running server reads them anew, which takes it a moment. */
+  /** Sets settings, also for later starts. A running server reloads them, with a short delay. */
   configure(settings: Settings): void {
     this.#settings = { ...this.#settings, ...settings };
     this.#writeSettings();
@@ -159,7 +167,7 @@ export class PostgresServer implements PostgresAddress, AsyncDisposable {
     if (postmaster !== undefined) signal(postmaster, 'SIGHUP');
   }
 
-  /** Kills it if it runs, and keeps it from being started again, as whoever promotes its standby must. */
+  /** Kills it if it runs and prevents its start, which is required before a promotion of its standby. */
   async fence(): Promise<void> {
     this.#isFenced = true;
     await this.killHard();
@@ -183,8 +191,8 @@ export class PostgresServer implements PostgresAddress, AsyncDisposable {
   }
 
   /**
-   * Ends the guardian of the last start, whose child a killed postmaster is until then: the next one would take it for
-   * running.
+   * Ends the guardian of the last start. Until then a killed postmaster is a zombie, and the next postmaster
+   * treats it as running.
    */
   async #forgetLast(): Promise<void> {
     const last = this.#running;
@@ -199,7 +207,7 @@ export class PostgresServer implements PostgresAddress, AsyncDisposable {
     writeFileSync(join(this.data, 'postgresql.conf'), lines.join(''));
   }
 
-  /** What the postmaster notes about itself, line by line. */
+  /** The lines of the postmaster's pid file. */
   #pidFile(): readonly string[] {
     try {
       return readFileSync(join(this.data, 'postmaster.pid'), 'utf8').split('\n');
@@ -214,7 +222,7 @@ export class PostgresServer implements PostgresAddress, AsyncDisposable {
   }
 }
 
-/** A value as the configuration file takes it. */
+/** Quotes a value for the configuration file. */
 function quote(value: string): string {
   return `'${value.replaceAll("'", "''")}'`;
 }
@@ -223,7 +231,7 @@ function removeFolders({ folder, data }: Belongings): void {
   for (const path of [folder, data]) rmSync(path, { recursive: true, force: true });
 }
 
-/** Fills the data folder of a server that is to be, and guards it until the server does. */
+/** Fills the data folder of a new server, and guards it until the server starts. */
 async function initialise(parts: Omit<Parts, 'port'>, collation: Collation): Promise<GuardedProcess> {
   const { binaries, folder, data, password } = parts;
   const passwordFile = join(folder, 'password');
@@ -240,11 +248,11 @@ async function initialise(parts: Omit<Parts, 'port'>, collation: Collation): Pro
     '--no-sync',
   ];
   const icu = ['--locale-provider=icu', '--icu-locale=en'];
-  // Not every PostgreSQL has ICU; one that lacks it sorts by bytes.
+  // A PostgreSQL without ICU sorts by bytes.
   for (const provider of collation === 'language' ? [icu, []] : [[]]) {
     const program = await startGuarded([...command, ...provider], parts);
     await program.gone(startTimeoutMs);
-    // A failed attempt removes what it has made.
+    // A failed attempt removes its files.
     if (existsSync(join(data, 'PG_VERSION'))) return program;
     program.handOver();
   }
@@ -252,7 +260,7 @@ async function initialise(parts: Omit<Parts, 'port'>, collation: Collation): Pro
 }
 
 /**
- * Starts the server on the port of its parts, or on another one where somebody else took that.
+ * Starts the server on the port of its parts, or on another one if that is in use.
  *
  * The parts' folders are removed if it does not start.
  */
@@ -271,7 +279,7 @@ export async function startOnFreePort(parts: Omit<Parts, 'port'>): Promise<Postg
   }
 }
 
-/** Makes a server and starts it. Takes about a second. */
+/** Creates and starts a server. Takes about a second. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const { durable = false, collation = 'bytes', settings = {} } = options;
   const account = serverAccount();

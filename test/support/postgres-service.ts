@@ -25,7 +25,10 @@ export function emptyFolder(): Folder {
 
 type Host = Pick<PostgresServer, 'url'>;
 
-/** The URL of a database that any of the servers may be the primary of. They share their passwords, as standbys do. */
+/**
+ * The URL of a database on several servers, one of which is the primary. They share their passwords, as
+ * standbys do.
+ */
 function urlOfAll(servers: readonly Host[]): string {
   const urls = servers.map((server) => new URL(server.url()));
   const [first] = urls;
@@ -33,7 +36,7 @@ function urlOfAll(servers: readonly Host[]): string {
   return `postgres://${first.username}:${first.password}@${urls.map(({ host }) => host).join(',')}${first.pathname}`;
 }
 
-/** The key file of a service whose keys are in a folder. */
+/** The key file of a service with its keys in a folder. */
 export function keysFileIn(folder: Folder): string {
   return join(folder.path, 'largesse.keys.json');
 }
@@ -55,7 +58,7 @@ export async function assertVerifies(environment: Environment): Promise<void> {
   assert.equal(code, 0, `${output}\n${errors}`);
 }
 
-/** The status of `/readyz`, and what its answer took in ms. */
+/** Returns the status of `/readyz`, and the duration of its response in ms. */
 export async function readinessOf(
   url: string,
 ): Promise<{ readonly status: number; readonly tookMs: number }> {
@@ -65,7 +68,7 @@ export async function readinessOf(
   return { status: response.status, tookMs: performance.now() - startedAt };
 }
 
-/** Waits until `/readyz` answers with a status. */
+/** Waits until `/readyz` responds with a status. */
 export async function untilReadiness(url: string, status: number, timeoutMs = 30_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while ((await readinessOf(url)).status !== status) {
@@ -76,11 +79,11 @@ export async function untilReadiness(url: string, status: number, timeoutMs = 30
 
 export type StartedService = AsyncDisposable & {
   readonly url: string;
-  /** All that was logged so far. */
+  /** The log so far. */
   readonly log: () => string;
 };
 
-/** Starts the service in this process, with limits of the test's own. */
+/** Starts the service in this process, with the given limits. */
 export async function startOn(
   environment: Environment,
   given: Partial<Limits> = {},
@@ -107,7 +110,7 @@ export async function startOn(
 
 export type Told = {
   readonly status: number;
-  /** The code of a refusal; undefined where there is none. */
+  /** The code of an error; undefined for a success. */
   readonly code: string | undefined;
   readonly retryAfter: string | null;
   readonly isReplayed: boolean;
@@ -115,7 +118,7 @@ export type Told = {
   readonly tookMs: number;
 };
 
-/** Asks a service as a client with a token does. */
+/** Sends requests to a service as a client with a token. */
 export function clientOf(url: string, token: string) {
   return async (line: string, json?: object, key?: string): Promise<Told> => {
     const [method = '', path = ''] = line.split(' ');
@@ -141,7 +144,7 @@ export function clientOf(url: string, token: string) {
   };
 }
 
-/** Asserts a refusal that may be tried again. */
+/** Asserts an error that the client can retry. */
 export function assertUnavailable(told: Told, code?: 'unavailable' | 'overloaded'): void {
   assert.equal(told.status, 503, JSON.stringify(told));
   assert.ok(Number(told.retryAfter) >= 1);

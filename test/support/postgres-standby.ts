@@ -1,4 +1,4 @@
-/** A second PostgreSQL server that follows a first one, and takes its place. */
+/** A second PostgreSQL server that replicates a first one, and can replace it. */
 
 import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -13,9 +13,9 @@ const pollMs = 10;
 const promotionTimeoutSeconds = 30;
 
 export type StandbyOptions = {
-  /** What the standby calls itself: lower-case letters, digits and underscores. */
+  /** The name of the standby: lower-case letters, digits and underscores. */
   readonly name: string;
-  /** Whether the primary acknowledges a commit only once the standby has it on disk. */
+  /** Whether the primary acknowledges a commit only after the standby has it on disk. */
   readonly synchronous: boolean;
 };
 
@@ -24,9 +24,12 @@ export type Standby = AsyncDisposable & {
   readonly server: PostgresServer;
   readonly primary: PostgresServer;
   readonly isInRecovery: () => Promise<boolean>;
-  /** Waits until the primary sends it what it writes, and waits for it if it is to. @throws Error if it takes too long. */
+  /**
+   * Waits until the primary streams to it, and waits for it if it is synchronous. @throws Error after the
+   * timeout.
+   */
   readonly streams: () => Promise<void>;
-  /** Kills the primary and fences it, then makes this server one that accepts writes. */
+  /** Kills the primary and fences it, then makes this server accept writes. */
   readonly promote: () => Promise<void>;
 };
 
@@ -37,12 +40,12 @@ function copyData({ data, account }: Belongings, folder: string): void {
   if (status !== 0) throw new Error(`the primary's data could not be copied: ${stderr}`);
 }
 
-/** Starts a copy of a server that follows it. The server itself is stopped for a moment. */
+/** Starts a copy of a server that replicates it. The server is stopped briefly. */
 async function startCopy(primary: PostgresServer, name: string): Promise<PostgresServer> {
   const { account, password, settings } = primary.parts;
   const folder = makeServerFolder(account);
   try {
-    // What a standby misses while it is away is kept for it.
+    // Keeps the log that a stopped standby misses.
     primary.configure({ wal_keep_size: '1GB' });
     await primary.stop();
     copyData(primary.parts, folder);
@@ -66,7 +69,10 @@ async function startCopy(primary: PostgresServer, name: string): Promise<Postgre
   }
 }
 
-/** Makes a standby of a server, which is stopped for a moment. Both run when this resolves, and the standby streams. */
+/**
+ * Creates a standby of a server, which is stopped briefly. Both run when this resolves, and the standby
+ * streams.
+ */
 export async function startStandby(primary: PostgresServer, options: StandbyOptions): Promise<Standby> {
   const { name } = options;
   const server = await startCopy(primary, name);

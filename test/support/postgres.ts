@@ -1,4 +1,4 @@
-/** PostgreSQL databases for tests, on the server that a whole run shares: the second engine under the same suites. */
+/** PostgreSQL databases for tests, on the server that a run shares. */
 
 import pg from 'pg';
 import { systemChance, systemClock } from '../../src/clock-and-chance.ts';
@@ -13,7 +13,7 @@ import { createPostgresDatabase, sharedPostgres, templateDatabase } from './post
 
 export type PostgresSettings = Partial<PostgresOptions>;
 
-/** Opens an engine as the service would, but for what the test sets. */
+/** Opens an engine as the service does, with the settings of the test. */
 export function openPostgresEngine(
   url: string,
   { queueMax = 4_096, ...settings }: EngineSettings & PostgresSettings = {},
@@ -36,7 +36,7 @@ export function openPostgresEngine(
   });
 }
 
-/** A factory of databases whose tables are whole, or divided into so many partitions. */
+/** A factory of databases, with the given number of partitions or none. */
 export function postgresFactory(partitions: number | null): StorageFactory {
   return {
     migrations: loadMigrations('postgres'),
@@ -45,7 +45,7 @@ export function postgresFactory(partitions: number | null): StorageFactory {
   };
 }
 
-/** The name of a template that has the schema. */
+/** Returns the name of a template that has the schema. */
 async function migratedTemplate(partitions: number | null): Promise<string> {
   const migrations = loadMigrations('postgres');
   const key = JSON.stringify([partitions, ...migrations.map(({ checksum }) => checksum)]);
@@ -75,7 +75,10 @@ async function createDatabase(partitions: number | null, template?: string): Pro
   };
 }
 
-/** As a superuser may: neither triggers nor foreign keys apply to a replica, and checks are dropped for good. */
+/**
+ * With the rights of a superuser: triggers and foreign keys do not apply to a replica, and checks are dropped
+ * permanently.
+ */
 async function tamper(url: string, statements: readonly Statement[]): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -1,4 +1,4 @@
-/** Power cuts: the service as it is found on what a power failure leaves of its folder, against what clients know. */
+/** Power cuts: compares the database after a power failure to the records of the clients. */
 
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -19,12 +19,11 @@ import { LoadClient, untilMoreAcknowledged, type KnownCard, type OpenRequest } f
 type Acknowledged = {
   readonly request: OpenRequest;
   readonly card: KnownCard;
-  /** How far the trace was when the client had the response. */
+  /** The position of the trace when the client had the response. */
   readonly position: number;
 };
 
-/** A till, and its acknowledged requests. */
-/** A till, and its acknowledged requests. */
+/** A client, and its acknowledged requests. */
 type TracedTill = { readonly till: LoadClient; readonly history: readonly Acknowledged[] };
 
 function openTracedTill(
@@ -41,7 +40,7 @@ function openTracedTill(
   return { till, history };
 }
 
-/** What a till knows when the trace is so far. Moments have to be asked for in their order. */
+/** What a client knows at a position of the trace. Positions must be requested in ascending order. */
 class Known implements Pick<LoadClient, 'cards' | 'open'> {
   readonly cards = new Map<number, KnownCard>();
   open: OpenRequest | undefined;
@@ -60,22 +59,22 @@ class Known implements Pick<LoadClient, 'cards' | 'open'> {
       this.acknowledged += 1;
       next = history[this.acknowledged];
     }
-    // A till sends its next request when it has the response to the last one.
+    // A client sends its next request when it has the response to the last one.
     this.open = next?.request ?? till.open;
   }
 }
 
 type PowerCuts = {
   readonly cuts: number;
-  /** How many acknowledged requests were there to be lost, over all cuts. */
+  /** The number of acknowledged requests that could be lost, over all cuts. */
   readonly acknowledged: number;
-  /** How many requests without a response had been done. */
+  /** The number of requests without a response that were executed. */
   readonly done: number;
 };
 
 const fileName = 'largesse.db';
 
-/** Where a disk that is not a disk can be had, the images are faster to make. */
+/** Images in memory are created faster. */
 const imageFolder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 export type TracedShop = AsyncDisposable & {
@@ -83,26 +82,26 @@ export type TracedShop = AsyncDisposable & {
   /** The database file. */
   readonly file: string;
   readonly disk: FaultyDisk;
-  /** For a service on the faulty disk. */
+  /** The environment of a service on the faulty disk. */
   readonly environment: Environment;
   readonly clients: readonly LoadClient[];
-  /** The ends of the records so far that are wanted. */
+  /** The ends of the selected records so far. */
   readonly places: (wanted: (record: TraceRecord) => boolean) => readonly number[];
   /**
-   * Cuts the power at places of the trace, and opens the database as the service does on what is left each time. Only
-   * once for a shop.
-   * @throws Error if anything acknowledged is lost or half done, or the file is damaged.
+   * Cuts the power at positions of the trace, and opens the rest as the service does each time. Only once for
+   * a shop.
+   * @throws Error if an acknowledged request is lost or partly executed, or the file is damaged.
    */
   readonly cutPower: (places: readonly number[]) => Promise<PowerCuts>;
 };
 
-/** A store on a faulty disk whose operations are recorded from now on. */
+/** A store on a faulty disk that records its operations. */
 export async function openTracedShop(random: Seeded, connections: number): Promise<TracedShop> {
   const database = await databaseToServe();
   const token = await openShop(database.environment, 'flowers.example');
   const folder = new TracedFolder(database.folder, random);
   const disk = faultyDisk(database.folder, { isTraced: true });
-  // About as long as on a good disk.
+  // About the duration on a good disk.
   disk.set({ syncUs: 1_000 });
   const traced = Array.from({ length: connections }, (_, index) =>
     openTracedTill(`till-${index}`, { token, random, disk }),
@@ -141,7 +140,7 @@ export async function openTracedShop(random: Seeded, connections: number): Promi
           totals.acknowledged += known.reduce((sum, { acknowledged }) => sum + acknowledged, 0);
         }
       }
-      assert.deepEqual(rest, [], 'places beyond the trace');
+      assert.deepEqual(rest, [], 'positions beyond the trace');
       return totals;
     },
     async [Symbol.asyncDispose]() {
@@ -152,7 +151,7 @@ export async function openTracedShop(random: Seeded, connections: number): Promi
   };
 }
 
-/** Opens what is left as the service does, and compares it with what is known. */
+/** Opens the database as the service does, and compares it with the known cards. */
 async function assertWhole(
   image: string,
   { known, keysName }: { readonly known: readonly Known[]; readonly keysName: string },
@@ -173,7 +172,9 @@ async function decideAll(clients: readonly LoadClient[], { url }: Served): Promi
   await Promise.all(clients.map(async (till) => till.open && till.decide(url)));
 }
 
-/** Sends what is open again, and lets the clients work until so many more requests are acknowledged. */
+/**
+ * Sends the open requests again, and lets the clients work until this many more requests are acknowledged.
+ */
 async function work({ clients }: TracedShop, service: Served, requests: number): Promise<void> {
   await decideAll(clients, service);
   let isOver = false;
@@ -195,7 +196,7 @@ export async function workUntilEnded(
   await service.ended();
 }
 
-/** Starts a service, lets the clients work, and sets switches of the disk, so that the service ends by itself. */
+/** Starts a service, lets the clients work, and sets switches of the disk that make the service end. */
 export async function workUntilItFails(
   shop: TracedShop,
   requests: number,

@@ -1,4 +1,4 @@
-/** Programs that a test starts beside itself, each killed by its own id at the latest when the test's process ends. */
+/** Programs that a test starts, each killed by its own id when the test's process ends, at the latest. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ function killAll(): void {
 }
 process.once('exit', killAll);
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  // Whoever ends a test that takes too long must not leave its programs behind.
+  // A test that is ended after a timeout must not leave programs running.
   process.once(signal, () => {
     killAll();
     process.kill(process.pid, signal);
@@ -21,10 +21,10 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
 export type Program = AsyncDisposable & {
-  /** All that it wrote so far. */
+  /** Everything that it has written. */
   readonly output: () => string;
   readonly errors: () => string;
-  /** Resolves once it wrote something that fits, on either stream. @throws Error if it ends before. */
+  /** Resolves when it has written a match on either stream. @throws Error if it ends before. */
   readonly written: (pattern: RegExp, timeoutMs?: number) => Promise<RegExpExecArray>;
   /** @throws Error if it has not ended in time. */
   readonly ended: (timeoutMs?: number) => Promise<Exit>;
@@ -32,7 +32,7 @@ export type Program = AsyncDisposable & {
 };
 
 export type ProgramOptions = {
-  /** The whole environment besides PATH. */
+  /** The whole environment except PATH. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;
 };

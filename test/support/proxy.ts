@@ -1,10 +1,12 @@
-/** Signs queries as a storefront's app proxy does, and as one would who tampers with them. */
+/** Signs queries as a storefront's app proxy does, and as an attacker would. */
 
 import { createHmac } from 'node:crypto';
 
 export type Pair = readonly [name: string, value: string];
 
-/** The signature over exactly these parameters: decoded, sorted by name, several values joined with a comma. */
+/**
+ * The signature over exactly these parameters: decoded, sorted by name, several values joined with a comma.
+ */
 export function signatureOf(secret: string, pairs: readonly Pair[]): string {
   const values = Map.groupBy(pairs, ([name]) => name);
   const text = [...values.keys()]
@@ -23,7 +25,7 @@ export function sign(secret: string, pairs: readonly Pair[]): string {
   return queryOf([...pairs, ['signature', signatureOf(secret, pairs)]]);
 }
 
-/** What the proxy adds to a request at an instant (ms). */
+/** The parameters that the proxy adds to a request at a time (ms). */
 export function proxyPairs({
   shop,
   now,

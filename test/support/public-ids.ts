@@ -1,4 +1,4 @@
-/** Public ids in tests that look into the database, where ids are internal. */
+/** Public ids in tests that query the database, where ids are internal. */
 
 import { strict as assert } from 'node:assert';
 import type { PublicIds } from '../../src/domain/public-id.ts';

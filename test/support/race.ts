@@ -1,10 +1,10 @@
-/** Races that are held where all callers ask one process, and where they ask two that share a database. */
+/** Races that run once against one process, and once against two that share a database. */
 
 import test, { after } from 'node:test';
 import { createStoreElsewhere } from './second-process.ts';
 import { startService, type TestService } from './service.ts';
 
-/** How many service processes there are. */
+/** The number of service processes. */
 export type Processes = 1 | 2;
 
 export function race(name: string, body: (processes: Processes) => Promise<void>): void {
@@ -16,8 +16,8 @@ const services = new Map<Processes, Promise<TestService>>();
 let stores = 0;
 
 /**
- * A new store on a service that the races of a file share: it runs until the file ends. A race that moves the clock,
- * changes a limit or counts all rows of a table needs a service of its own.
+ * Creates a store on a service that the races of a file share, and that runs until the file ends. A race that
+ * moves the clock, changes a limit or counts all rows of a table needs a separate service.
  */
 export async function openRaceStore(
   processes: Processes,

@@ -1,16 +1,19 @@
 /**
- * A gift card service in a hundred lines, without a database: what every operation on money must do.
+ * A gift card service in a hundred lines, without a database: the specification of every operation on money.
  *
- * Terms: a model knows cards, holds and transfers by their place in the order in which they were
- * made; amounts are minor units, what a transfer did to the balance is signed. Holds that have run
- * out need no closing here: whether a hold reserves something follows from the clock alone.
+ * Terms: the model identifies cards, holds and transfers by their creation order. Amounts are minor units,
+ * and the effect of a transfer on the balance is signed. The model does not close expired holds: the clock
+ * alone determines whether a hold reserves an amount.
  */
 
 import type { FaultCode } from '../../src/domain/fault.ts';
 import type { HoldStatus } from '../../src/domain/hold.ts';
 import type { TransferKind } from '../../src/domain/ledger.ts';
 
-/** What is asked of a model or of the service. Targets are places; one that is not there names nothing. */
+/**
+ * An action on a model or the service. Targets are positions in the creation order; an unknown position names
+ * nothing.
+ */
 export type Action =
   | { readonly kind: 'issue'; readonly amount: bigint; readonly expiresOn: string | null }
   | ({ readonly kind: 'update'; readonly releaseHolds: boolean; readonly changes: Changes } & OnCard)
@@ -23,7 +26,7 @@ export type Action =
       readonly kind: 'reverse';
       readonly transfer: number;
       readonly amount: bigint | null;
-      /** The caller may sell, and so take back a credit. */
+      /** Whether the caller can sell, and therefore reverse a credit. */
       readonly maySell: boolean;
     }
   | ({ readonly kind: 'undo' } & OnCard)
@@ -55,7 +58,7 @@ type Transfer = { readonly card: number; readonly kind: TransferKind; readonly e
 export type Model = {
   now: number;
   readonly undoWindowMs: number;
-  /** The most that a credit may raise a balance to. */
+  /** The most that a credit can raise a balance to. */
   readonly limit: bigint;
   /** The store's time zone, which has no summer time. */
   readonly hoursAheadOfUtc: number;
@@ -64,7 +67,7 @@ export type Model = {
   readonly transfers: Transfer[];
 };
 
-/** A refusal, with what it must tell besides its code. */
+/** An error, with its data besides the code. */
 export type Refused = {
   readonly code: FaultCode;
   readonly available?: bigint;
@@ -88,7 +91,7 @@ export function heldOf(model: Model, card: number): bigint {
   return openHolds(model, card).reduce((sum, { amount }) => sum + amount, 0n);
 }
 
-/** Does what is asked, or changes nothing and answers why not. */
+/** Executes the action, or changes nothing and returns the error. */
 export function apply(model: Model, action: Action): Refused | undefined {
   switch (action.kind) {
     case 'issue':
@@ -180,7 +183,7 @@ function reverse(model: Model, action: Extract<Action, { readonly kind: 'reverse
   const back = model.transfers
     .filter(({ reverses }) => reverses === action.transfer)
     .reduce((sum, { effect }) => sum + effect, 0n);
-  // A reversal has the other sign than what it reverses: the two add up to what is left.
+  // A reversal has the opposite sign of the reversed transfer: their sum is the rest.
   const left = transfer.effect + back;
   const reversible = left < 0n ? -left : left;
   const amount = action.amount ?? reversible;

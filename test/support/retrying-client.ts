@@ -1,9 +1,9 @@
 /**
- * Tellers: clients that never give up. Each issues cards, credits and debits them, one request after another, and
- * sends a request that was refused for the moment, or not answered, again with its key until it is done: at any of the
+ * Clients that always retry. Each issues, credits and debits its cards, one request after another. It sends a
+ * request that failed temporarily, or has no response, again with its key until it succeeds, at any of the
  * service's processes.
  *
- * What a teller was told is all that may be in its cards' books, and each of it once.
+ * The ledgers of its cards must contain exactly the acknowledged transfers, each of them once.
  */
 
 import assert from 'node:assert/strict';
@@ -25,28 +25,28 @@ type Answer = {
 };
 
 export type RetryingClient = {
-  /** Its cards, as it was told: minor units, and the transfers but for the one that issued the card. */
+  /** Its cards as acknowledged: minor units, and the transfers except for the issue. */
   readonly cards: ReadonlyMap<number, Ledger>;
-  /** When each success came (`performance.now`). */
+  /** The time of each success (`performance.now`). */
   readonly successes: readonly number[];
-  /** Answers other than a success: `503 unavailable`, `no answer`. */
+  /** Responses other than a success: `503 unavailable`, `no response`. */
   readonly refusals: readonly string[];
-  /** Requests that had been done although nobody had said so. */
+  /** The number of requests that were executed before without an acknowledgment. */
   readonly replays: number;
-  /** The longest that an answer took, of whatever kind, in ms. */
+  /** The longest duration of any response, in ms. */
   readonly slowestMs: number;
-  /** Works until it is told to stop and nothing is open. */
+  /** Works until it is stopped and no request is open. */
   work(urls: readonly string[], isOver: () => boolean): Promise<void>;
 };
 
 export type RetryingClientOptions = {
   readonly token: string;
   readonly random: Seeded;
-  /** What is noted on the cards that it issues. */
+  /** The note of the cards that it issues. */
   readonly note?: () => string;
 };
 
-/** A teller by its name, which its keys start with. */
+/** Creates a client. Its keys start with its name. */
 function newRetryingClient(
   name: string,
   { token, random, note = () => name }: RetryingClientOptions,
@@ -66,7 +66,7 @@ function newRetryingClient(
     return { path: `/gift_card/${id}/${random() < 0.5 ? 'credit' : 'debit'}`, json: { amount } };
   };
 
-  /** Sends a request once; undefined if it is to be sent again. */
+  /** Sends a request once. Returns undefined if it must be sent again. */
   const send = async (url: string, { path, json }: Request, key: string): Promise<Answer | undefined> => {
     const startedAt = performance.now();
     try {
@@ -89,7 +89,7 @@ function newRetryingClient(
       refusals.push(`${response.status} ${/problems\/([a-z-]+)/.exec(text)?.[1]}`);
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      refusals.push('no answer');
+      refusals.push('no response');
     } finally {
       told.slowestMs = Math.max(told.slowestMs, performance.now() - startedAt);
     }
@@ -100,15 +100,14 @@ function newRetryingClient(
     const ledger = cards.get(card.id) ?? { balance: 10_000n, transfers: new Set() };
     cards.set(card.id, ledger);
     if (transaction) {
-      assert.ok(!ledger.transfers.has(transaction.id), `the transaction ${transaction.id} was told twice`);
+      assert.ok(
+        !ledger.transfers.has(transaction.id),
+        `the transaction ${transaction.id} was returned twice`,
+      );
       ledger.transfers.add(transaction.id);
       ledger.balance += minor(transaction.amount);
     }
-    assert.equal(
-      minor(card.balance),
-      ledger.balance,
-      `the card ${card.id} was changed by more than its teller`,
-    );
+    assert.equal(minor(card.balance), ledger.balance, `the card ${card.id} was changed by another client`);
     successes.push(performance.now());
   };
 
@@ -144,22 +143,22 @@ export function newRetryingClients(count: number, given: RetryingClientOptions):
   return Array.from({ length: count }, (_, place) => newRetryingClient(`teller-${place}`, given));
 }
 
-/** How many requests the clients were told to be done. */
+/** The number of requests that were acknowledged to the clients. */
 export function countSuccesses(clients: readonly RetryingClient[]): number {
   return clients.reduce((sum, { successes }) => sum + successes.length, 0);
 }
 
-/** Waits until each teller was told of so many more successes. */
+/** Waits until each client has this many more successes. */
 export async function untilEachSucceeds(clients: readonly RetryingClient[], more: number): Promise<void> {
   const before = clients.map(({ successes }) => successes.length);
   const deadline = performance.now() + 60_000;
   while (clients.some(({ successes }, place) => successes.length < (before[place] ?? 0) + more)) {
-    assert.ok(performance.now() < deadline, `only ${countSuccesses(clients)} requests were done`);
+    assert.ok(performance.now() < deadline, `only ${countSuccesses(clients)} requests were acknowledged`);
     await wait(5);
   }
 }
 
-/** How often each answer other than a success was given. */
+/** Counts the responses other than a success, by kind. */
 export function refusalsOf(clients: readonly RetryingClient[]): Readonly<Record<string, number>> {
   const counts = new Map<string, number>();
   for (const refusal of clients.flatMap(({ refusals }) => refusals))
@@ -167,10 +166,7 @@ export function refusalsOf(clients: readonly RetryingClient[]): Readonly<Record<
   return Object.fromEntries(counts);
 }
 
-/**
- * Asserts that a database holds what the clients were told and nothing else: no success is lost, nothing was done
- * twice.
- */
+/** Asserts that a database has exactly the acknowledged changes: each success is there once. */
 export async function assertTold(
   clients: readonly RetryingClient[],
   query: (text: string) => Promise<readonly Row[]>,

@@ -1,4 +1,4 @@
-/** Rows that scripts of tests write and count without minding what they mean: stores, known by their domain. */
+/** Generic rows that tests write and count: stores, identified by their domain. */
 
 import { all, first, one, run, sql, toNumber, type Script, type Statement } from '../../src/storage/sql.ts';
 
@@ -24,7 +24,7 @@ export function* hasRow(name: string): Script<boolean> {
   return (yield* first(sql<{ id: bigint }>`select id from stores where domain = ${name}`)) !== undefined;
 }
 
-/** Adds to a row's counter, which starts at 0, and returns what it is then. */
+/** Adds to a row's counter, which starts at 0, and returns its new value. */
 export function* addTo(name: string, added: number): Script<number> {
   const row = yield* one(sql<{ updated_at: bigint }>`
     update stores set updated_at = updated_at + ${added} where domain = ${name} returning updated_at`);

@@ -1,25 +1,23 @@
 /**
- * Runs the scripts of several callers at once, statement by statement, in an order drawn from a seed,
- * as PostgreSQL would run their transactions at READ COMMITTED: races become reproducible.
+ * Runs the scripts of several callers concurrently, statement by statement, in an order generated from a
+ * seed, as PostgreSQL runs their transactions at READ COMMITTED. This makes races reproducible.
  *
- * The construction. One SQLite connection holds what is committed. Each caller keeps a log of the
- * statements with which it has written. To run a caller's next statement, the scheduler opens a
- * savepoint, plays that caller's log, runs the statement, hands its rows to the script, and undoes
- * everything. So a statement sees exactly what is committed at that moment and what its own script
- * wrote, and nobody ever sees what is not committed. When a script returns, its log is played once
- * more and kept: that is its commit. When it throws, its log is dropped: that is its rollback.
+ * Construction: one SQLite connection holds the committed state. Each caller has a log of the statements with
+ * which it has written. To run a caller's next statement, the scheduler opens a savepoint, replays that
+ * caller's log, runs the statement, passes its rows to the script, and rolls everything back. A statement
+ * therefore sees the committed state and the writes of its own script, and nothing uncommitted. When a script
+ * returns, its log is replayed and committed. When it throws, its log is dropped.
  *
- * Why a log may be played again. Which rows a statement writes is told by temporary triggers. A
- * caller keeps a lock on each until it ends; a statement that would write a row locked by another is
- * undone, waits for the other's end, and runs again then, its `where` evaluated anew. So nothing that
- * a log touched can have been changed by a commit in between, and playing it has the same effect. An
- * insertion locks its unique keys in the same way: who inserts an equal one waits to learn whether it
- * is a conflict. A `select` never waits. A caller whose waiting would close a circle is the victim of
- * the deadlock and is run again, as is one that throws `Rerun`.
+ * A log can be replayed because of locks. Temporary triggers report the rows that a statement writes, and a
+ * caller locks each until it ends. A statement that would write a locked row is rolled back, waits for the
+ * end of the other caller, and runs again with its `where` evaluated again. A commit therefore cannot change
+ * a row that a log has written, and the replay has the same effect. An insertion locks its unique keys in the
+ * same way: an insertion of an equal key waits. A `select` never waits. A caller whose wait would cause a
+ * deadlock is run again, as is one that throws `Rerun`.
  *
- * What it does not model: statements in the midst of which something is committed (each sees one
- * state); repeatable reads and serialization failures of the higher isolation levels; shared locks of
- * foreign keys (they never conflict with updates that leave keys alone); time that passes meanwhile.
+ * Not modeled: commits during a statement (each sees one state); repeatable reads and serialization failures
+ * of the higher isolation levels; shared locks of foreign keys (they never conflict with updates that do not
+ * change keys); the passage of time.
  */
 
 import assert from 'node:assert/strict';
@@ -39,17 +37,17 @@ export type Ran<T> = {
 };
 
 export type Stage = Disposable & {
-  /** Runs a script on what is committed, and keeps what it does unless it throws. */
+  /** Runs a script on the committed state, and commits unless it throws. */
   run<T>(script: Script<T>): T;
-  /** Runs `body` and undoes all that was done in it. */
+  /** Runs `body` and rolls it back. */
   attempt<T>(body: () => T): T;
-  /** Runs scripts one after another, each in a transaction of its own. */
+  /** Runs scripts one after another, each in its own transaction. */
   inTurn<T>(scripts: readonly (() => Script<T>)[], order: readonly number[]): readonly Outcome<T>[];
-  /** Runs scripts at once, in an order drawn from the chance. */
+  /** Runs scripts concurrently, in an order generated from `random`. */
   interleave<T>(scripts: readonly (() => Script<T>)[], random: () => number): Ran<T>;
 };
 
-/** The keys by which rows are locked: what is unique in each table that money moves in. */
+/** The keys by which rows are locked: the unique keys of each table that movements write. */
 const lockedKeys: Readonly<Record<string, readonly (readonly string[])[]>> = {
   gift_cards: [['id']],
   holds: [['id']],
@@ -60,7 +58,7 @@ const lockedKeys: Readonly<Record<string, readonly (readonly string[])[]>> = {
   idempotency_records: [['api_client_id', 'key_digest']],
 };
 
-/** A database in memory with its schema, and the triggers that tell which rows are written. */
+/** Creates a database in memory with its schema, and the triggers that report written rows. */
 export function openStage(): Stage {
   const connection = connect(':memory:', { readOnly: false });
   const { database } = connection;
@@ -98,7 +96,9 @@ export function openStage(): Stage {
       connection.release();
     }
   };
-  /** What a statement answers and writes for a caller that has written `log`; nothing of it stays. */
+  /**
+   * Returns the result and the writes of a statement for a caller that has written `log`, and rolls it back.
+   */
   const probe = (log: readonly Statement[], statement: Statement): Probe =>
     attempt(() => {
       play(connection, log);
@@ -119,7 +119,7 @@ export function openStage(): Stage {
   };
 } // prettier-ignore
 
-/** What an engine runs a script again for. */
+/** Whether an engine runs a script again after the error. */
 function isRerun(error: unknown): boolean {
   return error instanceof Rerun || isKeyTaken(error);
 }
@@ -132,7 +132,7 @@ function outcomeOf<T>(body: () => T): Outcome<T> {
   }
 }
 
-/** Runs a script, again if it throws `Rerun`: alone, that can only be for an id that was taken. */
+/** Runs a script, and again if it throws `Rerun`: without concurrency, the only cause is a taken id. */
 function inOneGo<T>(run: Stage['run'], script: (() => Script<T>) | undefined): T {
   assert(script);
   for (let attempts = 1; ; attempts += 1) {
@@ -161,20 +161,20 @@ function* playing(log: readonly Statement[]): Script<void> {
 
 type Probe = { readonly rows: readonly unknown[]; readonly keys: readonly string[] };
 
-/** A caller in the midst of its transaction. */
+/** A caller in the middle of its transaction. */
 type Caller<T> = {
   script: Script<T>;
-  /** Statements that it has yielded and that are still to be run. */
+  /** Statements that it has yielded and that have not run yet. */
   waiting: readonly Statement[];
-  /** How many of them nobody looks at: they come first. */
+  /** The number of unawaited statements, which come first. */
   unlooked: number;
-  /** The rows of those that were run and that it waits for. */
+  /** The rows of the awaited statements that have run. */
   answered: (readonly unknown[])[];
-  /** What it has returned, once it has: what is waiting then is run before it is committed. */
+  /** The script's result. Waiting statements run before the commit. */
   returned: { readonly done: T } | undefined;
   log: Statement[];
   reruns: number;
-  /** Who has to end before it goes on. */
+  /** The caller that must end first. */
   waitsFor: number | undefined;
   outcome: Outcome<T> | undefined;
 };
@@ -226,8 +226,8 @@ function interleave<T>(
     return next === place;
   };
   /**
-   * Lets a script go on with the rows it waited for, up to its next rows or its end. Statements whose
-   * rows it does not look at are held back until then, as an engine may.
+   * Runs a script with its awaited rows, up to its next awaited step or its end. Unawaited statements are
+   * held back until then, as an engine can do.
    */
   const resume = (caller: Caller<T>): void => {
     const heldBack: Statement[] = [];
@@ -241,7 +241,7 @@ function interleave<T>(
     if (step.done === true) caller.returned = { done: step.value };
     caller.waiting = step.done === true ? heldBack : [...heldBack, ...step.value.statements];
   };
-  /** One turn: the script goes on until its next statement, which is run; or it is committed, which is a turn of its own. */
+  /** Runs one turn: the next statement of a script, or its commit. */
   const advance = (place: number, caller: Caller<T>): void => {
     if (caller.waiting.length === 0 && !caller.returned) resume(caller);
     const [statement, ...others] = caller.waiting;
@@ -283,6 +283,6 @@ function interleave<T>(
     }
   }
   const outcomes = callers.flatMap(({ outcome }) => (outcome ? [outcome] : []));
-  assert.equal(outcomes.length, scripts.length, 'somebody waits for ever');
+  assert.equal(outcomes.length, scripts.length, 'a caller waits forever');
   return { outcomes, order, reruns, deadlocks };
 }

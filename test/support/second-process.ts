@@ -1,4 +1,4 @@
-/** What happens to a service's database from outside while it runs: the command line, or another process. */
+/** Changes to a service's database from outside while it runs: by the command line, or another process. */
 
 import { readConfig } from '../../src/config.ts';
 import { openDatabase, type Database } from '../../src/database.ts';
@@ -12,7 +12,7 @@ function open({ environment, clock }: TestService): Promise<Database> {
   return openDatabase(readConfig(environment), { prepare: false, clock });
 }
 
-/** Makes a real store, as `largesse store create` does. */
+/** Creates a real store, as `largesse store create` does. */
 export async function createStoreElsewhere(service: TestService, domain: string): Promise<void> {
   await using database = await open(service);
   await database.storage.write(() =>
@@ -40,7 +40,7 @@ export async function changeStoreElsewhere(
   await database.storage.write(() => changeStore(database.ctx, domain, { ...changes, ...sealed }));
 }
 
-/** The id of the store's newest token that works. */
+/** The id of the store's newest active token. */
 async function newestToken(service: TestService, domain: string): Promise<number> {
   const [row] = await service.query(
     `select t.id from access_tokens t join stores s on s.id = t.store_id
@@ -58,7 +58,7 @@ export async function revokeNewest(service: TestService, domain: string): Promis
   await database.storage.write(() => revoke(database.ctx, store, newest));
 }
 
-/** Rotates the store's newest token and answers the new one in clear. */
+/** Rotates the store's newest token and returns the new one in clear. */
 export async function rotateNewest(service: TestService, domain: string): Promise<string> {
   await using database = await open(service);
   const { store } = await database.storage.read(() => requireStore(domain));

@@ -1,15 +1,15 @@
-/** Chance that can be had again: the same seed draws the same numbers. For tests only. */
+/** A reproducible random generator: the same seed generates the same numbers. For tests only. */
 
 export type Seeded = {
-  /** A number from 0 up to, not including, 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   (): number;
-  /** A whole number from `min` to `max`, both included. */
+  /** Returns a whole number from `min` to `max`, both inclusive. */
   readonly between: (min: number, max: number) => number;
-  /** So many of these, each of which may come several times. */
+  /** Returns `count` elements, with repetitions. */
   readonly chooseSome: <T>(from: readonly T[], count: number) => readonly T[];
 };
 
-/** The generator mulberry32: 32 bits of state, good enough to choose what a test does next. */
+/** The generator mulberry32, with 32 bits of state: sufficient to choose the actions of a test. */
 export function seeded(seed: number): Seeded {
   let state = seed >>> 0;
   const next = (): number => {

@@ -1,4 +1,4 @@
-/** The service as a process of its own, started by its command line. */
+/** The service as a separate process, started by its command line. */
 
 import { join } from 'node:path';
 import { readDatabaseConfig } from '../../src/config.ts';
@@ -11,18 +11,18 @@ import { engine } from './engine.ts';
 import { newStore } from './fixtures.ts';
 import { runProgram, startProgram, type Program, type Result } from './programs.ts';
 
-/** Long enough where ten start at once. */
+/** Long enough if ten start at once. */
 const startTimeoutMs = 60_000;
 const commandLine = join(import.meta.dirname, '../../src/cli.ts');
 
-/** A database of a test's own, and in `environment` all that a service on it needs. */
+/** A database of one test. `environment` configures a service on it. */
 export async function databaseToServe(wish?: DatabaseWish): Promise<EngineDatabase> {
   const database = await engine.createDatabase(wish);
   const environment = { ...database.environment, PORT: '0', RATE_LIMIT: 'off', LOG_LEVEL: 'info' };
   return { ...database, environment };
 }
 
-/** Makes a store and answers a token that may do everything. */
+/** Creates a store and returns a token with all scopes. */
 export async function openShop(environment: Environment, domain: string): Promise<string> {
   await using database = await openDatabase(readDatabaseConfig(environment), { prepare: true });
   const { ctx, storage } = database;
@@ -33,7 +33,7 @@ export async function openShop(environment: Environment, domain: string): Promis
 
 export type Served = Program & { readonly url: string };
 
-/** A command that is put in front of the service's own, such as a shell that limits it. */
+/** A command that runs the service's command, such as a shell that limits it. */
 export type Wrapper = readonly [command: string, ...args: string[]];
 
 export function startServing(environment: Environment, wrapper?: Wrapper): Program {
@@ -42,7 +42,7 @@ export function startServing(environment: Environment, wrapper?: Wrapper): Progr
   return startProgram(file, args, { environment });
 }
 
-/** Starts the service and waits until it serves. */
+/** Starts the service and waits until it accepts requests. */
 export async function serve(environment: Environment, wrapper?: Wrapper): Promise<Served> {
   const program = startServing(environment, wrapper);
   try {

@@ -1,4 +1,7 @@
-/** A whole service for a test: its own database, a free port, a clock that the test moves, its log in memory. */
+/**
+ * A whole service for a test: its own database, a free port, a clock that the test moves, and its log in
+ * memory.
+ */
 
 import { connect } from 'node:net';
 import { Writable } from 'node:stream';
@@ -21,13 +24,13 @@ import { serve } from './served.ts';
 
 export type TestClock = Clock &
   TimeSource & {
-    /** Lets so many ms pass. */
+    /** Lets this many ms pass. */
     advance(ms: number): void;
-    /** Sets the clock forward by so many ms (back, if negative); no time passes. */
+    /** Sets the clock forward by this many ms (back, if negative), without time passing. */
     jump(ms: number): void;
   };
 
-/** A clock that runs with the system's, ahead of it by what the test has advanced it. */
+/** The system's clock, ahead by the time that the test has advanced it. */
 export function testClock(): TestClock {
   let ahead = 0;
   let elapsed = 0;
@@ -45,10 +48,10 @@ export function testClock(): TestClock {
   };
 }
 
-/** A store to be made; `tokens` names tokens by their scopes. */
+/** A store to create. `tokens` names tokens by their scopes. */
 export type TestStore = Partial<Omit<NewStore, 'currency' | 'proxySecret'>> & {
   readonly domain: string;
-  /** USD unless told. */
+  /** The default is USD. */
   readonly currency?: string;
   readonly proxySecret?: string;
 };
@@ -57,7 +60,7 @@ export type TestAnswer = {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body read as JSON; undefined if it is none. */
+  /** The body parsed as JSON; undefined if it is not JSON. */
   readonly json: unknown;
 };
 
@@ -66,39 +69,40 @@ export type TestRequest = {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly body?: string | Uint8Array;
   readonly token?: string;
 };
 
 export type TestService = AsyncDisposable & {
-  /** With the base path. */
+  /** Includes the base path. */
   readonly url: string;
-  /** Of all processes. */
+  /** The URLs of all processes. */
   readonly urls: readonly string[];
   readonly database: EngineDatabase;
   readonly environment: Readonly<Record<string, string>>;
   readonly clock: TestClock;
-  /** Sends a request, where there are two processes to one after the other. */
+  /** Sends a request, to each of two processes in turn. */
   request(path: string, request?: TestRequest): Promise<TestAnswer>;
-  /** Sends bytes as they are and answers everything that comes back until the server closes. */
+  /** Sends bytes unchanged and returns all bytes received until the server closes. */
   raw(bytes: string | Uint8Array): Promise<string>;
-  /** Makes a token of a store with these scopes (all unless told) and answers it in clear. */
+  /** Creates a token of a store with these scopes (the default is all) and returns it in clear. */
   token(domain: string, scopes?: readonly Scope[]): Promise<string>;
-  /** All that was logged so far, as it was written. */
+  /** The whole log so far, as it was written. */
   log(): string;
-  /** Every row of every table as text, but for what is no state of a card (the heartbeat, failed lookups, token uses). */
+  /** As `EngineDatabase.state`. */
   state(): Promise<string>;
-  /** The id in the database of what a response names by a public id. */
+  /** The internal id for a public id in a response. */
   internalId(publicId: number): number;
-  /** Runs a query beside the service. */
+  /** Runs a query while the service runs. */
   query(text: string, ...values: readonly QueryValue[]): Promise<readonly QueryRow[]>;
 };
 
 /**
- * Starts a service with the given stores. None: the demonstration store in development mode.
+ * Starts a service with the given stores. Without stores, it runs the demonstration store in development
+ * mode.
  *
- * A second process has the system's clock, and its log is its own.
+ * A second process has the system's clock and a separate log.
  */
 export async function startService({
   stores = [],
@@ -111,7 +115,7 @@ export async function startService({
   readonly environment?: Readonly<Record<string, string>>;
   readonly processes?: Processes;
   readonly database?: DatabaseWish;
-  /** Limits of the first process that are not the usual ones. */
+  /** Limits of the first process that differ from the defaults. */
   readonly limits?: Partial<Limits>;
 } = {}): Promise<TestService> {
   const provided = await engine.createDatabase(wish);
@@ -134,7 +138,7 @@ export async function startService({
         proxySecret: proxySecret === undefined ? null : new Secret(proxySecret),
       };
       const made = await database.storage.write(() => createStore(database.ctx, store));
-      // Without a token the service does not start in production.
+      // The service does not start in production without a token.
       const token = { store: made, name: 'first', scopes: allScopes };
       if (config.isProduction) await database.storage.write(() => createToken(database.ctx, token));
     }

@@ -1,4 +1,4 @@
-/** A store as its own client sees it: asks, and holds every answer and what it left behind to the rules. */
+/** A client of a store that sends requests, and asserts the rules for every response and its effects. */
 
 import assert from 'node:assert/strict';
 import type { Scope } from '../../src/domain/store.ts';
@@ -21,9 +21,9 @@ import {
 import type { TestAnswer, TestRequest, TestService } from './service.ts';
 
 export type Ask = Omit<TestRequest, 'token'> & {
-  /** A form, as it is sent. */
+  /** A form, sent unchanged. */
   readonly form?: string;
-  /** The shop's own unless given; null: none. */
+  /** The default is the shop's own token; null sends none. */
   readonly token?: string | null;
 };
 
@@ -36,34 +36,37 @@ export type Shop = {
   readonly service: TestService;
   readonly domain: string;
   readonly token: string;
-  /** A token of this store with exactly these scopes. */
+  /** Creates a token of this store with exactly these scopes. */
   tokenFor(...scopes: readonly Scope[]): Promise<string>;
-  /** Sends a request with the store's token. Responses of a documented form have it, and none has a known code. */
+  /**
+   * Sends a request with the store's token. Asserts the documented form of the response, and that it has no
+   * known code.
+   */
   ask(line: string, ask?: Ask): Promise<TestAnswer>;
-  /** A refusal: it is the named one, no row anywhere has changed and no event has fired. */
+  /** Asserts the given error, and that no row has changed and no event was published. */
   refuses(line: string, ask: Ask, expected: ExpectedProblem): Promise<void>;
   /** As `refuses`, and returns the response. */
   refusal(line: string, ask: Ask, expected: ExpectedProblem): Promise<TestAnswer>;
-  /** A change or reading of a card that succeeds with 200: the events it fires are exactly these. */
+  /** Asserts a change or read of a card that succeeds with 200 and publishes exactly these events. */
   accepts(line: string, ask?: Ask, expected?: { readonly events?: readonly string[] }): Promise<Accepted<GiftCard>>;
-  /** Any request that succeeds, and the types of the events it fires. */
+  /** Asserts any request that succeeds, and the types of the events that it publishes. */
   does(line: string, ask: Ask, expected: { readonly status?: number; readonly events: readonly string[] }): Promise<View & { readonly answer: TestAnswer }>;
-  /** A creation: the events it fires are exactly these. */
+  /** Asserts a creation that publishes exactly these events. */
   creates(ask: Ask, expected?: { readonly events?: readonly string[] }): Promise<Accepted<IssuedGiftCard>>;
-  /** Issues a card, of 25.00 unless given, whatever events it fires. */
+  /** Issues a card, with a default of 25.00, and any events. */
   issue(parameters?: Parameters): Promise<IssuedGiftCard>;
-  /** The card as it reads now. */
+  /** Returns the current card. */
   read(id: number): Promise<GiftCard>;
-  /** Its entity tag. */
+  /** Returns the current entity tag. */
   tag(id: number): Promise<string>;
-  /** The card with what is held and available, by its code. */
+  /** Returns the card with its held and available amounts, by its code. */
   lookUp(code: string): Promise<CardView>;
   debits(id: number, amount: string, more?: Parameters): Promise<TransactionView>;
   holds(id: number, amount: string, more?: Parameters): Promise<HoldView>;
   transactions(id: number): Promise<readonly TransactionView[]>;
-  /** Every code that was issued: none may be found in the log, the state or another answer. */
+  /** Every issued code: the log, the state and other responses must not contain it. */
   readonly codes: Set<string>;
-  /** Ends a test file: no code is where it must not be. */
+  /** Asserts at the end of a test file that no code leaked. */
   assertNoCodeLeaked(): Promise<void>;
 }; // prettier-ignore
 
@@ -172,7 +175,7 @@ export async function shopOf(
   return shop;
 }
 
-/** Runs something that may change nothing: no row, and so no event either. */
+/** Asserts that `body` changes no row, and therefore publishes no event. */
 export async function unchanged<T>(
   service: TestService,
   run: () => Promise<T>,
@@ -194,7 +197,7 @@ async function lastEventId(service: TestService): Promise<number> {
   return Number(row?.['id']);
 }
 
-/** The events after an id: `gift_card.updated balance,note` names what changed. */
+/** The events after an id: `gift_card.updated balance,note` names the changed fields. */
 export async function eventsAfter(service: TestService, id: number): Promise<readonly string[]> {
   const rows = await service.query('select type, data from events where id > ? order by id', id);
   return rows.map(({ type, data }) => {
@@ -228,7 +231,7 @@ async function assertEvents(
   }
 }
 
-/** The balance is at all times the sum of the card's entries. */
+/** The balance is always the sum of the card's entries. */
 async function assertLedger(service: TestService, { id, balance, initial_value }: GiftCard): Promise<void> {
   const rows = await service.query(
     `select cast(amount as text) as amount, credit_account, cast(balance_after as text) as balance_after
@@ -252,7 +255,7 @@ export async function countTransfers(service: TestService, cardId: number): Prom
   return Number(row?.['n']);
 }
 
-/** A form from its fields. */
+/** Encodes fields as a form. */
 export function form(fields: Readonly<Record<string, string>>): Pick<TestRequest, 'body' | 'headers'> {
   return formOf(new URLSearchParams(fields).toString());
 }
@@ -263,10 +266,10 @@ function formOf(body: string) {
 
 function assertWithout(codes: ReadonlySet<string>, text: string): void {
   const found = [...codes].filter((code) => text.toLowerCase().includes(code.toLowerCase()));
-  assert.deepEqual(found, [], 'a code stands where it must not');
+  assert.deepEqual(found, [], 'a code leaked');
 }
 
-/** 201 for what makes something, 200 for what does not. */
+/** 201 for a request that creates a resource, and 200 for others. */
 function successOf(line: string): number {
   return /^POST .*(gift_card|redeem|debit|credit|holds|capture|reverse)(\?.*)?$/.test(line) ? 201 : 200;
 }
@@ -282,7 +285,7 @@ function rowsOf(state: string): ReadonlySet<string> {
   );
 }
 
-/** Asserts that nothing was changed since `before`, showing only what was. */
+/** Asserts that nothing has changed since `before`, and reports only the changes. */
 export async function assertUnchanged(service: TestService, before: string, what: string): Promise<void> {
   const after = await service.state();
   assert.ok(before.includes('{'));
@@ -296,7 +299,7 @@ async function eventIds(service: Pick<TestService, 'query'>): Promise<ReadonlySe
   return new Set(rows.map(({ id }) => id));
 }
 
-/** The types of the events that were written since, sorted. */
+/** The types of the new events, sorted. */
 async function newEvents(
   service: Pick<TestService, 'query'>,
   before: ReadonlySet<unknown>,

@@ -1,4 +1,4 @@
-/** SQLite databases for tests: a folder of their own each, and the file itself for what no engine would do to it. */
+/** SQLite databases for tests: each with its own folder, and access to the file without an engine. */
 
 import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,11 +19,11 @@ export type SqliteTestDatabase = TestDatabase & {
   readonly folder: string;
   readonly file: string;
   open(settings?: SqliteSettings): Storage;
-  /** A plain connection to the file, beside the engines. */
+  /** Opens a plain connection to the file, in addition to the engines. */
   connect(): DatabaseSync;
 };
 
-/** Opens an engine as the service would, but for what the test sets. */
+/** Opens an engine as the service does, with the settings of the test. */
 export function openEngine(file: string, settings: SqliteSettings = {}): Storage {
   return openSqlite({
     file,
@@ -95,7 +95,7 @@ function tamperWith(connection: DatabaseSync, statements: readonly Statement[]):
   connection.exec('commit');
 }
 
-/** A file that has the schema: made once in a run, by whichever process asks first. */
+/** A file with the schema, created once in a run by the first process that needs it. */
 export async function migratedFile(): Promise<string> {
   const template = join(runFolder(), 'template.db');
   if (existsSync(template)) return template;

@@ -1,4 +1,4 @@
-/** What a database holds, against what clients were told. */
+/** Compares the content of a database to the records of clients. */
 
 import assert from 'node:assert/strict';
 import type { EngineDatabase } from './engine-database.ts';
@@ -35,8 +35,8 @@ export async function storedCards(database: Stored): Promise<ReadonlyMap<number,
 }
 
 /**
- * Asserts that a database holds every known card as it is known, that each open request was done as a whole or not at
- * all, and that there is nothing else. Answers which open requests were done.
+ * Asserts that a database has every known card, that each open request was executed completely or not at all,
+ * and that there is nothing else. Returns the open requests that were executed.
  */
 export async function assertHolds(
   database: Stored,
@@ -52,18 +52,18 @@ export async function assertHolds(
       assert.ok(held, `the acknowledged card ${card.id} is lost`);
       rest.delete(card.id);
       if (open?.before?.id === card.id && held.version !== card.version) {
-        assert.deepEqual(held, afterwards(open, card.id), 'half of an update was done');
+        assert.deepEqual(held, afterwards(open, card.id), 'an update was partly executed');
         done.add(open);
       } else assert.deepEqual(held, card);
     }
     if (open && !open.before) {
       const held = byNote.get(open.key);
       if (!held) continue;
-      assert.deepEqual(held, afterwards(open, held.id), 'half of a creation was done');
+      assert.deepEqual(held, afterwards(open, held.id), 'a creation was partly executed');
       rest.delete(held.id);
       done.add(open);
     }
   }
-  assert.deepEqual([...rest.values()], [], 'cards that nobody asked for');
+  assert.deepEqual([...rest.values()], [], 'cards that no client requested');
   return done;
 }

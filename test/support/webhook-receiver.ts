@@ -1,4 +1,4 @@
-/** A receiver of webhooks on this machine, as a store's own system would be one. */
+/** A receiver of webhooks on this machine. */
 
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +17,7 @@ type Got = {
 export type WebhookReceiver = AsyncDisposable & {
   readonly url: string;
   readonly got: readonly Got[];
-  /** What it answers from now on; `null`: nothing, for ever. */
+  /** The response to later requests; `null` never responds. */
   answer: {
     readonly status: number;
     readonly body?: string;

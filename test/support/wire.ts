@@ -1,4 +1,4 @@
-/** HTTP as bytes: for requests that no client library sends. */
+/** HTTP as bytes: for requests that client libraries do not send. */
 
 import { connect, type Socket } from 'node:net';
 import type { TestAnswer, TestService } from './service.ts';
@@ -6,9 +6,9 @@ import type { TestAnswer, TestService } from './service.ts';
 export type Wire = AsyncDisposable & {
   readonly socket: Socket;
   send(bytes: string | Uint8Array): void;
-  /** All that came so far, as Latin-1. */
+  /** All bytes received so far, as Latin-1. */
   received(): string;
-  /** Resolves when the service closes the connection, with ms since it was opened. */
+  /** Resolves with the ms since opening when the service closes the connection. */
   readonly closed: Promise<number>;
 };
 
@@ -35,7 +35,7 @@ export function openWire(
   socket.on('data', (chunk: Buffer) => {
     text += chunk.toString('latin1');
   });
-  // A reset is a way to close, too; what was received tells the rest.
+  // A reset also closes the connection. The received bytes show the difference.
   socket.on('error', () => undefined);
   const closed = new Promise<number>((resolve) => {
     socket.once('close', () => resolve(performance.now() - openedAt));
@@ -52,7 +52,7 @@ export function openWire(
   };
 }
 
-/** Sends bytes and answers all answers that come back until the service closes the connection. */
+/** Sends bytes and returns all responses until the service closes the connection. */
 export async function converse(
   service: Pick<TestService, 'url'>,
   bytes: string | Uint8Array,
@@ -69,7 +69,7 @@ export async function converse(
   return parseAnswers(wire.received(), Buffer.from(bytes).toString('latin1'));
 }
 
-/** Sends one request in bytes and answers its one answer. */
+/** Sends one request in bytes and returns its only response. */
 export async function exchange(
   service: Pick<TestService, 'url'>,
   bytes: string | Uint8Array,
@@ -77,11 +77,11 @@ export async function exchange(
 ): Promise<TestAnswer> {
   const answers = await converse(service, bytes, options);
   const [answer] = answers;
-  if (!answer || answers.length > 1) throw new Error(`${answers.length} answers instead of one`);
+  if (!answer || answers.length > 1) throw new Error(`${answers.length} responses instead of one`);
   return answer;
 }
 
-/** A request as text: the head gets what HTTP/1.1 demands unless it is there, and closes the connection. */
+/** A request as text: adds missing headers that HTTP/1.1 requires, and closes the connection. */
 export function requestText(
   line: string,
   headers: readonly (readonly [string, string])[] = [],
@@ -91,17 +91,17 @@ export function requestText(
   return `${line} HTTP/1.1\r\n${all.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
 }
 
-/** Reads answers one after another; those to HEAD have no body. 1xx answers are left out. */
+/** Parses responses one after another. Responses to HEAD have no body, and 1xx responses are omitted. */
 export function parseAnswers(received: string, request = ''): readonly TestAnswer[] {
   const answers: TestAnswer[] = [];
   const isHead = request.startsWith('HEAD ');
   let rest = received;
   while (rest !== '') {
     const end = rest.indexOf('\r\n\r\n');
-    if (end < 0) throw new Error(`half an answer: ${rest}`);
+    if (end < 0) throw new Error(`incomplete response: ${rest}`);
     const [statusLine = '', ...lines] = rest.slice(0, end).split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
-    if (!Number.isInteger(status)) throw new Error(`not an answer: ${statusLine}`);
+    if (!Number.isInteger(status)) throw new Error(`not a response: ${statusLine}`);
     const headers = new Headers(
       lines.map((line): [string, string] => {
         const colon = line.indexOf(':');

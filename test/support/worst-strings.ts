@@ -1,24 +1,29 @@
-/** The strings that readers of text find hardest, as long as a request may make them, and what reading them costs. */
+/**
+ * The strings that take parsers longest, of the maximum length in a request, and the cost of parsing them.
+ */
 
 import assert from 'node:assert/strict';
 import { show } from '../unit/samples.ts';
 
-/** Processor time for which one request may keep all others waiting. */
+/** The processor time for which one request can delay all others. */
 const effortMaxMs = 50;
 const tries = 5;
 
-/** What is repeated: separators, digits, what begins or ends a token, what normalization and case folding move. */
+/**
+ * The repeated parts: separators, digits, starts and ends of tokens, and characters that normalization or
+ * case folding change.
+ */
 const units = [
   ' ', '\t', '-', '0', '9', 'a', 'A', '.', ',', ':', ';', '@', '/', '"', '\\', '%', '+', '=', '&', '*',
   '- ', 'a-', 'a.', '.a', 'a@', '@a.', 'a ', ' a', 'a,', '*,', '0.', '\\"', '"-', '"1-1",', 'W/"', 'gift_card.created,',
   'é', 'e\u0301', '\u0301\u0316', '\u212a', '\u0130', 'Σ', '\uac00', '\u1f82', '😀', '\u200d', '\u00a0', '\n',
 ]; // prettier-ignore
 
-/** What makes a reader go on, and what makes it fail at the end. */
+/** Starts that make a parser continue, and ends that make it fail. */
 const starts = ['', 'a', '1', '0.', '-', 'a@', 'https://', '2026-12-24T18:00:00.'];
 const ends = ['', '!', 'a', '1', '"', '@example.com'];
 
-/** Strings of just under so many bytes of UTF-8. */
+/** Strings of just under this many bytes of UTF-8. */
 export function* worstStrings(
   bytesMax: number,
   isMeant: (unit: string) => boolean = () => true,
@@ -34,8 +39,8 @@ export function* worstStrings(
 }
 
 /**
- * Fails if the work takes this thread's processor for too long, each time that it is tried. Time in which other
- * processes have the processor is not counted, so a busy machine fails nothing.
+ * Fails if the work uses this thread's processor for too long in every try. Time of other processes does not
+ * count, and a busy machine does not fail the test.
  */
 export async function assertQuick(name: string, work: () => unknown): Promise<void> {
   const taken: number[] = [];
@@ -49,7 +54,7 @@ export async function assertQuick(name: string, work: () => unknown): Promise<vo
   assert.fail(`${name} takes ${Math.min(...taken)} ms`);
 }
 
-/** What a message shows of a long string. */
+/** Shortens a string for a message. */
 export function shorten(text: string): string {
   return text.length <= 40 ? show(text) : `${show(text.slice(0, 24))}…${show(text.slice(-12))}`;
 }
