@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { publicIdsOf } from '../src/domain/public-id.ts';
 import type { Statement } from '../src/storage/sql.ts';
-import { connect, sqliteDialect } from '../src/storage/sqlite-connection.ts';
+import { connect, sqliteDialect } from '../src/storage/sqlite/connection.ts';
 import { embeddedAt, makeTemplate, openStore, type Template } from './fixture.ts';
 import { LoadClient } from './load.ts';
 import { cpuMicros, otherCore, pinTo, startServer, startService, type Server } from './processes.ts';

@@ -11,8 +11,8 @@ import { keysOf } from './keys.ts';
 import { refuseHalfCopied } from './service/copy.ts';
 import { checkKeys, checkKeysWithoutWriting, hasKeys } from './service/key-check.ts';
 import { loadMigrations, MigrationError, pending, type Migration } from './storage/migrate.ts';
-import { openPostgres } from './storage/postgres.ts';
-import { openSqlite } from './storage/sqlite.ts';
+import { openPostgres } from './storage/postgres/engine.ts';
+import { openSqlite } from './storage/sqlite/engine.ts';
 import type { Storage, StorageObserver } from './storage/storage.ts';
 import { timelineFile } from './timeline-file.ts';
 

@@ -9,7 +9,7 @@ import { CopyError } from '../service/copy.ts';
 import { StartError } from '../start-error.ts';
 import { MigrationError } from '../storage/migrate.ts';
 import { TimelineFileError } from '../timeline-file.ts';
-import { NotWritable } from '../storage/sqlite-connection.ts';
+import { NotWritable } from '../storage/sqlite/connection.ts';
 
 /** The command is rejected. The message is for its user. */
 export class CommandError extends Error {

@@ -14,7 +14,7 @@ import {
   removeDatabase,
   replaceFile,
   syncFile,
-} from '../storage/sqlite-restore.ts';
+} from '../storage/sqlite/restore.ts';
 import { CommandError } from './failure.ts';
 import { print, printJson } from './output.ts';
 import { describeMismatch, verifyDatabase, type VerifiedDatabase } from './verifying.ts';

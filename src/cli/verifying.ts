@@ -4,7 +4,7 @@ import type { DatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import { shownId } from '../domain/public-id.ts';
 import { verify, type Mismatch, type Verification } from '../service/verify.ts';
-import { inspectFile } from '../storage/sqlite-inspection.ts';
+import { inspectFile } from '../storage/sqlite/inspection.ts';
 
 const mismatchesMax = 1_000;
 

@@ -11,7 +11,7 @@ import { createStore } from '../../src/service/store.ts';
 import { createWebhook, listDeliveries } from '../../src/service/webhook.ts';
 import { listEventsAfter } from '../../src/storage/event.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
-import { postgresDialect } from '../../src/storage/postgres-session.ts';
+import { postgresDialect } from '../../src/storage/postgres/session.ts';
 import type { Statement } from '../../src/storage/sql.ts';
 import { until } from '../support/delivering.ts';
 import { issueCommand, newStore, testContext } from '../support/fixtures.ts';

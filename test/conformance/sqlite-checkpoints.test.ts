@@ -6,8 +6,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import test, { suite } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { run, sql, type Script } from '../../src/storage/sql.ts';
-import { startCheckpointThread } from '../../src/storage/sqlite-checkpoint-thread.ts';
-import { checkpointing, checkpointsOf, type Mover } from '../../src/storage/sqlite-checkpoints.ts';
+import { startCheckpointThread } from '../../src/storage/sqlite/checkpoint-thread.ts';
+import { checkpointing, checkpointsOf, type Mover } from '../../src/storage/sqlite/checkpoints.ts';
 import { createSqliteDatabase, sqliteFactory, type SqliteSettings } from '../support/sqlite.ts';
 import { insertRow, listRows } from '../support/row-counts.ts';
 

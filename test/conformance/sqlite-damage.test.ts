@@ -14,7 +14,7 @@ import { createStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
 
 import { createWebhook } from '../../src/service/webhook.ts';
-import { inspectFile } from '../../src/storage/sqlite-inspection.ts';
+import { inspectFile } from '../../src/storage/sqlite/inspection.ts';
 import { email, issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
 import { seeded } from '../support/seeded.ts';
 import { createSqliteDatabase, openEngine, sqliteFactory } from '../support/sqlite.ts';

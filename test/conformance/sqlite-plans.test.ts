@@ -11,7 +11,7 @@ import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { eraseOutdated } from '../../src/service/upkeep.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { claimMails } from '../../src/storage/mail-queue.ts';
-import { sqliteDialect } from '../../src/storage/sqlite-connection.ts';
+import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
 import type { Script, Statement } from '../../src/storage/sql.ts';
 import { email, money, updateCommand } from '../support/fixtures.ts';
 import { openStore } from '../support/open-store.ts';

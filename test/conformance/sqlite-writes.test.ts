@@ -6,7 +6,7 @@ import { writeScripts } from '../../bench/scripts.ts';
 import { measureWrites, scriptsPerTransaction, type WritesPerOperation } from '../../bench/writes.ts';
 import { createStore } from '../../src/service/store.ts';
 import { issue } from '../../src/service/card.ts';
-import { connect } from '../../src/storage/sqlite-connection.ts';
+import { connect } from '../../src/storage/sqlite/connection.ts';
 import { issueCommand, newStore, testContext } from '../support/fixtures.ts';
 import { seeded } from '../support/seeded.ts';
 import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';

@@ -11,7 +11,7 @@ import type { Script } from '../../src/storage/sql.ts';
 import { withoutRequestId } from '../support/money-answers.ts';
 import { shopOf } from '../support/shop.ts';
 import { startService } from '../support/service.ts';
-import { sqliteDialect } from '../../src/storage/sqlite-connection.ts';
+import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
 
 const undoWindowMinutes = 0;
 const stores = [

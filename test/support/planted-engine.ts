@@ -7,18 +7,18 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Script, Statement } from '../../src/storage/sql.ts';
-import { openPostgres as openRealPostgres, type PostgresOptions } from '../../src/storage/postgres.ts';
-import { openSqlite as openRealSqlite, type SqliteOptions } from '../../src/storage/sqlite.ts';
+import { openPostgres as openRealPostgres, type PostgresOptions } from '../../src/storage/postgres/engine.ts';
+import { openSqlite as openRealSqlite, type SqliteOptions } from '../../src/storage/sqlite/engine.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 
 const commitDelayMs = 40;
 
-/** Replaces the function of this name in `src/storage/sqlite.ts`. */
+/** Replaces the function of this name in `src/storage/sqlite/engine.ts`. */
 export function openSqlite(options: SqliteOptions): Storage {
   return answeringEarly(openRealSqlite(options));
 }
 
-/** Replaces the function of this name in `src/storage/postgres.ts`. */
+/** Replaces the function of this name in `src/storage/postgres/engine.ts`. */
 export function openPostgres(options: PostgresOptions): Storage {
   return answeringEarly(openRealPostgres(options));
 }

@@ -22,7 +22,7 @@
 
 import assert from 'node:assert/strict';
 import { Rerun, rerunsMax, type Script, type Statement } from '../../src/storage/sql.ts';
-import { connect, isKeyTaken, type Connection } from '../../src/storage/sqlite-connection.ts';
+import { connect, isKeyTaken, type Connection } from '../../src/storage/sqlite/connection.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
 
 export type Outcome<T> = { readonly done: T } | { readonly thrown: unknown };

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { systemClock } from '../../src/clock-and-chance.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
-import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite.ts';
+import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite/engine.ts';
 import type { Statement } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { StorageFactory, TestDatabase } from './database.ts';
 import { runFolder, scratchPlace } from './scratch.ts';
-import { sqliteDialect } from '../../src/storage/sqlite-connection.ts';
+import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
 
 export type SqliteSettings = Partial<Omit<SqliteOptions, 'file' | 'clock'>>;
 

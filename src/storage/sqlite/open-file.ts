@@ -9,8 +9,8 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { syncFolder } from '../folders.ts';
-import type { Tables } from './memory.ts';
+import { syncFolder } from '../../folders.ts';
+import type { Tables } from './cache.ts';
 import {
   connect,
   isCannotOpen,
@@ -18,8 +18,8 @@ import {
   isNotWritable,
   NotWritable,
   type Connection,
-} from './sqlite-connection.ts';
-import { makeDurable } from './sqlite-recovery.ts';
+} from './connection.ts';
+import { makeDurable } from './recovery.ts';
 
 export type OpenFile = {
   readonly writer: Connection;

@@ -5,9 +5,9 @@
  * step can contain several statements.
  */
 
-import type { Pool } from './postgres-pool.ts';
-import type { Session } from './postgres-session.ts';
-import type { Script, Statement } from './sql.ts';
+import type { Pool } from './pool.ts';
+import type { Session } from './session.ts';
+import type { Script, Statement } from '../sql.ts';
 
 /** Limit of connections for these reads. With more connections, fewer reads are sent together. */
 export const sharedReadsMax = 2;

@@ -6,9 +6,9 @@
  * are closed.
  */
 
-import type { Secret } from '../domain/secret.ts';
-import type { Timeline, TimelineFile } from '../timeline-file.ts';
-import { openSession, type Opened, type Session, type SessionOptions } from './postgres-session.ts';
+import type { Secret } from '../../domain/secret.ts';
+import type { Timeline, TimelineFile } from '../../timeline-file.ts';
+import { openSession, type Opened, type Session, type SessionOptions } from './session.ts';
 import {
   describeHost,
   primaryOf,
@@ -16,8 +16,8 @@ import {
   serversOf,
   type PrimaryServer,
   type WritableHost,
-} from './postgres-primary.ts';
-import type { StorageObserver } from './storage.ts';
+} from './primary.ts';
+import type { StorageObserver } from '../storage.ts';
 
 export type HostOptions = Omit<SessionOptions, 'url' | 'sessionsKeptBy'> & {
   /** One URL per host. */

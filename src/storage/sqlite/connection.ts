@@ -1,9 +1,9 @@
 /** One connection to an SQLite file: pragmas, prepared statements, transactions and error classification. */
 
 import { constants, DatabaseSync } from 'node:sqlite';
-import type { Tables } from './memory.ts';
-import { Lock, type Dialect, type Script, type SqlValue, type Statement } from './sql.ts';
-import { namesItsColumns, rowMaker } from './rows.ts';
+import type { Tables } from './cache.ts';
+import { Lock, type Dialect, type Script, type SqlValue, type Statement } from '../sql.ts';
+import { namesItsColumns, rowMaker } from '../rows.ts';
 
 /** How long to wait for another process that is creating the file. */
 const openingWaitMs = 10_000;

@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
-import { isCannotOpen, isFatal, isNotWritable } from './sqlite-connection.ts';
+import { isCannotOpen, isFatal, isNotWritable } from './connection.ts';
 
 /** How long to wait for another process that is opening the file. */
 const lockWaitMs = 10_000;

@@ -2,9 +2,9 @@
  * The embedded engine: SQLite in this process, with group commit (docs/decisions/embedded-engine.md).
  *
  * Scripts that arrive in the same turn of the event loop run one after another in one transaction, without
- * locks. An error of one script does not affect the others (`sqlite-attempt.ts`).
+ * locks. An error of one script does not affect the others (`sqlite/group.ts`).
  *
- * Every response waits for the sync that makes the data it depends on durable (`sqlite-durability.ts`). There
+ * Every response waits for the sync that makes the data it depends on durable (`sqlite/durability.ts`). There
  * is no timer: writes that arrive during a sync form the next group.
  *
  * After an I/O error the state of the file is unknown. The engine stops and notifies its observer, so the
@@ -15,13 +15,13 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { backup } from 'node:sqlite';
-import type { Clock } from '../clock-and-chance.ts';
-import { makeFolder } from '../folders.ts';
-import { Fault } from '../domain/fault.ts';
-import { memories, type Remembered } from './memory.ts';
-import { pending } from './migrate.ts';
-import type { Script } from './sql.ts';
-import { attempt, Spoiled, type Job } from './sqlite-attempt.ts';
+import type { Clock } from '../../clock-and-chance.ts';
+import { makeFolder } from '../../folders.ts';
+import { Fault } from '../../domain/fault.ts';
+import { memories, type Remembered } from './cache.ts';
+import { pending } from '../migrate.ts';
+import type { Script } from '../sql.ts';
+import { attempt, Spoiled, type Job } from './group.ts';
 import {
   isBusy,
   isFatal,
@@ -29,14 +29,14 @@ import {
   isSharedMemoryFull,
   NotWritable,
   type Connection,
-} from './sqlite-connection.ts';
-import { startCheckpointThread } from './sqlite-checkpoint-thread.ts';
-import { checkpointsOf, type Mover } from './sqlite-checkpoints.ts';
-import { durabilityBy, syncOfLog, type Answers, type Sync } from './sqlite-durability.ts';
-import { appliedTo, migrateDatabase } from './sqlite-migrate.ts';
-import { canBeWritten, openFile, writeNothing } from './sqlite-open.ts';
-import { requireSoundSqlite } from './sqlite-version.ts';
-import type { Memory, Storage, StorageObserver } from './storage.ts';
+} from './connection.ts';
+import { startCheckpointThread } from './checkpoint-thread.ts';
+import { checkpointsOf, type Mover } from './checkpoints.ts';
+import { durabilityBy, syncOfLog, type Answers, type Sync } from './durability.ts';
+import { appliedTo, migrateDatabase } from './migrate.ts';
+import { canBeWritten, openFile, writeNothing } from './open-file.ts';
+import { requireSoundSqlite } from './version.ts';
+import type { Memory, Storage, StorageObserver } from '../storage.ts';
 
 export type SqliteOptions = {
   readonly file: string;

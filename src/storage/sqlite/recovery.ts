@@ -14,8 +14,8 @@
 
 import { closeSync, existsSync, fdatasyncSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { checkpointing } from './sqlite-checkpoints.ts';
-import { isBusy, isNotWritable } from './sqlite-connection.ts';
+import { checkpointing } from './checkpoints.ts';
+import { isBusy, isNotWritable } from './connection.ts';
 
 /** Format of the log (https://www.sqlite.org/fileformat2.html#the_write_ahead_log). */
 const logHeaderBytes = 32;

@@ -8,8 +8,8 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Answer, Order } from './sqlite-checkpoint-thread.ts';
-import { checkpointing } from './sqlite-checkpoints.ts';
+import type { Answer, Order } from './checkpoint-thread.ts';
+import { checkpointing } from './checkpoints.ts';
 
 assert(parentPort, 'this module runs in a worker thread only');
 const port = parentPort;

@@ -21,9 +21,9 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { syncFolder } from '../folders.ts';
-import { isBusy, isDamaged } from './sqlite-connection.ts';
-import { makeLogDurable } from './sqlite-recovery.ts';
+import { syncFolder } from '../../folders.ts';
+import { isBusy, isDamaged } from './connection.ts';
+import { makeLogDurable } from './recovery.ts';
 
 /** Another process uses the file, or possibly uses it. */
 export class InUseError extends Error {

@@ -1,6 +1,6 @@
 /** Migrations of an SQLite file, on a connection of the engine. */
 
-import type { Clock } from '../clock-and-chance.ts';
+import type { Clock } from '../../clock-and-chance.ts';
 import {
   createMigrationsTable,
   insertApplied,
@@ -8,8 +8,8 @@ import {
   selectApplied,
   type AppliedMigration,
   type Migration,
-} from './migrate.ts';
-import type { Connection } from './sqlite-connection.ts';
+} from '../migrate.ts';
+import type { Connection } from './connection.ts';
 
 export function appliedTo(connection: Connection): readonly AppliedMigration[] {
   const exists = connection.database

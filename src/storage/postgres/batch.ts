@@ -7,8 +7,8 @@
  * transaction, and the caller runs each script alone.
  */
 
-import type { Result } from './postgres-exchange.ts';
-import type { Script, Statement } from './sql.ts';
+import type { Result } from './pipeline.ts';
+import type { Script, Statement } from '../sql.ts';
 
 /** The result of a script after the commit. A script that threw had not written. */
 export type Ending<T> =

@@ -2,7 +2,7 @@
  * Schedules checkpoints, which move pages from the log into the file.
  *
  * A checkpoint waits for the disk for up to several hundred milliseconds, so a thread with its own connection
- * runs it (`sqlite-checkpoint-thread.ts`), and the engine continues to append to the log.
+ * runs it (`sqlite/checkpoint-thread.ts`), and the engine continues to append to the log.
  *
  * The log restarts only when all of it is in the file, which constant writes prevent. So the engine pauses
  * writes for a few milliseconds when the log is long and its rest is short. If the file's sync takes longer,
@@ -10,7 +10,7 @@
  */
 
 import type { DatabaseSync } from 'node:sqlite';
-import { isFatal } from './sqlite-connection.ts';
+import { isFatal } from './connection.ts';
 
 /** State of the log: its frames, one page each, and those that are in the file. */
 export type Log = { readonly frames: number; readonly moved: number };

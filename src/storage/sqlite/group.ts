@@ -5,9 +5,9 @@
  * they run without savepoints. If one does, the whole group is rolled back and runs again with savepoints.
  */
 
-import { Fault } from '../domain/fault.ts';
-import { Rerun, rerunsMax } from './sql.ts';
-import { isKeyTaken, isStorageFailure, type Connection } from './sqlite-connection.ts';
+import { Fault } from '../../domain/fault.ts';
+import { Rerun, rerunsMax } from '../sql.ts';
+import { isKeyTaken, isStorageFailure, type Connection } from './connection.ts';
 
 export type Job = {
   /** Runs the script. The returned function resolves the caller's promise after the sync. */

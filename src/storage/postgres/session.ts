@@ -3,15 +3,9 @@
 import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import pg from 'pg';
-import type { Secret } from '../domain/secret.ts';
-import {
-  Exchange,
-  type Outcome,
-  type PreparedStatements,
-  type Query,
-  type Result,
-} from './postgres-exchange.ts';
-import { ConnectionLost, failureOf, mayNotAsk } from './postgres-errors.ts';
+import type { Secret } from '../../domain/secret.ts';
+import { Exchange, type Outcome, type PreparedStatements, type Query, type Result } from './pipeline.ts';
+import { ConnectionLost, failureOf, mayNotAsk } from './errors.ts';
 import {
   assertPrimary,
   selectServer,
@@ -20,9 +14,9 @@ import {
   type PrimaryServer,
   type ServerRow,
   type StandbyRow,
-} from './postgres-primary.ts';
-import { keepsSessions, SessionNotKept, type ServerProcess } from './postgres-pooler.ts';
-import type { Dialect, Statement } from './sql.ts';
+} from './primary.ts';
+import { keepsSessions, SessionNotKept, type ServerProcess } from './pooler.ts';
+import type { Dialect, Statement } from '../sql.ts';
 
 export type SessionOptions = {
   /** URL of one host. */

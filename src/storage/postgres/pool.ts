@@ -1,15 +1,15 @@
 /**
  * The pool of connections to the primary. One script uses a connection at a time, or several scripts share it.
  *
- * After a failover, callers wait for the new primary for a limited time (`postgres-hosts.ts`). A server whose
+ * After a failover, callers wait for the new primary for a limited time (`postgres/hosts.ts`). A server whose
  * machine has failed does not close its connections, so the pool checks for another primary periodically, and
  * sooner if a script is slow.
  */
 
 import assert from 'node:assert/strict';
-import { Fault } from '../domain/fault.ts';
-import { openHosts, type HostOptions } from './postgres-hosts.ts';
-import type { Session } from './postgres-session.ts';
+import { Fault } from '../../domain/fault.ts';
+import { openHosts, type HostOptions } from './hosts.ts';
+import type { Session } from './session.ts';
 
 export type PoolOptions = HostOptions & {
   readonly connectionsMax: number;

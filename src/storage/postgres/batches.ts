@@ -7,13 +7,13 @@
  * transaction, its store's scripts run alone for a while, so that one store cannot slow down others.
  */
 
-import { Fault } from '../domain/fault.ts';
-import { Spoiled, type Ending } from './postgres-batch.ts';
-import { ConnectionLost } from './postgres-errors.ts';
-import type { Pool } from './postgres-pool.ts';
-import type { Session } from './postgres-session.ts';
-import type { Script } from './sql.ts';
-import type { Subject } from './storage.ts';
+import { Fault } from '../../domain/fault.ts';
+import { Spoiled, type Ending } from './batch.ts';
+import { ConnectionLost } from './errors.ts';
+import type { Pool } from './pool.ts';
+import type { Session } from './session.ts';
+import type { Script } from '../sql.ts';
+import type { Subject } from '../storage.ts';
 
 /** Limit of shared connections. With more connections, fewer scripts wait and share. */
 export const sharedMax = 2;

@@ -1,7 +1,7 @@
 /**
  * The engine for PostgreSQL and compatible servers (docs/decisions/postgresql.md). Each script runs in one
- * transaction. Writes of different cards can share one (`postgres-sharing.ts`), and short reads are sent
- * together (`postgres-reads.ts`).
+ * transaction. Writes of different cards can share one (`postgres/batches.ts`), and short reads are sent
+ * together (`postgres/reads.ts`).
  *
  * A write with n awaited steps takes n + 1 round trips: `begin` is sent with the first step, and the last
  * statements that are not awaited with the commit. A read of one step takes one round trip.
@@ -12,21 +12,21 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Chance, Clock } from '../clock-and-chance.ts';
-import { Fault } from '../domain/fault.ts';
-import { createMigrationsTable, insertApplied, pending, selectApplied } from './migrate.ts';
-import type { AppliedMigration, Migration } from './migrate.ts';
-import { driveTogether, type Ending } from './postgres-batch.ts';
-import type { Result } from './postgres-exchange.ts';
-import { inPartitions } from './postgres-partitions.ts';
-import { openPool, type PoolOptions } from './postgres-pool.ts';
-import { openReads, sharedReadsMax, type ReadJob } from './postgres-reads.ts';
-import { tellRestoredFirst } from './postgres-restored.ts';
-import { openSharing, sharedLockWaitMaxMs, sharedMax, type Job } from './postgres-sharing.ts';
-import { ConnectionLost, isConflict, isDiskFull, isServerFailure, isWaitedOut } from './postgres-errors.ts';
-import type { Command, Session } from './postgres-session.ts';
-import { Rerun, rerunsMax, sql, type Script, type Statement } from './sql.ts';
-import type { Storage, StorageObserver, Subject } from './storage.ts';
+import type { Chance, Clock } from '../../clock-and-chance.ts';
+import { Fault } from '../../domain/fault.ts';
+import { createMigrationsTable, insertApplied, pending, selectApplied } from '../migrate.ts';
+import type { AppliedMigration, Migration } from '../migrate.ts';
+import { driveTogether, type Ending } from './batch.ts';
+import type { Result } from './pipeline.ts';
+import { inPartitions } from './partitions.ts';
+import { openPool, type PoolOptions } from './pool.ts';
+import { openReads, sharedReadsMax, type ReadJob } from './reads.ts';
+import { tellRestoredFirst } from './restored.ts';
+import { openSharing, sharedLockWaitMaxMs, sharedMax, type Job } from './batches.ts';
+import { ConnectionLost, isConflict, isDiskFull, isServerFailure, isWaitedOut } from './errors.ts';
+import type { Command, Session } from './session.ts';
+import { Rerun, rerunsMax, sql, type Script, type Statement } from '../sql.ts';
+import type { Storage, StorageObserver, Subject } from '../storage.ts';
 
 export type PostgresOptions = Omit<PoolOptions, 'sharedMax'> & {
   /** Limit of a script's duration, including waits and retries. */
