@@ -18,7 +18,7 @@ import { freeSpaceOf } from './disk.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer, type MailServices } from './http/server.ts';
 import { retiredCodeUses } from './http/retired-codes.ts';
-import { tokenUses } from './http/token-uses.ts';
+import { tokenUses } from './http/token-last-used.ts';
 import { isExposed } from './key-file.ts';
 import { createLog, type Log } from './log.ts';
 import { readiness, watchPrimaries } from './readiness.ts';
@@ -144,7 +144,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       logger,
     });
     commitListeners.add(() => webhooks.wake());
-    announce(config, { url, developmentMode, way, logger });
+    logStart(config, { url, developmentMode, way, logger });
 
     return {
       url,
@@ -272,7 +272,7 @@ function urlOf(app: FastifyInstance, { host }: Config): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
 }
 
-function announce(
+function logStart(
   config: Config,
   {
     url,

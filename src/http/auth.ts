@@ -22,7 +22,7 @@ import { parseDomain, scopes as allScopes, type Scope, type Store } from '../dom
 import { sameBytes } from '../keys.ts';
 import { findOpenDemonstrationStore, findPresented, findShop, type Shop } from '../service/caller.ts';
 import { parseToken, tokenDigest, type PresentedToken } from '../service/token.ts';
-import type { Memory, Storage } from '../storage/storage.ts';
+import type { ReadCache, Storage } from '../storage/storage.ts';
 import type { FoundToken } from '../storage/token.ts';
 import { looksForwarded } from './forwarded.ts';
 
@@ -42,9 +42,9 @@ export type Authentication = {
   readonly ctx: Context;
   readonly storage: Storage;
   /** Valid tokens by their hashes. */
-  readonly tokens: Memory<FoundToken>;
+  readonly tokens: ReadCache<FoundToken>;
   /** The stores of signed requests, by their domains. */
-  readonly shops: Memory<Shop>;
+  readonly shops: ReadCache<Shop>;
   /** Whether development mode can accept requests without a credential. */
   readonly developmentMode: boolean;
 };
@@ -81,7 +81,7 @@ export async function authenticate(
  * Returns the token if it is valid. Invalid tokens are looked up every time, so the response time does not reveal
  * whether a token exists.
  */
-function recall(tokens: Memory<FoundToken>, token: PresentedToken): Promise<FoundToken | undefined> {
+function recall(tokens: ReadCache<FoundToken>, token: PresentedToken): Promise<FoundToken | undefined> {
   return tokens.read(tokenDigest(token), () => findPresented(token));
 }
 

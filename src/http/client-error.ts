@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import type { Limits } from '../config.ts';
 import { Fault, type FaultCode } from '../domain/fault.ts';
-import { linger } from './linger.ts';
+import { drain } from './drain.ts';
 import { commonHeaders, problemBody, problemHeaders, problems } from './problem.ts';
 
 /** Codes of Node.js and llhttp; any other code is a malformed request. */
@@ -41,6 +41,6 @@ export function answerClientError(
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n${body}`);
-  linger(socket, options.limits);
+  drain(socket, options.limits);
   return fault.code;
 }

@@ -4,7 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Limits } from '../config.ts';
 import { addressKey } from './client-address.ts';
-import { isReceived, linger } from './linger.ts';
+import { isReceived, drain } from './drain.ts';
 
 /** Why a connection without an error is closed. */
 export type ClosedFor = 'peer limit' | 'room';
@@ -103,7 +103,7 @@ export function guardConnections(
     const destroySoon = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
       const { request } = connection;
-      if (request && !isReceived(request)) linger(socket, limits, request);
+      if (request && !isReceived(request)) drain(socket, limits, request);
       else destroySoon();
     };
     if (connections.size > roomyMax) makeRoom(socket);
@@ -118,7 +118,7 @@ export function guardConnections(
     idle.delete(socket);
     response.once('close', () => {
       connection.responses.delete(response);
-      if (!isReceived(request)) linger(socket, limits, request);
+      if (!isReceived(request)) drain(socket, limits, request);
       if (connection.responses.size === 0 && !socket.destroyed) idle.add(socket);
     });
   };

@@ -27,18 +27,18 @@ import { guardConnections } from './connections.ts';
 import { eventStreams } from './event-stream.ts';
 import type { KeptMails } from './dev-mails.ts';
 import { exchangeOf, type KeysInFlight, type Streamed } from './exchange.ts';
-import { isLingering, isReceived } from './linger.ts';
+import { isDraining, isReceived } from './drain.ts';
 import { lookupThrottle } from './lookup-throttle.ts';
 import { addOtherMethods, collectMethods } from './methods.ts';
 import type { Metrics } from './metrics.ts';
-import { addPages } from './pages.ts';
+import { addPages } from './system.ts';
 import { commonHeaders, problemBody, problemHeaders, problems, sendProblem } from './problem.ts';
 import { findRepeated, MalformedError, parseUrlEncoded, queryOf } from './query.ts';
 import { rateLimiter, type RateLimiter } from './rate-limit.ts';
 import type { OpenApiDocument } from './reference/reference.ts';
 import type { RetiredCodeUses } from './retired-codes.ts';
 import type { Route } from './route.ts';
-import type { TokenUses } from './token-uses.ts';
+import type { TokenUses } from './token-last-used.ts';
 
 /** How the service sends email. */
 export type MailServices = {
@@ -99,7 +99,7 @@ export function createServer(services: Services): FastifyInstance {
     },
     clientErrorHandler(error, socket) {
       // The response was already sent. The rest of the request can time out or be incomplete.
-      if (isLingering(socket)) return;
+      if (isDraining(socket)) return;
       metrics.clientError();
       const requestId = ctx.chance.requestId();
       const mayAnswer = connections.mayAnswer(socket);
@@ -190,7 +190,7 @@ export function createServer(services: Services): FastifyInstance {
     // Fastify would reject a malformed type even if the request has no body.
     request.contentType = request.raw.headers['content-type'];
     request.raw.headers['content-type'] = undefined;
-    const isEnding = services.isClosing() || isLingering(request.raw.socket);
+    const isEnding = services.isClosing() || isDraining(request.raw.socket);
     if (isEnding) return done(new Fault('closing', { retryAfterSeconds: 1 }));
     const fault = refuseHeaders(request, limits.headersMax);
     // A request without a route gets its response before its body is read, whatever the method.

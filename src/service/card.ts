@@ -17,7 +17,7 @@ import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
 import { findCardsOf, insertCard, lockCard, replaceCard, type Standing } from '../storage/card.ts';
 import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../storage/code.ts';
 import { findOrInsertCustomer } from '../storage/customer.ts';
-import { announce } from '../storage/event.ts';
+import { recordEvent } from '../storage/event.ts';
 import { listOpenHolds } from '../storage/hold.ts';
 import { constant, together, type Script } from '../storage/sql.ts';
 import { findChainEnd, noChain } from '../storage/transfer.ts';
@@ -93,7 +93,7 @@ export function* issue(
   else if (!(yield* insertChosenCode(ctx, given)))
     throw new Fault('invalid-parameter', { errors: { code: [codeTaken] } });
   yield* record(ctx, { card, end: noChain }, issueOf(value), unexplained(command, now));
-  yield* announce(ctx, cardCreated(ctx.keys.publicIds, card));
+  yield* recordEvent(ctx, cardCreated(ctx.keys.publicIds, card));
   if (mails) yield* bookCardMails(ctx, { card, code, mails });
   return { card, code };
 }
@@ -144,7 +144,7 @@ function* findOrInsert(ctx: Context, { id }: Store, address: EmailAddress | null
 function* announced(ctx: Context, store: Store, resolved: Resolved | null): Script<Card['customer']> {
   if (!resolved) return null;
   const { customer, isNew } = resolved;
-  if (isNew) yield* announce(ctx, customerCreated(ctx.keys.publicIds, store.id, customer));
+  if (isNew) yield* recordEvent(ctx, customerCreated(ctx.keys.publicIds, store.id, customer));
   return { id: customer.id, email: customer.email };
 }
 
@@ -237,7 +237,7 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
     const movement = adjustmentOf(card.balance, effective.balance);
     yield* record(ctx, { card: changed, end }, movement, unexplained(command, now));
   }
-  for (const event of cardUpdated(ctx.keys.publicIds, changed, effective)) yield* announce(ctx, event);
+  for (const event of cardUpdated(ctx.keys.publicIds, changed, effective)) yield* recordEvent(ctx, event);
   return changed;
 }
 
@@ -299,7 +299,7 @@ export function* undo(
     throw new Fault('undo-window-closed');
   const enabled: Card = { ...card, disabledAt: null, version: card.version + 1 };
   yield* replaceCard(card, enabled);
-  yield* announce(ctx, cardEnabled(ctx.keys.publicIds, enabled));
+  yield* recordEvent(ctx, cardEnabled(ctx.keys.publicIds, enabled));
   return enabled;
 }
 

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { addDays, dayOf } from '../domain/day.ts';
 import { cardExpiry } from '../domain/event.ts';
 import type { Store } from '../domain/store.ts';
-import { announce } from '../storage/event.ts';
+import { recordEvent } from '../storage/event.ts';
 import { listExpired, listExpiring, noteExpiredTold, noteExpiringTold } from '../storage/expiry.ts';
 import { together, type Script } from '../storage/sql.ts';
 
@@ -24,7 +24,7 @@ export function* tellExpired(ctx: Context, store: Store, limit: number): Script<
   yield* together(
     ...cards.map(function* (card) {
       if (yield* noteExpiredTold(card))
-        yield* announce(ctx, cardExpiry(ctx.keys.publicIds, 'gift_card.expired', card));
+        yield* recordEvent(ctx, cardExpiry(ctx.keys.publicIds, 'gift_card.expired', card));
     }),
   );
   return cards.length === limit;
@@ -46,7 +46,7 @@ export function* tellExpiringSoon(ctx: Context, store: Store, limit: number): Sc
   yield* together(
     ...cards.map(function* (card) {
       if (yield* noteExpiringTold(card))
-        yield* announce(ctx, cardExpiry(ctx.keys.publicIds, 'gift_card.expiring_soon', card));
+        yield* recordEvent(ctx, cardExpiry(ctx.keys.publicIds, 'gift_card.expiring_soon', card));
     }),
   );
   return cards.length === limit;

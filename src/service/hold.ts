@@ -8,7 +8,7 @@ import { captureOf } from '../domain/ledger.ts';
 import { exceeds, formatMoney, type Money } from '../domain/money.ts';
 import { holdRecordOf, transactionOf } from '../domain/record.ts';
 import type { Store } from '../domain/store.ts';
-import { announce } from '../storage/event.ts';
+import { recordEvent } from '../storage/event.ts';
 import { findHold, insertHold, claimRunOutHolds } from '../storage/hold.ts';
 import { constant, together, type Script } from '../storage/sql.ts';
 import { findChainEnd } from '../storage/transfer.ts';
@@ -57,7 +57,7 @@ export function* placeHold(
     closedAt: null,
   };
   yield* insertHold(made);
-  yield* announce(
+  yield* recordEvent(
     ctx,
     cardMoved(ctx.keys.publicIds, 'gift_card.held', card, {
       hold: holdRecordOf(ctx.keys.publicIds, made, ctx.clock.earliest()),
@@ -132,7 +132,7 @@ export function* capture(
     holdId: held.id,
   });
   const hold = holdRecordOf(ctx.keys.publicIds, closed, now);
-  yield* announce(
+  yield* recordEvent(
     ctx,
     cardMoved(ctx.keys.publicIds, 'gift_card.redeemed', card, {
       transaction: transactionOf(ctx.keys.publicIds, transfer),
@@ -140,7 +140,7 @@ export function* capture(
     }),
   );
   if (exceeds(held.amount, amount))
-    yield* announce(ctx, cardMoved(ctx.keys.publicIds, 'gift_card.hold_released', card, { hold }));
+    yield* recordEvent(ctx, cardMoved(ctx.keys.publicIds, 'gift_card.hold_released', card, { hold }));
   return { transfer, hold: closed, card };
 }
 

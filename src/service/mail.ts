@@ -10,7 +10,7 @@ import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { lockCard, replaceCode } from '../storage/card.ts';
 import { codeLookup, insertCode } from '../storage/code.ts';
-import { announce } from '../storage/event.ts';
+import { recordEvent } from '../storage/event.ts';
 import {
   enqueueEmail,
   cancelCodeMails,
@@ -158,7 +158,7 @@ function* giveCode(ctx: Context, read: Card): Script<{ readonly card: Card; read
   yield* replaceCode(read, card, codeLookup(ctx, storeId, code));
   yield* insertCode(ctx, { storeId, cardId, code });
   yield* cancelCodeMails({ storeId, cardId }, { now: ctx.clock.now(), answer: 'the card has another code' });
-  yield* announce(ctx, codeRotated(ctx.keys.publicIds, card));
+  yield* recordEvent(ctx, codeRotated(ctx.keys.publicIds, card));
   return { card, code };
 }
 

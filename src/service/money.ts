@@ -19,9 +19,9 @@ import {
   type MoveDemands,
   type Standing,
 } from '../storage/card.ts';
-import { announce } from '../storage/event.ts';
+import { recordEvent } from '../storage/event.ts';
 import { closeHold, listOpenHolds } from '../storage/hold.ts';
-import { Rerun, together, type Script } from '../storage/sql.ts';
+import { RetryTransaction, together, type Script } from '../storage/sql.ts';
 import { recordTransfer, type ChainEnd } from '../storage/transfer.ts';
 
 /** A movement on a card, with the details of its transfer. */
@@ -102,7 +102,7 @@ type Amounts = { readonly balance: bigint; readonly held: bigint };
  * and the statement is retried once.
  * @param look reads more rows together with the movement and after it, when the card is locked.
  * @returns the card after the movement, and the result of `look`.
- * @throws Fault `not-found`, `card-disabled`, `card-expired`, `insufficient-balance`; Rerun if the card has another
+ * @throws Fault `not-found`, `card-disabled`, `card-expired`, `insufficient-balance`; RetryTransaction if the card has another
  * version, or now allows the movement.
  */
 export function* move<T>(
@@ -141,16 +141,16 @@ function* attempt<T>(
     look(key),
   );
   if (!isMoved && demands.version !== null && card.version !== demands.version)
-    throw new Rerun('the card has changed since it was read');
+    throw new RetryTransaction('the card has changed since it was read');
   return { card, runOut, isMoved, seen };
 }
 
-/** Throws the reason why a card did not allow a movement; Rerun if the card, which was read later, now allows it. */
+/** Throws the reason why a card did not allow a movement; RetryTransaction if the card, which was read later, now allows it. */
 function refuseMove(card: Card, moved: Amounts, { today: day, disabledAllowed }: StateDemands): never {
   if (!disabledAllowed && isDisabled(card)) throw new Fault('card-disabled');
   if (day !== null && isExpired(card, day)) throw new Fault('card-expired');
   if (availableOf(card).minor + moved.balance < moved.held) throw insufficientBalance(card);
-  throw new Rerun('the card has changed and now allows the movement');
+  throw new RetryTransaction('the card has changed and now allows the movement');
 }
 
 /** The error of an amount that exceeds the available balance, which it contains. */
@@ -193,7 +193,7 @@ export type Closing = {
 /**
  * Closes an open hold: debits the captured amount and releases the rest. The card is always locked before the hold, which
  * prevents deadlocks.
- * @throws Rerun if the hold was closed concurrently, or the card has another version.
+ * @throws RetryTransaction if the hold was closed concurrently, or the card has another version.
  */
 export function* settleHold(
   ctx: Context,
@@ -207,14 +207,14 @@ export function* settleHold(
     closeHold(hold, { status, captured, closedAt }),
     requireStanding(ctx, key),
   );
-  if (!isClosed) throw new Rerun('the hold was closed concurrently');
-  if (!isMoved && version !== null) throw new Rerun('the card has changed since it was read');
+  if (!isClosed) throw new RetryTransaction('the hold was closed concurrently');
+  if (!isMoved && version !== null) throw new RetryTransaction('the card has changed since it was read');
   if (!isMoved) throw new Error(`the hold ${hold.id} was not part of what its card held`);
   const { currency } = hold.amount;
   return { hold: { ...hold, status, captured: { minor: captured, currency }, closedAt }, card };
 }
 
-/** Releases an open hold, and publishes the release. @throws Rerun as `settleHold` does. */
+/** Releases an open hold, and publishes the release. @throws RetryTransaction as `settleHold` does. */
 export function* releaseHold(
   ctx: Context,
   open: Hold,
@@ -222,7 +222,7 @@ export function* releaseHold(
 ): Script<Held> {
   const { hold, card } = yield* settleHold(ctx, open, { ...closing, captured: 0n });
   const told = { hold: holdRecordOf(ctx.keys.publicIds, hold, ctx.clock.earliest()) };
-  yield* announce(ctx, cardMoved(ctx.keys.publicIds, 'gift_card.hold_released', card, told));
+  yield* recordEvent(ctx, cardMoved(ctx.keys.publicIds, 'gift_card.hold_released', card, told));
   return { hold, card };
 }
 

@@ -10,8 +10,8 @@ import { exceeds, formatMoney, integerDigitsMax, subtract, type Money } from '..
 import { transactionOf } from '../domain/record.ts';
 import type { Scope, Store } from '../domain/store.ts';
 import { lockCard, lockCardOfTransfer } from '../storage/card.ts';
-import { announce } from '../storage/event.ts';
-import { Rerun, together, type Script } from '../storage/sql.ts';
+import { recordEvent } from '../storage/event.ts';
+import { RetryTransaction, together, type Script } from '../storage/sql.ts';
 import { findChainEnd, findTransferAndVersion, sumReversals } from '../storage/transfer.ts';
 import {
   effect,
@@ -52,7 +52,7 @@ export function* debit(
   const moving = move(ctx, { ...command, version }, effect(movement), demands, findChainEnd);
   const { card, seen: end } = yield* moving;
   const transfer = yield* record(ctx, { card, end }, movement, command);
-  yield* announce(
+  yield* recordEvent(
     ctx,
     cardMoved(ctx.keys.publicIds, 'gift_card.redeemed', card, {
       transaction: transactionOf(ctx.keys.publicIds, transfer),
@@ -91,7 +91,7 @@ export function* credit(ctx: Context, command: MoneyCommand & { readonly amount:
   const { card, seen: end } = yield* moving;
   refuseAbove(store.issueLimit ?? largestBalance(card.balance.currency), card);
   const transfer = yield* record(ctx, { card, end }, movement, command);
-  yield* announce(
+  yield* recordEvent(
     ctx,
     cardMoved(ctx.keys.publicIds, 'gift_card.credited', card, {
       transaction: transactionOf(ctx.keys.publicIds, transfer),
@@ -167,7 +167,7 @@ export function* reverse(
   const { card, seen } = yield* moving;
   const [end, reversedBefore] = seen;
   // The card is locked now, so the sum contains all earlier reversals of the transfer.
-  if (reversedBefore !== before) throw new Rerun('the transfer was reversed concurrently');
+  if (reversedBefore !== before) throw new RetryTransaction('the transfer was reversed concurrently');
 
   refuseAbove(largestBalance(card.balance.currency), card);
   const transfer = yield* record(ctx, { card, end }, movement, {
@@ -177,7 +177,7 @@ export function* reverse(
     orderId: reversed.orderId,
     reverses: reversed.id,
   });
-  yield* announce(
+  yield* recordEvent(
     ctx,
     cardMoved(ctx.keys.publicIds, 'gift_card.reversed', card, {
       transaction: transactionOf(ctx.keys.publicIds, transfer),

@@ -12,8 +12,8 @@ import {
   type Delivery,
   type Webhook,
 } from '../domain/webhook.ts';
-import { announce } from '../storage/event.ts';
-import { Rerun, type Script } from '../storage/sql.ts';
+import { recordEvent } from '../storage/event.ts';
+import { RetryTransaction, type Script } from '../storage/sql.ts';
 import {
   findDelivery,
   findNewestDelivery,
@@ -150,7 +150,7 @@ function* replace(
     sealedPrevious: sealedPrevious === undefined ? read.sealedPrevious : sealedPrevious,
   };
   if (!(yield* replaceWebhook(read.webhook, changed)))
-    throw new Rerun('the webhook has changed since it was read');
+    throw new RetryTransaction('the webhook has changed since it was read');
   return webhook;
 }
 
@@ -160,7 +160,8 @@ function* replace(
  */
 export function* removeWebhook(command: WebhookCommand): Script<Webhook> {
   const { webhook } = yield* requireWebhook(command);
-  if (!(yield* deleteWebhook(webhook))) throw new Rerun('the webhook has changed since it was read');
+  if (!(yield* deleteWebhook(webhook)))
+    throw new RetryTransaction('the webhook has changed since it was read');
   return webhook;
 }
 
@@ -190,10 +191,10 @@ export function* testWebhook(
 ): Script<Delivery> {
   const { webhook } = yield* requireWebhook({ storeId, id, versions: null });
   if (webhook.paused) throw new Fault('webhook-paused');
-  yield* announce(ctx, webhookEvent('webhook.test', webhook));
+  yield* recordEvent(ctx, webhookEvent('webhook.test', webhook));
   const delivery = yield* findNewestDelivery({ storeId, webhookId: id }, 'webhook.test');
   // The webhook was paused concurrently.
-  if (!delivery) throw new Rerun('the webhook has changed since it was read');
+  if (!delivery) throw new RetryTransaction('the webhook has changed since it was read');
   return delivery;
 }
 

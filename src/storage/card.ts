@@ -8,7 +8,7 @@ import {
   first,
   forUpdate,
   lock,
-  Rerun,
+  RetryTransaction,
   run,
   sql,
   toNumber,
@@ -189,7 +189,7 @@ export function* insertCard(card: Card): Script<void> {
  * matching transfer in the same script.
  * @param read the card after the releases that are sent in the same step. Those can fail, and another script
  * can have produced the same version, so the statement also checks `held`.
- * @throws Rerun if the card has changed since.
+ * @throws RetryTransaction if the card has changed since.
  */
 export function* replaceCard(read: Card, changed: Card): Script<void> {
   const row = yield* first(sql<{ id: bigint }>`
@@ -198,12 +198,12 @@ export function* replaceCard(read: Card, changed: Card): Script<void> {
     where store_id = ${read.storeId} and id = ${read.id} and version = ${read.version}
       and held <= ${changed.balance.minor}
     returning id`);
-  if (!row) throw new Rerun('the card has changed since it was read');
+  if (!row) throw new RetryTransaction('the card has changed since it was read');
 }
 
 /**
  * Replaces a card's code if the card still has the version that was read.
- * @throws Rerun if the card has changed since.
+ * @throws RetryTransaction if the card has changed since.
  */
 export function* replaceCode(read: Card, changed: Card, codeLookup: bigint): Script<void> {
   const row = yield* first(sql<{ id: bigint }>`
@@ -211,7 +211,7 @@ export function* replaceCode(read: Card, changed: Card, codeLookup: bigint): Scr
       code_lookup = ${codeLookup}
     where store_id = ${read.storeId} and id = ${read.id} and version = ${read.version}
     returning id`);
-  if (!row) throw new Rerun('the card has changed since it was read');
+  if (!row) throw new RetryTransaction('the card has changed since it was read');
 }
 
 /** Conditions that a card must meet. The statement that changes the balance checks all of them. */

@@ -15,7 +15,7 @@ import {
 } from './sql.ts';
 
 /** Inserts an event. A database trigger enqueues its deliveries to the matching webhooks. */
-export function* announce(ctx: Context, event: Event): Script<void> {
+export function* recordEvent(ctx: Context, event: Event): Script<void> {
   yield* run(sql`
     insert into events (store_id, id, type, subject_id, subject_version, created_at, data)
     values (${event.storeId}, ${ctx.chance.id()}, ${event.type}, ${event.subjectId}, ${event.subjectVersion},

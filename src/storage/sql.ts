@@ -118,8 +118,8 @@ export type Script<T> = Generator<Step, T, readonly (readonly unknown[])[]>;
  * Thrown by a script if a guarded statement finds that a row has changed since it was read, or if a random id
  * exists already. The engine rolls the script back and retries it.
  */
-export class Rerun extends Error {
-  override readonly name = 'Rerun';
+export class RetryTransaction extends Error {
+  override readonly name = 'RetryTransaction';
 }
 
 /** How often an engine retries a script. */

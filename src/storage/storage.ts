@@ -28,7 +28,7 @@ export type Storage = AsyncDisposable & {
    * Returns a cache for reads of one kind that are frequent and whose results rarely change. It stays empty if
    * the engine cannot detect writes by other processes.
    */
-  memory<T>(limits: { readonly entriesMax: number }): Memory<T>;
+  memory<T>(limits: { readonly entriesMax: number }): ReadCache<T>;
 
   /** Applies the pending migrations and returns them. Processes can call it concurrently. */
   migrate(migrations: readonly Migration[]): Promise<readonly AppliedMigration[]>;
@@ -47,7 +47,7 @@ export type Storage = AsyncDisposable & {
 };
 
 /** A cache of reads. Results are the same as without it. */
-export type Memory<T> = {
+export type ReadCache<T> = {
   /**
    * As `Storage.read`, with a result that is cached by key until any process writes to a table that the script
    * read. Undefined is not cached. Keys stay in memory, so they must not be secret.

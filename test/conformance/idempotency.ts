@@ -15,7 +15,7 @@ import {
   type Answer,
 } from '../../src/service/idempotency.ts';
 import { lookupPeriodMs, recordFailedLookup } from '../../src/service/lookup-throttle.ts';
-import { eraseOutdated } from '../../src/service/upkeep.ts';
+import { eraseOutdated } from '../../src/service/retention.ts';
 import type { Migration } from '../../src/storage/migrate.ts';
 import { all, constant, sql, type Script } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../support/database.ts';

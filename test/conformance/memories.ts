@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Memory, Storage } from '../../src/storage/storage.ts';
+import type { ReadCache, Storage } from '../../src/storage/storage.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { seeded, type Seeded } from '../support/seeded.ts';
 import { addTo, counterOf, hasRow, insertRow } from '../support/row-counts.ts';
@@ -69,7 +69,7 @@ export function testMemories(factory: StorageFactory): void {
   });
 }
 
-async function lookAt(memory: Memory<number>, name: string, tally: Tally): Promise<void> {
+async function lookAt(memory: ReadCache<number>, name: string, tally: Tally): Promise<void> {
   const acknowledged = tally.acknowledged;
   const found = await memory.read(name, () => counterOf(name));
   assert.ok(

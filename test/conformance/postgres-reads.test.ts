@@ -7,7 +7,7 @@ import { Fault } from '../../src/domain/fault.ts';
 import { issue, retrieve } from '../../src/service/card.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
-import { all, one, Rerun, sql, together, type Script } from '../../src/storage/sql.ts';
+import { all, one, RetryTransaction, sql, together, type Script } from '../../src/storage/sql.ts';
 import { issueCommand, newStore, testContext } from '../support/fixtures.ts';
 import { queryOnce } from '../support/postgres-client.ts';
 import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';
@@ -104,7 +104,7 @@ test('a read of several steps sees one state, also when it is started over durin
   const restarted = function* (): Script<bigint> {
     starts += 1;
     const { count } = yield* one(sql<{ count: bigint }>`select count(*) as count from gift_cards`);
-    if (starts === 1) throw new Rerun('started over on purpose');
+    if (starts === 1) throw new RetryTransaction('started over on purpose');
     return count;
   };
   const [verification, count, ...found] = await Promise.all([

@@ -22,7 +22,7 @@ import { listCardMails, notify, rotateCode } from '../../src/service/mail.ts';
 import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { createToken, parseToken, revoke, rotateToken } from '../../src/service/token.ts';
-import { eraseOutdated } from '../../src/service/upkeep.ts';
+import { eraseOutdated } from '../../src/service/retention.ts';
 import { verifyPage } from '../../src/service/verify.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import type { Script } from '../../src/storage/sql.ts';

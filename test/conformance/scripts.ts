@@ -3,7 +3,16 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
-import { all, constant, Rerun, rerunsMax, run, sql, together, type Script } from '../../src/storage/sql.ts';
+import {
+  all,
+  constant,
+  RetryTransaction,
+  rerunsMax,
+  run,
+  sql,
+  together,
+  type Script,
+} from '../../src/storage/sql.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { addTo, counterOf, hasRow, insertion, insertRow, listRows } from '../support/row-counts.ts';
 
@@ -18,7 +27,7 @@ export function testScripts(factory: StorageFactory): void {
       const script = (function* (): Script<string> {
         yield* addTo('counter', 1);
         yield* insertRow(attempt + 1, `attempt-${attempt}`);
-        if (attempt < 4) throw new Rerun('not yet');
+        if (attempt < 4) throw new RetryTransaction('not yet');
         return `attempt ${attempt}`;
       })();
       started.push(script);
@@ -38,9 +47,10 @@ export function testScripts(factory: StorageFactory): void {
       storage.write(function* () {
         attempts += 1;
         yield* insertRow(attempts, `attempt-${attempts}`);
-        throw new Rerun('never');
+        throw new RetryTransaction('never');
       }),
-      (error) => error instanceof Fault && error.code === 'overloaded' && error.cause instanceof Rerun,
+      (error) =>
+        error instanceof Fault && error.code === 'overloaded' && error.cause instanceof RetryTransaction,
     );
     // An engine can start the script once more, to roll it back alone.
     assert.ok([1, 2].includes(attempts - rerunsMax), String(attempts));
@@ -54,7 +64,7 @@ export function testScripts(factory: StorageFactory): void {
     await storage.write(function* () {
       attempts += 1;
       yield* insertRow(1, 'kept');
-      if (attempts <= rerunsMax) throw new Rerun('once more');
+      if (attempts <= rerunsMax) throw new RetryTransaction('once more');
     });
     assert.equal(attempts, 1 + rerunsMax);
     assert.deepEqual(await storage.read(listRows), ['kept']);
@@ -70,8 +80,8 @@ export function testScripts(factory: StorageFactory): void {
           const attempt = (attempts.get(index) ?? 0) + 1;
           attempts.set(index, attempt);
           yield* insertRow(index + 1, `row-${index}`);
-          if (index % 3 === 1 && attempt < 3) throw new Rerun('not yet');
-          if (index % 3 === 2) throw new Rerun('never');
+          if (index % 3 === 1 && attempt < 3) throw new RetryTransaction('not yet');
+          if (index % 3 === 2) throw new RetryTransaction('never');
         }),
       ),
     );

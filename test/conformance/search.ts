@@ -7,7 +7,7 @@ import { failuresLeft, recordFailedLookup, throttled } from '../../src/service/l
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { linkCustomer, showCustomer } from '../../src/service/customer.ts';
 import { createStore } from '../../src/service/store.ts';
-import { eraseOutdated } from '../../src/service/upkeep.ts';
+import { eraseOutdated } from '../../src/service/retention.ts';
 import { countRows, tables } from '../../src/storage/table.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, newStore, updateCommand } from '../support/fixtures.ts';

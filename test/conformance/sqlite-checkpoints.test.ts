@@ -7,7 +7,7 @@ import test, { suite } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { run, sql, type Script } from '../../src/storage/sql.ts';
 import { startCheckpointThread } from '../../src/storage/sqlite/checkpoint-thread.ts';
-import { checkpointing, checkpointsOf, type Mover } from '../../src/storage/sqlite/checkpoints.ts';
+import { checkpointing, checkpointsOf, type Checkpointer } from '../../src/storage/sqlite/checkpoints.ts';
 import { createSqliteDatabase, sqliteFactory, type SqliteSettings } from '../support/sqlite.ts';
 import { insertRow, listRows } from '../support/row-counts.ts';
 
@@ -46,7 +46,7 @@ function* fill(megabytes: number): Script<void> {
 function idleMover({ fail }: { readonly fail?: Error } = {}) {
   const asked: PromiseWithResolvers<{ frames: number; moved: number }>[] = [];
   let isDisposed = false;
-  const mover: Mover = {
+  const mover: Checkpointer = {
     checkpoint() {
       if (fail) return Promise.reject(fail);
       const answer = Promise.withResolvers<{ frames: number; moved: number }>();
@@ -88,11 +88,11 @@ suite('SQLite: checkpoints during writes', () => {
   test('a thread is not started before there is a log to move', async () => {
     let started = 0;
     const idle = idleMover();
-    const startMover = (): Mover => {
+    const startCheckpointer = (): Checkpointer => {
       started += 1;
       return idle.mover;
     };
-    await using opened = await openFilled({ startMover });
+    await using opened = await openFilled({ startCheckpointer });
     const { storage } = opened;
     for (let id = 2; id < 20; id += 1) await storage.write(() => insertRow(id, `row-${id}`));
     assert.equal(started, 0);
@@ -106,7 +106,7 @@ suite('SQLite: checkpoints during writes', () => {
 
   test('the engine checkpoints itself if the thread has failed', async () => {
     let started = 0;
-    const startMover = (): Mover => {
+    const startCheckpointer = (): Checkpointer => {
       started += 1;
       return {
         checkpoint: () => Promise.reject(new Error('dead')),
@@ -114,7 +114,7 @@ suite('SQLite: checkpoints during writes', () => {
         async [Symbol.asyncDispose]() {},
       };
     };
-    await using opened = await openFilled({ startMover });
+    await using opened = await openFilled({ startCheckpointer });
     const { database, storage, failures } = opened;
     for (let count = 0; count < 40; count += 1) await storage.write(() => fill(4));
     assert.equal(started, 1);
@@ -145,7 +145,7 @@ suite('SQLite: checkpoints during writes', () => {
     for (const [name, errcode] of Object.entries(causes)) {
       const cause = Object.assign(new Error(name), { errcode });
       const { mover } = idleMover({ fail: cause });
-      await using opened = await openFilled({ startMover: () => mover });
+      await using opened = await openFilled({ startCheckpointer: () => mover });
       const { storage, failures } = opened;
       await storage.write(() => fill(17));
       await turn();
@@ -168,7 +168,7 @@ suite('SQLite: the end of a long log', () => {
     const idle = idleMover();
     let resumed = 0;
     const checkpoints = checkpointsOf(writer, {
-      startMover: () => idle.mover,
+      startCheckpointer: () => idle.mover,
       resume: () => (resumed += 1),
       failed: (cause) => assert.fail(String(cause)),
     });

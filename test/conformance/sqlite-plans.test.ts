@@ -8,7 +8,7 @@ import { listCardHolds, listCardTransfers } from '../../src/service/history.ts';
 import { expireHolds, placeHold, voidHold } from '../../src/service/hold.ts';
 import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
-import { eraseOutdated } from '../../src/service/upkeep.ts';
+import { eraseOutdated } from '../../src/service/retention.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { claimMails } from '../../src/storage/mail-queue.ts';
 import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';

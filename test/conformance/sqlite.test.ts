@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import test, { suite } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../src/domain/fault.ts';
-import { all, lock, Rerun, run, sql, type Script } from '../../src/storage/sql.ts';
+import { all, lock, RetryTransaction, run, sql, type Script } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { startProgram } from '../support/programs.ts';
 import { createSqliteDatabase, openEngine, sqliteFactory, type SqliteSettings } from '../support/sqlite.ts';
@@ -62,7 +62,7 @@ suite('SQLite: group commit', () => {
       Array.from({ length: 20 }, (_, index) =>
         storage.write(function* (): Script<void> {
           yield* insertRow(index + 1, `row-${index}`);
-          throw index % 2 === 0 ? new Fault('not-found') : new Rerun('never');
+          throw index % 2 === 0 ? new Fault('not-found') : new RetryTransaction('never');
         }),
       ),
     );

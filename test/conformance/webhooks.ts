@@ -11,7 +11,7 @@ import type { Delivery, Webhook } from '../../src/domain/webhook.ts';
 import { issue, update } from '../../src/service/card.ts';
 import { redeliver } from '../../src/service/event.ts';
 import { createStore } from '../../src/service/store.ts';
-import { eraseDeliveriesOf } from '../../src/service/upkeep.ts';
+import { eraseDeliveriesOf } from '../../src/service/retention.ts';
 import {
   changeWebhook,
   createWebhook,

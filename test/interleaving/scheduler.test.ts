@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Rerun, one, run, sql, type Script } from '../../src/storage/sql.ts';
+import { RetryTransaction, one, run, sql, type Script } from '../../src/storage/sql.ts';
 import { openStage, type Ran, type Stage } from '../support/scheduler.ts';
 import { seeded } from '../support/seeded.ts';
 
@@ -123,12 +123,12 @@ test('a script that requests a rerun runs again without its earlier writes, up t
       function* () {
         starts += 1;
         const { balance } = yield* add(1, 1);
-        if (starts % 3 !== 0) throw new Rerun('again');
+        if (starts % 3 !== 0) throw new RetryTransaction('again');
         return balance;
       },
       function* () {
         yield* add(2, 1);
-        throw new Rerun('always');
+        throw new RetryTransaction('always');
       },
     ],
     (ran, balances) => {

@@ -13,7 +13,7 @@
  * end of the other caller, and runs again with its `where` evaluated again. A commit therefore cannot change
  * a row that a log has written, and the replay has the same effect. An insertion locks its unique keys in the
  * same way: an insertion of an equal key waits. A `select` never waits. A caller whose wait would cause a
- * deadlock is run again, as is one that throws `Rerun`.
+ * deadlock is run again, as is one that throws `RetryTransaction`.
  *
  * Not modeled: commits during a statement (each sees one state); repeatable reads and serialization failures
  * of the higher isolation levels; shared locks of foreign keys (they never conflict with updates that do not
@@ -21,7 +21,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { Rerun, rerunsMax, type Script, type Statement } from '../../src/storage/sql.ts';
+import { RetryTransaction, rerunsMax, type Script, type Statement } from '../../src/storage/sql.ts';
 import { connect, isKeyTaken, type Connection } from '../../src/storage/sqlite/connection.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
 
@@ -121,7 +121,7 @@ export function openStage(): Stage {
 
 /** Whether an engine runs a script again after the error. */
 function isRerun(error: unknown): boolean {
-  return error instanceof Rerun || isKeyTaken(error);
+  return error instanceof RetryTransaction || isKeyTaken(error);
 }
 
 function outcomeOf<T>(body: () => T): Outcome<T> {
@@ -132,7 +132,7 @@ function outcomeOf<T>(body: () => T): Outcome<T> {
   }
 }
 
-/** Runs a script, and again if it throws `Rerun`: without concurrency, the only cause is a taken id. */
+/** Runs a script, and again if it throws `RetryTransaction`: without concurrency, the only cause is a taken id. */
 function inOneGo<T>(run: Stage['run'], script: (() => Script<T>) | undefined): T {
   assert(script);
   for (let attempts = 1; ; attempts += 1) {

@@ -9,7 +9,7 @@ import type { Context } from '../../context.ts';
 import { deliveryFailed } from '../../domain/event.ts';
 import { buyerOf, mailRecordOf, messageName } from '../../domain/mail.ts';
 import { findCard } from '../../storage/card.ts';
-import { announce } from '../../storage/event.ts';
+import { recordEvent } from '../../storage/event.ts';
 import {
   claimMails,
   findFirstSendAt,
@@ -276,7 +276,7 @@ function* settle(ctx: Context, claimed: ClaimedMail, settlement: MailSettlement)
     { ...claimed, state, answer, nextAt: null, lastAt: claimed.lastAt ?? now, endedAt: now },
     { domain: record.store.domain, now },
   );
-  yield* announce(ctx, deliveryFailed(ctx.keys.publicIds, card, delivery));
+  yield* recordEvent(ctx, deliveryFailed(ctx.keys.publicIds, card, delivery));
   const buyer = buyerOf(card);
   if (claimed.kind !== 'gift_card' || !buyer) return;
   const { tellFailures } = yield* findMailSettings(storeId);

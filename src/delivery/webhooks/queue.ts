@@ -16,7 +16,7 @@ import {
   type DueWebhook,
   type SettledAttempt,
 } from '../../storage/delivery-queue.ts';
-import { announce } from '../../storage/event.ts';
+import { recordEvent } from '../../storage/event.ts';
 import { together, type Script } from '../../storage/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { openWebhookSecret, type WebhookPlace } from '../../storage/webhook.ts';
@@ -238,7 +238,7 @@ function* settleAll(
       const failingSince = isGone ? now : now - pauseAfterMs;
       const webhook = yield* pauseFailing(key, { now, reason: isGone ? 'gone' : 'failures', failingSince });
       if (webhook) {
-        yield* announce(ctx, webhookEvent('webhook.paused', webhook.webhook));
+        yield* recordEvent(ctx, webhookEvent('webhook.paused', webhook.webhook));
         paused.push(webhook.webhook);
       }
     }

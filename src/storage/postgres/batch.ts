@@ -15,8 +15,8 @@ export type Ending<T> =
   { readonly kind: 'returned'; readonly value: T } | { readonly kind: 'thrown'; readonly error: unknown };
 
 /** A script threw after it had written: the transaction is aborted. */
-export class Spoiled extends Error {
-  override readonly name = 'Spoiled';
+export class GroupAborted extends Error {
+  override readonly name = 'GroupAborted';
   /** Index of the script. */
   readonly place: number;
 
@@ -41,7 +41,7 @@ type Running<T> = {
 
 /**
  * Runs scripts until all have ended. The statements of the last step are sent with the commit.
- * @throws Spoiled if a script throws after it has written; the database's error if a statement fails.
+ * @throws GroupAborted if a script throws after it has written; the database's error if a statement fails.
  */
 export async function driveTogether<T>(
   transaction: Driven,
@@ -54,7 +54,7 @@ export async function driveTogether<T>(
     const waiting: { member: Running<T>; from: number; awaitedFrom: number; to: number }[] = [];
     for (const member of running) {
       const { unawaited, awaited, ending } = advance(member);
-      if (ending?.kind === 'thrown' && member.hasWritten) throw new Spoiled(member.place, ending.error);
+      if (ending?.kind === 'thrown' && member.hasWritten) throw new GroupAborted(member.place, ending.error);
       const from = statements.length;
       if (ending?.kind !== 'thrown') statements.push(...unawaited, ...awaited);
       if (ending) endings[member.place] = ending;

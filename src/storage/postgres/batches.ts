@@ -8,7 +8,7 @@
  */
 
 import { Fault } from '../../domain/fault.ts';
-import { Spoiled, type Ending } from './batch.ts';
+import { GroupAborted, type Ending } from './batch.ts';
 import { ConnectionLost } from './errors.ts';
 import type { Pool } from './pool.ts';
 import type { Session } from './session.ts';
@@ -101,7 +101,7 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
       for (const [place, job] of jobs.entries()) settle(job, endings[place]);
     } catch (error) {
       if (jobs.length > 1) undone(jobs, error);
-      else settle(first, { kind: 'thrown', error: error instanceof Spoiled ? error.cause : error });
+      else settle(first, { kind: 'thrown', error: error instanceof GroupAborted ? error.cause : error });
     } finally {
       for (const job of jobs) count(job, -1);
       pool.giveBack(session);
@@ -170,7 +170,7 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
  * none if the connection was lost.
  */
 function suspectsOf(jobs: readonly Job[], error: unknown): readonly Job[] {
-  if (error instanceof Spoiled) return jobs.slice(error.place, error.place + 1);
+  if (error instanceof GroupAborted) return jobs.slice(error.place, error.place + 1);
   return error instanceof ConnectionLost ? [] : jobs;
 }
 

@@ -25,7 +25,7 @@ import { tellRestoredFirst } from './restored.ts';
 import { openSharing, sharedLockWaitMaxMs, sharedMax, type Job } from './batches.ts';
 import { ConnectionLost, isConflict, isDiskFull, isServerFailure, isWaitedOut } from './errors.ts';
 import type { Command, Session } from './session.ts';
-import { Rerun, rerunsMax, sql, type Script, type Statement } from '../sql.ts';
+import { RetryTransaction, rerunsMax, sql, type Script, type Statement } from '../sql.ts';
 import type { Storage, StorageObserver, Subject } from '../storage.ts';
 
 export type PostgresOptions = Omit<PoolOptions, 'sharedMax'> & {
@@ -251,13 +251,13 @@ async function undoIfThrown<T>(transaction: Transaction, body: () => Promise<T>)
 }
 
 function mayRunAgain(error: unknown): boolean {
-  return error instanceof Rerun || error instanceof ConnectionLost || isConflict(error);
+  return error instanceof RetryTransaction || error instanceof ConnectionLost || isConflict(error);
 }
 
 /** Converts the final error of a script to the caller's error. */
 function told(error: unknown): unknown {
   const options = { retryAfterSeconds: 1, cause: error };
-  if (error instanceof Rerun || isConflict(error) || isWaitedOut(error))
+  if (error instanceof RetryTransaction || isConflict(error) || isWaitedOut(error))
     return new Fault('overloaded', options);
   if (isDiskFull(error)) return new Fault('not-writable', { retryAfterSeconds: 5, cause: error });
   if (error instanceof ConnectionLost || isServerFailure(error)) return new Fault('unavailable', options);

@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { Log, Mover } from './checkpoints.ts';
+import type { Log, Checkpointer } from './checkpoints.ts';
 
 /** A message to the thread: run a checkpoint, or close the connection and exit. */
 export type Order = 'checkpoint' | 'end';
@@ -12,7 +12,7 @@ export type Answer =
   { readonly log: Log } | { readonly message: string; readonly errcode: number | undefined };
 
 /** Starts a checkpoint thread for a database. The thread does not keep the process running. */
-export function startCheckpointThread(file: string): Mover {
+export function startCheckpointThread(file: string): Checkpointer {
   const worker = new Worker(new URL('checkpoint-worker.ts', import.meta.url), {
     name: 'checkpoints',
     workerData: { file },

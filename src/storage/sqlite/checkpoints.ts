@@ -27,7 +27,7 @@ export function checkpointing(database: DatabaseSync, mode: 'passive' | 'noop'):
   };
 }
 
-export type Mover = AsyncDisposable & {
+export type Checkpointer = AsyncDisposable & {
   /** @throws Error if the checkpoint fails or the mover has ended. */
   checkpoint(): Promise<Log>;
   /** Whether it can no longer run checkpoints. */
@@ -62,19 +62,19 @@ const holdMs = 10;
 export function checkpointsOf(
   writer: DatabaseSync,
   {
-    startMover,
+    startCheckpointer,
     resume,
     failed,
   }: {
     /** Called before the first checkpoint. */
-    readonly startMover: () => Mover;
+    readonly startCheckpointer: () => Checkpointer;
     /** Writes can continue. */
     readonly resume: () => void;
     readonly failed: (cause: unknown) => void;
   },
 ): Checkpoints {
   const look = checkpointing(writer, 'noop');
-  let mover: Mover | undefined;
+  let mover: Checkpointer | undefined;
   let isMoving = false;
   let isHolding = false;
   let patience: NodeJS.Timeout | undefined;
@@ -102,7 +102,7 @@ export function checkpointsOf(
     due = log.frames + stepFrames;
     holdFor(log);
     try {
-      const { moved } = await (mover ??= startMover()).checkpoint();
+      const { moved } = await (mover ??= startCheckpointer()).checkpoint();
       // If no reader of another process has limited the checkpoint, the next one of a long log is due
       // immediately.
       if (log.frames >= longFrames && moved >= log.frames) due = log.frames;
@@ -152,7 +152,7 @@ export function checkpointsOf(
 }
 
 /** Replaces a checkpoint thread that has ended. It uses the engine's connection and blocks the engine. */
-function inPlace(writer: DatabaseSync): Mover {
+function inPlace(writer: DatabaseSync): Checkpointer {
   const move = checkpointing(writer, 'passive');
   return {
     checkpoint: async () => move(),

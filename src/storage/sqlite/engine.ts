@@ -21,7 +21,7 @@ import { Fault } from '../../domain/fault.ts';
 import { memories, type Remembered } from './cache.ts';
 import { pending } from '../migrate.ts';
 import type { Script } from '../sql.ts';
-import { attempt, Spoiled, type Job } from './group.ts';
+import { attempt, GroupAborted, type Job } from './group.ts';
 import {
   isBusy,
   isFatal,
@@ -31,12 +31,12 @@ import {
   type Connection,
 } from './connection.ts';
 import { startCheckpointThread } from './checkpoint-thread.ts';
-import { checkpointsOf, type Mover } from './checkpoints.ts';
+import { checkpointsOf, type Checkpointer } from './checkpoints.ts';
 import { durabilityBy, syncOfLog, type Answers, type Sync } from './durability.ts';
 import { appliedTo, migrateDatabase } from './migrate.ts';
 import { canBeWritten, openFile, writeNothing } from './open-file.ts';
 import { requireSoundSqlite } from './version.ts';
-import type { Memory, Storage, StorageObserver } from '../storage.ts';
+import type { ReadCache, Storage, StorageObserver } from '../storage.ts';
 
 export type SqliteOptions = {
   readonly file: string;
@@ -55,7 +55,7 @@ export type SqliteOptions = {
   /** Makes the log durable; default: a sync. Tests use one that waits or fails. */
   readonly sync?: Sync;
   /** Moves pages from the log into the file; default: a thread. */
-  readonly startMover?: () => Mover;
+  readonly startCheckpointer?: () => Checkpointer;
 };
 
 const lockRetryMs = 10;
@@ -99,7 +99,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     failed: (cause) => fail(cause),
   });
   const checkpoints = checkpointsOf(writer.database, {
-    startMover: options.startMover ?? (() => startCheckpointThread(file)),
+    startCheckpointer: options.startCheckpointer ?? (() => startCheckpointThread(file)),
     resume: () => schedule(),
     failed: (cause) => fail(cause),
   });
@@ -233,7 +233,7 @@ export function openSqlite(options: SqliteOptions): Storage {
       connection.commit();
     } catch (error) {
       connection.abandon();
-      if (error instanceof Spoiled) runWithSavepoints(group);
+      if (error instanceof GroupAborted) runWithSavepoints(group);
       else if (isSharedMemoryFull(error)) refuseOverwritten(group, error);
       else refuse(group, error);
       return undefined;
@@ -341,7 +341,7 @@ export function openSqlite(options: SqliteOptions): Storage {
         },
         { isRehearsal: true },
       ),
-    memory<T>(limits: { readonly entriesMax: number }): Memory<T> {
+    memory<T>(limits: { readonly entriesMax: number }): ReadCache<T> {
       const found = remembered.open<T>(limits);
       return {
         read(key, script) {

@@ -6,7 +6,7 @@
  */
 
 import { Fault } from '../../domain/fault.ts';
-import { Rerun, rerunsMax } from '../sql.ts';
+import { RetryTransaction, rerunsMax } from '../sql.ts';
 import { isKeyTaken, isStorageFailure, type Connection } from './connection.ts';
 
 export type Job = {
@@ -18,14 +18,14 @@ export type Job = {
 };
 
 /** A script without a savepoint threw after it had written. */
-export class Spoiled extends Error {
-  override readonly name = 'Spoiled';
+export class GroupAborted extends Error {
+  override readonly name = 'GroupAborted';
 }
 
 /**
  * Runs one job in its group's transaction.
  * @returns a function that settles the caller's promise.
- * @throws Spoiled, or the error of a failed database: the group must be rolled back.
+ * @throws GroupAborted, or the error of a failed database: the group must be rolled back.
  */
 export function attempt(
   job: Job,
@@ -43,8 +43,8 @@ export function attempt(
     if (withSavepoint) {
       connection.undoToSavepoint();
       connection.release();
-    } else if (connection.hasWritten) throw new Spoiled('undone with its group', { cause: error });
-    const isRerun = error instanceof Rerun || isKeyTaken(error);
+    } else if (connection.hasWritten) throw new GroupAborted('undone with its group', { cause: error });
+    const isRerun = error instanceof RetryTransaction || isKeyTaken(error);
     if (isRerun && reruns < rerunsMax) return attempt(job, connection, { withSavepoint, reruns: reruns + 1 });
     // Every attempt was undone, so the script has not changed anything.
     const refusal = isRerun ? new Fault('overloaded', { retryAfterSeconds: 1, cause: error }) : error;

@@ -10,13 +10,13 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Limits } from '../config.ts';
 
-type LingerLimits = Pick<Limits, 'lingerIdleMs' | 'lingerMaxMs' | 'lingerBytesMax'>;
+type DrainLimits = Pick<Limits, 'lingerIdleMs' | 'lingerMaxMs' | 'lingerBytesMax'>;
 
-const lingering = new WeakSet<Socket>();
+const draining = new WeakSet<Socket>();
 
 /** Whether the connection is closing, after which no data is written to it. */
-export function isLingering(socket: Socket): boolean {
-  return lingering.has(socket);
+export function isDraining(socket: Socket): boolean {
+  return draining.has(socket);
 }
 
 /** Whether the client has sent the whole request. */
@@ -29,9 +29,9 @@ export function isReceived({ complete, headers }: IncomingMessage): boolean {
  * silent for `lingerIdleMs`, or has reached another limit.
  * @param request the incomplete request on the connection, if there is one.
  */
-export function linger(socket: Socket, limits: LingerLimits, request?: IncomingMessage): void {
-  if (socket.destroyed || lingering.has(socket)) return;
-  lingering.add(socket);
+export function drain(socket: Socket, limits: DrainLimits, request?: IncomingMessage): void {
+  if (socket.destroyed || draining.has(socket)) return;
+  draining.add(socket);
   const destroy = (): void => void socket.destroy();
   const deadline = setTimeout(destroy, limits.lingerMaxMs);
   let silence: NodeJS.Timeout | undefined;
