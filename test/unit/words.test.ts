@@ -1,0 +1,69 @@
+/**
+ * Counts words that the documentation of comparable software does not use, in texts and identifiers.
+ * `words.json` holds the number of each file and may only shrink: `UPDATE_WORDS=1 npm test -- test/unit/words.test.ts`
+ * lowers it and never raises it.
+ */
+
+import assert from 'node:assert/strict';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+
+type Counts = Readonly<Record<string, number>>;
+
+/** What to write instead: CONTRIBUTING.md, “Conventions”. */
+const words =
+  /\b(?:told|tells?|telling|answer(?:s|ed|ing)?|refus(?:e|es|ed|ing|al|als)|(?:some|no|every|any)body|whoever|anew|meanwhile|besides?|heed(?:s|ed)?|stands?|stood|dies|died|judge[sd]?|mails?|mend(?:s|ed|ing)?|for good)\b/gi;
+
+/** Names that clients and operators already use, and the markers of tested documents. */
+const names =
+  /\b(?:mail_\w+|\w+_mails?(?:_\w+)?|MAIL_\w+|--mail-[\w-]+|no-mail|X-Mailer|e2e: answer)\b|\/dev\/mails|data\/mails|largesse mail\b|details\.mail\b/g;
+
+const files = globSync([
+  '*.md',
+  'docs/**/*.md',
+  'examples/**/*.{md,ts,sh}',
+  '{src,test,bench,bin}/**/*.{ts,js,c}',
+]).filter((path) => path !== 'test/unit/words.test.ts');
+
+const allowList = join(import.meta.dirname, 'words.json');
+
+/** `toldCode` and `told_code` are two words. */
+function wordsIn(text: string): readonly string[] {
+  const split = text
+    .replaceAll(names, ' ')
+    .replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ')
+    .replaceAll('_', ' ');
+  return split.match(words) ?? [];
+}
+
+test('no file gains a word that plain English does not need', async (t) => {
+  assert.ok(files.length > 400, `only ${files.length} files`);
+  const allowed = JSON.parse(readFileSync(allowList, 'utf8')) as Counts;
+  const found = new Map(files.toSorted().map((path) => [path, wordsIn(readFileSync(path, 'utf8'))] as const));
+  if (process.env['UPDATE_WORDS'] === '1') {
+    const lowered = [...found].flatMap(([path, { length }]) => {
+      const count = Math.min(length, allowed[path] ?? 0);
+      return count > 0 ? [[path, count] as const] : [];
+    });
+    writeFileSync(allowList, `${JSON.stringify(Object.fromEntries(lowered), null, 2)}\n`);
+  }
+  for (const path of Object.keys(allowed))
+    await t.test(`${path} exists`, () => assert.ok(found.has(path), 'remove it from words.json'));
+  for (const [path, list] of found) {
+    const count = allowed[path] ?? 0;
+    if (list.length === count) continue;
+    await t.test(path, () => {
+      assert.ok(list.length < count, `${list.length} instead of ${count}: ${[...new Set(list)].join(', ')}`);
+      assert.fail(`${list.length} instead of ${count}: lower it with UPDATE_WORDS=1`);
+    });
+  }
+});
+
+test('words are found in texts and identifiers, and names that are in use are not', () => {
+  assert.deepEqual(wordsIn('// Tells whoever asked. toldCode, refuseLoss, an Answer'), [
+    'Tells', 'whoever', 'told', 'refuse', 'Answer',
+  ]); // prettier-ignore
+  assert.deepEqual(wordsIn('MAIL_FROM, mail_deliveries, /dev/mails, npx largesse mail test'), []);
+  assert.deepEqual(wordsIn('the server returns a response; understanding, outstanding'), []);
+});
