@@ -140,7 +140,9 @@ type Seen = {
  * nothing whether it is closed or not, and any caller can close it.
  */
 function seenOf(stage: Stage, desk: Desk, outcomes: readonly Outcome<Done>[]): Seen {
-  stage.run(expireHolds(desk.ctx, 1_000));
+  // An event's id can be taken: the trigger has moved the id of a concurrent transaction beyond those drawn so far.
+  const [expired] = stage.inTurn([() => expireHolds(desk.ctx, 1_000)], [0]);
+  if (expired && 'thrown' in expired) throw expired.thrown;
   const left = desk.places.cards.map((cardId) => stage.run(stateOf(desk, cardId)));
   const { mismatches } = stage.run(verify(5));
   const write = (refusalOf: (error: unknown) => unknown): string => {
