@@ -39,14 +39,16 @@ function wordsIn(text: string): readonly string[] {
 
 test('no file gains a word that plain English does not need', async (t) => {
   assert.ok(files.length > 400, `only ${files.length} files`);
-  const allowed = JSON.parse(readFileSync(allowList, 'utf8')) as Counts;
+  let allowed = JSON.parse(readFileSync(allowList, 'utf8')) as Counts;
   const found = new Map(files.toSorted().map((path) => [path, wordsIn(readFileSync(path, 'utf8'))] as const));
   if (process.env['UPDATE_WORDS'] === '1') {
+    const recorded = allowed;
     const lowered = [...found].flatMap(([path, { length }]) => {
-      const count = Math.min(length, allowed[path] ?? 0);
+      const count = Math.min(length, recorded[path] ?? 0);
       return count > 0 ? [[path, count] as const] : [];
     });
-    writeFileSync(allowList, `${JSON.stringify(Object.fromEntries(lowered), null, 2)}\n`);
+    allowed = Object.fromEntries(lowered);
+    writeFileSync(allowList, `${JSON.stringify(allowed, null, 2)}\n`);
   }
   for (const path of Object.keys(allowed))
     await t.test(`${path} exists`, () => assert.ok(found.has(path), 'remove it from words.json'));
