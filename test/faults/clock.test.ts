@@ -7,7 +7,14 @@ import { fileURLToPath } from 'node:url';
 import type { Environment } from '../support/engine-database.ts';
 import { fakedClock } from '../support/faked-clock.ts';
 import { startProgram, type Program } from '../support/programs.ts';
-import { command, databaseToServe, openShop, serve, startServing } from '../support/served.ts';
+import {
+  command,
+  commandProcess,
+  databaseToServe,
+  openShop,
+  serve,
+  startServing,
+} from '../support/served.ts';
 
 const dayS = 86_400;
 const eager = fileURLToPath(import.meta.resolve('../support/eager-service.ts'));
@@ -161,11 +168,11 @@ for (const { year, secondsAhead } of [
       ['store', 'create', 'books.example', '--currency', 'EUR'],
       ['token', 'create', '--store', 'flowers.example', '--name', 'till'],
     ]) {
-      const { code, errors } = await command(environment, ...args);
+      const { code, errors } = await commandProcess(environment, ...args);
       assert.deepEqual([code, refused.test(errors)], [1, true], errors);
     }
     assert.equal(await database.state(), before);
-    const verified = await command(environment, 'verify');
+    const verified = await commandProcess(environment, 'verify');
     assert.equal(verified.code, 0, verified.errors);
   });
 }
