@@ -130,7 +130,9 @@ async function patiently(url: string, text: string): Promise<void> {
     } catch (error) {
       const { code = '', message } = error as Error & { readonly code?: string };
       const isPassing =
-        (error instanceof DatabaseError && passing.has(code)) || ended.has(code) || /terminated/.test(message);
+        (error instanceof DatabaseError && passing.has(code)) ||
+        ended.has(code) ||
+        /terminated/.test(message);
       if (!isPassing || attempt === attemptsMax) throw error;
       await wait(Math.random() * pauseMaxMs);
     }

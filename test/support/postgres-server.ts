@@ -48,7 +48,7 @@ const ordinarySettings: Settings = {
   jit: 'off',
 };
 
-/** For servers whose data does not have to survive a crash. */
+/** For servers whose data does not have to survive the kill of their processes. */
 const hastySettings: Settings = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -67,7 +67,10 @@ type Authentication = 'scram-sha-256' | 'md5';
 type Cluster = { readonly collation: Collation; readonly authentication: Authentication };
 
 type PostgresOptions = Partial<Cluster> & {
-  /** Whether acknowledged commits survive a crash. Slower. */
+  /**
+   * Whether acknowledged commits survive the kill of the server's processes. It has the settings of
+   * production, but its files can be in memory: no test cuts the power of a PostgreSQL server.
+   */
   readonly durable?: boolean;
   readonly settings?: Settings;
 };
@@ -266,8 +269,8 @@ async function initialise(parts: Omit<Parts, 'port'>, { collation, authenticatio
   throw new Error(`initdb failed:\n${readFileSync(join(folder, 'server.log'), 'utf8')}`);
 }
 
-/** Copies a data folder that no server uses, with the owner of its files. */
-function copyData(from: string, to: string): void {
+/** Copies the data folder of a server, which must be stopped, with the owner of its files. */
+export function copyData(from: string, to: string): void {
   // The target of a memory folder exists.
   const { status, stderr } = spawnSync('cp', ['-R', '-p', `${from}/.`, to], { encoding: 'utf8' });
   if (status !== 0) throw new Error(`the data folder could not be copied: ${stderr}`);
@@ -326,7 +329,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const { durable = false, collation = 'bytes', authentication = 'scram-sha-256', settings = {} } = options;
   const account = serverAccount();
   const folder = makeServerFolder(account);
-  const data = (durable ? undefined : makeMemoryFolder(account)) ?? join(folder, 'data');
+  const data = makeMemoryFolder(account) ?? join(folder, 'data');
   try {
     const parts = {
       binaries: findPostgres(folder, account),
