@@ -413,7 +413,7 @@ export function testRoundTrips(factory: StorageFactory): void {
       if (!operation.prepare) return countIn(shared, operation, withKey);
       await using shop = await openShop(factory);
       await operation.prepare(shop);
-      return countIn(shop, operation, withKey);
+      return await countIn(shop, operation, withKey);
     };
     const found: string[] = [];
     for (const operation of operations) {

@@ -64,18 +64,21 @@ async function execute(
   process.chdir(folder);
   const texts = { output: '', errors: '' };
   try {
-    await captured.run(texts, async () => {
-      try {
-        await program().parseAsync(args, { from: 'user' });
-      } catch (error) {
-        process.exitCode = reportFailure(error);
-      }
-    });
-    return { code: Number(process.exitCode ?? 0), signal: null, ...texts };
+    const code = await captured.run(texts, () => exitCodeOf(args));
+    return { code, signal: null, ...texts };
   } finally {
     process.chdir(before.folder);
     process.exitCode = before.exitCode;
     process.env = before.env;
     process.umask(mask);
   }
+}
+
+async function exitCodeOf(args: readonly string[]): Promise<number> {
+  try {
+    await program().parseAsync(args, { from: 'user' });
+  } catch (error) {
+    return reportFailure(error);
+  }
+  return Number(process.exitCode ?? 0);
 }
