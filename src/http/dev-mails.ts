@@ -9,9 +9,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunc
 import { formatInstant } from '../domain/day.ts';
 import { Fault } from '../domain/fault.ts';
 import type { MailKind } from '../domain/mail.ts';
+import { markup, type Markup } from '../markup.ts';
 import { requireLocalRequest } from './auth.ts';
 import { style } from './dev-mails-style.ts';
-import { markup, type Markup } from './reference/markup.ts';
 
 type KeptMail = {
   readonly name: string;

@@ -26,6 +26,7 @@ import { answerClientError } from './client-error.ts';
 import { guardConnections } from './connections.ts';
 import { eventStreams } from './event-stream.ts';
 import type { KeptMails } from './dev-mails.ts';
+import type { Documentation } from './documents.ts';
 import { exchangeOf, type KeysInFlight, type Streamed } from './exchange.ts';
 import { isDraining, isReceived } from './drain.ts';
 import { lookupThrottle } from './lookup-throttle.ts';
@@ -35,7 +36,6 @@ import { addPages } from './system.ts';
 import { commonHeaders, problemBody, problemHeaders, problems, sendProblem } from './problem.ts';
 import { findRepeated, MalformedError, parseUrlEncoded, queryOf } from './query.ts';
 import { rateLimiter, type RateLimiter } from './rate-limit.ts';
-import type { OpenApiDocument } from './reference/reference.ts';
 import type { RetiredCodeUses } from './retired-codes.ts';
 import type { Route } from './route.ts';
 import type { TokenUses } from './token-last-used.ts';
@@ -51,8 +51,8 @@ export type MailServices = {
 
 export type Services = {
   readonly operations: readonly Route[];
-  /** The API's description, loaded and generated when it is first requested. */
-  readonly describe: () => Promise<OpenApiDocument>;
+  /** Generates the API's documentation. Called with the first request for a part of it. */
+  readonly loadDocumentation: () => Promise<Documentation>;
   readonly config: Config;
   readonly ctx: Context;
   readonly storage: Storage;
