@@ -5,27 +5,17 @@ import type { Documentation } from '../api/documentation.ts';
 import type { Fields } from '../api/field.ts';
 import { operations } from '../api/index.ts';
 import type { Operation } from '../api/operation.ts';
-import type { FaultCode } from '../domain/fault.ts';
 import type { Scope } from '../domain/store.ts';
 import { pagePaths } from '../http/page-paths.ts';
-import { problemPath, problems } from '../http/problem.ts';
+import { problems } from '../http/problem.ts';
 import { version } from '../version.ts';
 import { urlOf } from './content.ts';
+import { headerReferences, sharedErrors, type Response, type Responses } from './errors.ts';
 import { guides } from './guides.ts';
-import {
-  errorsOfEveryOperation, headersOf, ownErrorsOf, parametersOf, sampleOf, templateOf,
-} from './operation.ts'; // prettier-ignore
+import { headersOf, parametersOf, sampleOf, templateOf } from './operation.ts';
 import { objectNameOf, objects } from './schema.ts';
 import * as texts from './texts.ts';
 
-type Reference = { readonly $ref: string };
-type Response = {
-  readonly description: string;
-  readonly headers?: Readonly<Record<string, Reference>>;
-  readonly content?: Readonly<Record<string, object>>;
-  readonly 'x-faults'?: readonly FaultCode[];
-};
-type Responses = Readonly<Record<string, Response | Reference>>;
 type OperationObject = {
   readonly operationId: string;
   readonly summary: string;
@@ -62,11 +52,6 @@ export type OpenApiDocument = {
   };
   readonly 'x-faults': readonly object[];
 };
-
-/** The errors of a page that needs no credential. */
-const ofPages: readonly FaultCode[] = [
-  'invalid-request', 'request-timeout', 'expectation-failed', 'headers-too-large', 'internal-error', 'closing',
-]; // prettier-ignore
 
 /**
  * The description of a service at `basePath`.
@@ -216,81 +201,10 @@ function referenced(schema: TSchema): object {
   throw new Error('a response has a schema that is not in components');
 }
 
-function headerReferences(headers: readonly string[]): Record<string, { readonly $ref: string }> {
-  return Object.fromEntries(headers.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-}
-
-type ErrorResponses = {
-  /** Each different response once, by its name. */
-  readonly components: Record<string, Response>;
-  /** References to the responses of an operation or page, by their statuses. */
-  readonly references: (id: string) => Responses;
-};
-
-/**
- * One response per status, with every code that it can have. The most frequent response of a status is named after the
- * status; the names of the others include the first operation or page that has it.
- */
-function errorResponses(codesOf: Readonly<Record<string, readonly FaultCode[]>>): ErrorResponses {
-  const uses = Object.entries(codesOf).flatMap(([id, codes]) =>
-    [...Map.groupBy(new Set(codes), (code) => problems[code].status)].map(([status, ofStatus]) => ({
-      id,
-      status,
-      codes: ofStatus,
-      key: ofStatus.toSorted().join(' '),
-    })),
-  );
-  const names = new Map<string, string>();
-  const components: Record<string, Response> = {};
-  for (const [status, ofStatus] of Map.groupBy(uses, (use) => use.status)) {
-    const byKey = [...Map.groupBy(ofStatus, (use) => use.key).values()];
-    for (const [index, [first]] of byKey.toSorted((left, right) => right.length - left.length).entries()) {
-      if (!first) continue;
-      const title = problems[first.codes[0] ?? 'internal-error'].title.replaceAll(' ', '');
-      const name =
-        index === 0 ? title : `${title}For${first.id.replace(/^./, (letter) => letter.toUpperCase())}`;
-      names.set(first.key, name);
-      components[name] = errorResponse(status, first.codes);
-    }
-  }
-  return {
-    components,
-    references: (id) =>
-      Object.fromEntries(
-        uses
-          .filter((use) => use.id === id)
-          .map(({ status, key }) => [status, { $ref: `#/components/responses/${names.get(key)}` }]),
-      ),
-  };
-}
-
-function errorResponse(status: number, codes: readonly FaultCode[]): Response {
-  return {
-    description: codes.map((code) => `\`${code}\`: ${problems[code].detail}`).join(' '),
-    headers: headerReferences(['X-Request-Id', ...texts.headersOfStatus(status)]),
-    content: {
-      'application/problem+json': {
-        schema: { $ref: '#/components/schemas/Problem' },
-        examples: Object.fromEntries(
-          codes.map((code) => [code, { summary: problems[code].detail, value: exampleOf(code) }]),
-        ),
-      },
-    },
-    'x-faults': codes,
-  };
-}
-
-function exampleOf(code: FaultCode): object {
-  const { status, title, detail } = problems[code];
-  const errors = code === 'invalid-parameter' ? { initial_value: ['must be greater than 0'] } : title;
-  return { type: problemPath(code), title, status, detail, errors, request_id: texts.requestIdExample };
-}
-
-const documentedPages = ['health', 'readiness', 'metrics', 'openapi'] as const;
-
 function pagePathItems(): Paths {
+  const names = Object.keys(texts.pages) as (keyof typeof texts.pages)[];
   return Object.fromEntries(
-    documentedPages.map((name) => {
+    names.map((name) => {
       const { summary, description, success, type } = texts.pages[name];
       const responses = {
         200: {
@@ -308,12 +222,3 @@ function pagePathItems(): Paths {
     }),
   );
 }
-
-const sharedErrors = errorResponses(
-  Object.fromEntries<readonly FaultCode[]>([
-    ...operations.map(
-      ({ id, documentation }) => [id, [...errorsOfEveryOperation, ...ownErrorsOf(documentation)]] as const,
-    ),
-    ...documentedPages.map((name) => [name, [...texts.pages[name].errors, ...ofPages]] as const),
-  ]),
-);

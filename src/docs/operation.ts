@@ -4,38 +4,7 @@ import type { TSchema } from 'typebox';
 import type { Documentation } from '../api/documentation.ts';
 import type { Operation } from '../api/operation.ts';
 import { idNamesIn, pathIds } from '../api/path.ts';
-import type { FaultCode } from '../domain/fault.ts';
 import * as texts from './texts.ts';
-
-/** The errors of every operation: from checks before its script, or because the service fails. */
-export const errorsOfEveryOperation: readonly FaultCode[] = [
-  'invalid-request', 'invalid-query', 'unauthenticated', 'invalid-signature', 'insufficient-scope', 'cross-site-request',
-  'request-timeout', 'expectation-failed', 'too-many-requests', 'headers-too-large', 'internal-error', 'overloaded',
-  'unavailable', 'not-writable', 'closing',
-]; // prettier-ignore
-
-/** The errors of a request with a body. */
-const errorsOfBodies: readonly FaultCode[] = [
-  'invalid-body', 'body-too-large', 'unsupported-media-type', 'invalid-parameter',
-]; // prettier-ignore
-
-/** The errors of a request that can have an idempotency key. */
-const errorsOfWrites: readonly FaultCode[] = [
-  'invalid-idempotency-key',
-  'idempotency-key-in-use',
-  'idempotency-key-reused',
-];
-
-/** The errors of an operation, in addition to those of every operation. */
-export function ownErrorsOf({ body, isWrite, isThrottled, errors }: Documentation): readonly FaultCode[] {
-  const all: readonly FaultCode[] = [
-    ...errors,
-    ...(body ? errorsOfBodies : []),
-    ...(isWrite ? errorsOfWrites : []),
-    ...(isThrottled ? (['too-many-misses'] as const) : []),
-  ];
-  return [...new Set(all)];
-}
 
 /** The parameters outside the body. */
 export function parametersOf({ path, documentation }: Operation): readonly texts.Parameter[] {

@@ -75,7 +75,7 @@ type LoadedDocumentation = {
   readonly openApi: (origin: string) => Promise<ServedDocument>;
 };
 
-/** The maximum number of origins whose OpenAPI document is kept. A service has one or two. */
+/** The maximum number of origins that get a document with their URL, because each one is generated and kept. */
 const originsMax = 8;
 
 /** The documentation, generated with the first request for a part of it. */
@@ -87,9 +87,10 @@ function loadedOnce(load: Services['loadDocumentation']): LoadedDocumentation {
     find: async (path) => (await loadOnce()).find(path),
     async openApi(origin) {
       const { openApi } = await loadOnce();
-      const document = openApis.get(origin) ?? openApi(origin);
-      if (openApis.size >= originsMax) openApis.clear();
-      openApis.set(origin, document);
+      // A service has one or two origins. If clients invent more, they get a document with a path instead of a URL.
+      const served = openApis.has(origin) || openApis.size < originsMax ? origin : '';
+      const document = openApis.get(served) ?? openApi(served);
+      openApis.set(served, document);
       return document;
     },
   };
