@@ -124,7 +124,7 @@ function rowsHtml(rows: readonly Row[], place: Place): Markup {
 function rowHtml({ name, target, type, presence, text, rows = [] }: Row, place: Place): Markup {
   const code = markup`<code>${name}</code>`;
   return markup`<li>
-<p class="name">${target === undefined ? code : markup`<a href="${urlOf(target, place)}">${code}</a>`} <span class="type">${inlineHtml(type, place)}</span>${presence && markup` <span class="${presence}">${presence}</span>`}</p>
+<p class="name">${target === undefined ? code : markup`<a href="${urlOf(target, place)}">${code}</a>`}${type === '' ? undefined : markup` <span class="type">${inlineHtml(type, place)}</span>`}${presence && markup` <span class="${presence}">${presence}</span>`}</p>
 ${text === '' ? undefined : markup`<p>${inlineHtml(text, place)}</p>`}${
     rows.length > 0
       ? markup`<details class="more"><summary>Fields of <code>${name}</code></summary>${rowsHtml(rows, place)}</details>`
@@ -141,7 +141,7 @@ function samplesHtml(samples: readonly Sample[]): Markup | undefined {
 /** A wide sample scrolls horizontally, so it must be focusable. */
 function sampleHtml({ caption, language, code }: Sample): Markup {
   const shown = language === 'json' ? highlighted(code) : markup`${code}`;
-  return markup`<figure class="${language}"><figcaption>${caption}</figcaption><pre tabindex="0" aria-label="${caption}"><code>${shown}</code></pre></figure>
+  return markup`<figure><figcaption>${caption}</figcaption><pre tabindex="0" aria-label="${caption}"><code>${shown}</code></pre></figure>
 `;
 }
 

@@ -94,7 +94,8 @@ function rowMarkdown(
   indent = '',
 ): string {
   const shown = target === undefined ? `\`${name}\`` : `[\`${name}\`](${urlOf(target, place)})`;
-  const mark = presence === undefined ? '' : `, ${presence}`;
-  const line = `${indent}- ${shown} (${withUrls(type, place)}${mark})${text === '' ? '' : `: ${withUrls(text, place)}`}`;
+  const notes = [type, presence].filter((note) => note !== undefined && note !== '').join(', ');
+  const about = text === '' ? '' : `: ${withUrls(text, place)}`;
+  const line = `${indent}- ${shown}${notes === '' ? '' : ` (${withUrls(notes, place)})`}${about}`;
   return [line, ...rows.map((row) => rowMarkdown(row, place, `${indent}  `))].join('\n');
 }

@@ -60,7 +60,7 @@ function indexPage(basePath: string, pages: readonly Page[]): Page {
         kind: 'sample',
         caption: 'Create a token',
         language: 'sh',
-        code: `export BASE_URL=http://localhost:3000${basePath}\nexport TOKEN=$(npx largesse token create --name shop --json | grep -o 'lgs_[^"]*')`,
+        code: `export BASE_URL=http://localhost:3000${basePath}\nexport TOKEN=$(npx largesse token create --name shop --json |\n  grep -o 'lgs_[^"]*')`,
       },
       text('Issue a gift card, and keep the `code` of the response: it is returned only once.'),
       requestSample(createGiftCard),
@@ -89,11 +89,11 @@ const generatedBlocks: Readonly<Record<string, (() => readonly Block[]) | undefi
       kind: 'rows',
       rows: scopes.map((scope) => ({
         name: scope,
-        type: 'scope',
-        text: operations
+        type: '',
+        text: `${texts.scopeTexts[scope]} ${operations
           .filter((operation) => operation.scopes.includes(scope))
-          .map((operation) => linkTo(operation))
-          .join(', '),
+          .map(linkTo)
+          .join(', ')}.`,
       })),
     },
   ],

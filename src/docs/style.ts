@@ -130,6 +130,7 @@ export const style: string = css`
   pre {
     overflow-x: auto;
     padding: 1rem;
+    border: 1px solid var(--code-line);
     border-radius: 10px;
     background: var(--code);
     color: var(--code-ink);
@@ -140,15 +141,12 @@ export const style: string = css`
     font: inherit;
     font-family: var(--mono);
   }
-  .sh pre {
-    white-space: pre-wrap;
-    overflow-wrap: anywhere;
-  }
   pre:focus-visible {
     outline-offset: -2px;
     border-radius: 10px;
   }
   figure {
+    border: 1px solid var(--code-line);
     border-radius: 10px;
     background: var(--code);
   }
@@ -160,6 +158,7 @@ export const style: string = css`
   }
   figure pre {
     margin: 0;
+    border: 0;
   }
   .k {
     color: #8ecbf5;
@@ -322,9 +321,8 @@ export const style: string = css`
     margin: 0;
   }
   .links > li {
-    display: flex;
-    flex-wrap: wrap;
-    justify-content: space-between;
+    display: grid;
+    grid-template-columns: repeat(auto-fit, minmax(min(15rem, 100%), 1fr));
     gap: 0.125rem 1.5rem;
     padding: 0.5rem 0;
   }
@@ -380,6 +378,10 @@ export const style: string = css`
       padding: 1.75rem 1.5rem;
       border: 0;
       border-right: 1px solid var(--line);
+    }
+    .side li [aria-current] {
+      scroll-initial-target: nearest;
+      scroll-margin-block: 45vh;
     }
     /* Collapsed on a phone, always open next to the text. Without this selector it can still be opened. */
     .side > details::details-content {
@@ -439,7 +441,7 @@ export const style: string = css`
       color: inherit;
       white-space: pre-wrap;
     }
-    pre span {
+    pre :is(.k, .s, .v) {
       color: inherit;
     }
     .samples pre {

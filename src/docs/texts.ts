@@ -3,6 +3,7 @@
 import { card } from '../api/examples.ts';
 import type { Tag } from '../api/documentation.ts';
 import type { FaultCode } from '../domain/fault.ts';
+import type { Scope } from '../domain/store.ts';
 
 export const requestIdExample = '1f0c5a0e-3d0a-4a0e-9d5c-0a9b6f6e2a11';
 
@@ -29,12 +30,24 @@ const tagTexts: Readonly<Record<Tag | 'Service', string>> = {
 
 export const tags = Object.entries(tagTexts).map(([name, description]) => ({ name, description }));
 
+/** What a token with a scope can do. */
+export const scopeTexts: Readonly<Record<Scope, string>> = {
+  read_gift_cards: 'Retrieve and search gift cards, transactions and emails.',
+  write_gift_cards: 'Issue and change gift cards.',
+  redeem_gift_cards: 'Look up and spend gift cards: for tills, which cannot issue them.',
+  read_events: 'Read events.',
+  manage_webhooks: 'Create and change webhooks.',
+};
+
+const scopeNames = Object.keys(scopeTexts)
+  .map((scope) => `\`${scope}\``)
+  .join(', ');
+
 export const securitySchemes = {
   bearer: {
     type: 'http',
     scheme: 'bearer',
-    description:
-      'An access token of the store: `Authorization: Bearer lgs_…`. Its scopes are `read_gift_cards`, `write_gift_cards`, `redeem_gift_cards` for tills that can spend but not issue, `read_events`, and `manage_webhooks`.',
+    description: `An access token of the store: \`Authorization: Bearer lgs_…\`. Its scopes are ${scopeNames}.`,
   },
   accessToken: {
     type: 'apiKey',
