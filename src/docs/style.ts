@@ -379,9 +379,9 @@ export const style: string = css`
       border: 0;
       border-right: 1px solid var(--line);
     }
-    .side li [aria-current] {
+    /* The navigation opens at the group of the current page. */
+    .side p:not(:first-of-type):has(+ ul [aria-current]) {
       scroll-initial-target: nearest;
-      scroll-margin-block: 45vh;
     }
     /* Collapsed on a phone, always open next to the text. Without this selector it can still be opened. */
     .side > details::details-content {
