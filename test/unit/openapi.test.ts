@@ -14,7 +14,7 @@ import {
   tillRecordOf,
   transactionOf,
 } from '../../src/domain/record.ts';
-import { mailRecordOf } from '../../src/domain/mail.ts';
+import { emailRecordOf } from '../../src/domain/email.ts';
 import { eventJson, eventTypes } from '../../src/domain/event.ts';
 import {
   attemptRecordOf,
@@ -29,7 +29,7 @@ import * as parameters from '../../src/api/fields.ts';
 import { problems } from '../../src/http/problem.ts';
 import { operations, type OperationId } from '../../src/api/index.ts';
 import { pagePaths } from '../../src/http/page-paths.ts';
-import { amount, cardWith, holdWith, mailWith, transferWith, sameIds } from './samples.ts';
+import { amount, cardWith, holdWith, emailWith, transferWith, sameIds } from './samples.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 type Operation = NonNullable<OpenApiDocument['paths'][string]['get']>;
@@ -295,7 +295,7 @@ type Expected = {
     readonly wrapper: 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer';
     readonly required: boolean;
   };
-  readonly answer: Readonly<Record<string, string>>;
+  readonly response: Readonly<Record<string, string>>;
   /** Of a success, in addition to those of every success. */
   readonly headers: readonly string[];
 };
@@ -313,7 +313,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: [],
     parameters: [...inWrites],
     body: { schema: 'CreateGiftCard', wrapper: 'gift_card', required: true },
-    answer: issued,
+    response: issued,
     headers: ['ETag', 'Location', 'Email-Status'],
   },
   searchGiftCard: {
@@ -321,7 +321,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', '304', ...anywhere, '404', '422'],
     codes: ['not-found', 'invalid-parameter'],
     parameters: ['query last_characters required', 'query email required', ifNoneMatch],
-    answer: retrieved,
+    response: retrieved,
     headers: ['ETag'],
   },
   retrieveGiftCard: {
@@ -329,7 +329,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', '304', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [cardId, ifNoneMatch],
-    answer: retrieved,
+    response: retrieved,
     headers: ['ETag'],
   },
   updateGiftCard: {
@@ -338,7 +338,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'precondition-failed'],
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'UpdateGiftCard', wrapper: 'gift_card', required: false },
-    answer: retrieved,
+    response: retrieved,
     headers: ['ETag'],
   },
   lookUpGiftCard: {
@@ -347,7 +347,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found'],
     parameters: [],
     body: { schema: 'LookUp', wrapper: 'gift_card', required: true },
-    answer: spendable,
+    response: spendable,
     headers: ['ETag'],
   },
   retrieveBalance: {
@@ -355,7 +355,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', '304', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [cardId, ifNoneMatch],
-    answer: { gift_card: 'GiftCardBalance' },
+    response: { gift_card: 'GiftCardBalance' },
     headers: ['ETag'],
   },
   redeemGiftCard: {
@@ -364,7 +364,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: [...codesOfSpending],
     parameters: [ifMatch, ...inWrites],
     body: { schema: 'Redeem', wrapper: 'transaction', required: true },
-    answer: moved,
+    response: moved,
     headers: ['ETag'],
   },
   debitGiftCard: {
@@ -373,7 +373,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: codesOfSpending,
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'Debit', wrapper: 'transaction', required: true },
-    answer: moved,
+    response: moved,
     headers: ['ETag'],
   },
   creditGiftCard: {
@@ -382,7 +382,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: codesOfMoney,
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'Credit', wrapper: 'transaction', required: true },
-    answer: moved,
+    response: moved,
     headers: ['ETag'],
   },
   reenableGiftCard: {
@@ -391,7 +391,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'precondition-failed', 'undo-window-closed'],
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
-    answer: retrieved,
+    response: retrieved,
     headers: ['ETag'],
   },
   createHold: {
@@ -400,7 +400,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: codesOfSpending,
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'CreateHold', wrapper: 'hold', required: true },
-    answer: held,
+    response: held,
     headers: ['ETag', 'Location'],
   },
   listHolds: {
@@ -408,7 +408,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [cardId, ...page],
-    answer: { holds: 'Hold' },
+    response: { holds: 'Hold' },
     headers: ['Link'],
   },
   retrieveHold: {
@@ -416,7 +416,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [holdId],
-    answer: held,
+    response: held,
     headers: ['ETag'],
   },
   captureHold: {
@@ -425,7 +425,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: [...codesOfHolds, 'capture-exceeds-hold'],
     parameters: [holdId, ifMatch, ...inWrites],
     body: { schema: 'Capture', wrapper: 'transaction', required: false },
-    answer: { transaction: 'Transaction', ...held },
+    response: { transaction: 'Transaction', ...held },
     headers: ['ETag'],
   },
   voidHold: {
@@ -434,7 +434,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: codesOfHolds,
     parameters: [holdId, ifMatch, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'hold', required: false },
-    answer: held,
+    response: held,
     headers: ['ETag'],
   },
   listTransactions: {
@@ -442,7 +442,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [cardId, ...page],
-    answer: { transactions: 'Transaction' },
+    response: { transactions: 'Transaction' },
     headers: ['Link'],
   },
   retrieveTransaction: {
@@ -450,7 +450,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [transactionId],
-    answer: { transaction: 'Transaction' },
+    response: { transaction: 'Transaction' },
     headers: [],
   },
   reverseTransaction: {
@@ -461,7 +461,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     ], // prettier-ignore
     parameters: [transactionId, ifMatch, ...inWrites],
     body: { schema: 'Reverse', wrapper: 'transaction', required: false },
-    answer: moved,
+    response: moved,
     headers: ['ETag'],
   },
   listGiftCardEmails: {
@@ -469,7 +469,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [cardId, ...page],
-    answer: { deliveries: 'MailDelivery' },
+    response: { deliveries: 'EmailDelivery' },
     headers: ['Link'],
   },
   notifyGiftCardHolder: {
@@ -478,7 +478,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'no-address', 'no-mail'],
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
-    answer: { delivery: 'MailDelivery', ...retrieved },
+    response: { delivery: 'EmailDelivery', ...retrieved },
     headers: ['ETag'],
   },
   rotateGiftCardCode: {
@@ -487,7 +487,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired'],
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
-    answer: issued,
+    response: issued,
     headers: ['ETag'],
   },
   retrieveCustomer: {
@@ -495,7 +495,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [customerId],
-    answer: { customer: 'Customer' },
+    response: { customer: 'Customer' },
     headers: [],
   },
   updateCustomer: {
@@ -504,7 +504,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found'],
     parameters: [customerId, ...inWrites],
     body: { schema: 'UpdateCustomer', wrapper: 'customer', required: false },
-    answer: { customer: 'Customer' },
+    response: { customer: 'Customer' },
     headers: [],
   },
   listEvents: {
@@ -512,7 +512,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere],
     codes: [],
     parameters: ['query limit', 'query after'],
-    answer: { events: 'Event' },
+    response: { events: 'Event' },
     headers: ['Link'],
   },
   streamEvents: {
@@ -520,7 +520,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere],
     codes: [],
     parameters: ['query after', 'header Last-Event-ID'],
-    answer: {},
+    response: {},
     headers: [],
   },
   retrieveEvent: {
@@ -528,7 +528,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [eventId],
-    answer: { event: 'Event' },
+    response: { event: 'Event' },
     headers: [],
   },
   redeliverEvent: {
@@ -537,7 +537,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'webhook-paused'],
     parameters: [eventId, ...inWrites],
     body: { schema: 'Redeliver', wrapper: 'event', required: false },
-    answer: { deliveries: 'Delivery' },
+    response: { deliveries: 'Delivery' },
     headers: [],
   },
   createWebhook: {
@@ -546,7 +546,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['too-many-webhooks'],
     parameters: [...inWrites],
     body: { schema: 'CreateWebhook', wrapper: 'webhook', required: true },
-    answer: { webhook: 'WebhookWithSecret' },
+    response: { webhook: 'WebhookWithSecret' },
     headers: ['ETag', 'Location'],
   },
   listWebhooks: {
@@ -554,7 +554,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere],
     codes: [],
     parameters: [],
-    answer: { webhooks: 'Webhook' },
+    response: { webhooks: 'Webhook' },
     headers: [],
   },
   retrieveWebhook: {
@@ -562,7 +562,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', '304', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [webhookId, ifNoneMatch],
-    answer: { webhook: 'Webhook' },
+    response: { webhook: 'Webhook' },
     headers: ['ETag'],
   },
   updateWebhook: {
@@ -571,7 +571,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'precondition-failed'],
     parameters: [webhookId, ifMatch, ...inWrites],
     body: { schema: 'UpdateWebhook', wrapper: 'webhook', required: false },
-    answer: { webhook: 'Webhook' },
+    response: { webhook: 'Webhook' },
     headers: ['ETag'],
   },
   deleteWebhook: {
@@ -580,7 +580,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'precondition-failed'],
     parameters: [webhookId, ifMatch, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'webhook', required: false },
-    answer: { webhook: 'Webhook' },
+    response: { webhook: 'Webhook' },
     headers: [],
   },
   rotateWebhookSecret: {
@@ -589,7 +589,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'precondition-failed'],
     parameters: [webhookId, ifMatch, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'webhook', required: false },
-    answer: { webhook: 'WebhookWithSecret' },
+    response: { webhook: 'WebhookWithSecret' },
     headers: ['ETag'],
   },
   testWebhook: {
@@ -598,7 +598,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'webhook-paused'],
     parameters: [webhookId, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'webhook', required: false },
-    answer: { delivery: 'Delivery' },
+    response: { delivery: 'Delivery' },
     headers: [],
   },
   listDeliveries: {
@@ -606,7 +606,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [webhookId, ...page],
-    answer: { deliveries: 'Delivery' },
+    response: { deliveries: 'Delivery' },
     headers: ['Link'],
   },
   retrieveDelivery: {
@@ -614,7 +614,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [webhookId, eventId],
-    answer: { delivery: 'LoggedDelivery' },
+    response: { delivery: 'LoggedDelivery' },
     headers: [],
   },
 };
@@ -667,11 +667,11 @@ test('the table contains every code with its status and description', () => {
 });
 
 test('every code is documented by an operation or page that can return it', () => {
-  const told = new Set(described.flatMap(({ operation }) => faultsOf(operation)));
+  const reported = new Set(described.flatMap(({ operation }) => faultsOf(operation)));
   // A 405 does not belong to an operation. Only the table documents it.
-  const untold = Object.keys(problems).filter((code) => !told.has(code));
+  const untold = Object.keys(problems).filter((code) => !reported.has(code));
   assert.deepEqual(untold, ['method-not-allowed']);
-  for (const code of told) assert.ok(code in problems, code);
+  for (const code of reported) assert.ok(code in problems, code);
 });
 
 test('a response documents codes of its own status only, each with an example', () => {
@@ -715,8 +715,8 @@ test('an error response is defined once, however many operations have it', () =>
 
 for (const { id, codes, body, ...rest } of expectedOperations) {
   test(`${id} documents exactly the codes that its kind of request can return`, () => {
-    const told = faultsOf(operationOf(id));
-    assert.equal(new Set(told).size, told.length);
+    const reported = faultsOf(operationOf(id));
+    assert.equal(new Set(reported).size, reported.length);
     const due = [
       ...codesAnywhere,
       ...(body ? codesOfBodies : []),
@@ -724,7 +724,7 @@ for (const { id, codes, body, ...rest } of expectedOperations) {
       ...(isWrite({ codes, ...rest }) ? codesOfKeys : []),
       ...codes,
     ];
-    assert.deepEqual(told.toSorted(), due.toSorted());
+    assert.deepEqual(reported.toSorted(), due.toSorted());
   });
 }
 
@@ -991,8 +991,8 @@ for (const { id, body } of expectedOperations) {
     for (const other of ['gift_card', 'transaction', 'hold'].filter((name) => name !== wrapper)) {
       assert.ok(!isDocumented({ [other]: example }), other);
     }
-    const beside = body.schema === 'Nothing' ? { note: null } : example;
-    assert.ok(!isDocumented({ ...beside, [wrapper]: example }));
+    const details = body.schema === 'Nothing' ? { note: null } : example;
+    assert.ok(!isDocumented({ ...details, [wrapper]: example }));
     assert.ok(!isDocumented({ ...example, mistyped: null }));
     assert.ok(!isDocumented({ [wrapper]: { ...example, mistyped: null } }));
     for (const value of [null, [], 'x', [example]]) assert.ok(!isDocumented(value));
@@ -1081,7 +1081,7 @@ test('a creation with null in fields of the record is a valid documented body', 
 });
 
 /** Returns a validator of the documented response of a success. */
-function documentedAnswer(id: string, status: string): (value: unknown) => boolean {
+function documentedResponse(id: string, status: string): (value: unknown) => boolean {
   const response = operationOf(id).responses?.[status] as unknown as {
     readonly content: Readonly<Record<string, { schema: Json }>>;
   };
@@ -1110,7 +1110,7 @@ const delivery = {
   createdAt: 1,
   attempts: 1,
   nextAt: 9,
-  last: { at: 3, durationMs: 41, result: { kind: 'answered', status: 503, body: 'no' } },
+  last: { at: 3, durationMs: 41, result: { kind: 'responded', status: 503, body: 'no' } },
 } as const satisfies Delivery;
 
 /** A sample of each kind of record as the service sends it. */
@@ -1125,7 +1125,7 @@ const shown: Readonly<Record<string, Json>> = {
   Customer: {
     ...customerRecordOf(sameIds, { id: 51, email: 'ada@example.com', storefrontCustomerId: 7, createdAt: 0 }),
   },
-  MailDelivery: { ...mailRecordOf(sameIds, mailWith(), { domain: 'flowers.example', now: 0 }) },
+  EmailDelivery: { ...emailRecordOf(sameIds, emailWith(), { domain: 'flowers.example', now: 0 }) },
   Event: JSON.parse(
     eventJson({ id: 7, type: 'webhook.test', sequence: 0, createdAt: 5, data: '{}' }, 'flowers.example'),
   ) as Json,
@@ -1135,11 +1135,11 @@ const shown: Readonly<Record<string, Json>> = {
   LoggedDelivery: { ...deliveryRecordOf(delivery), log: [attemptRecordOf(delivery.last)] },
 };
 
-for (const { id, statuses, answer } of expectedOperations.filter((one) => one.id !== 'streamEvents')) {
+for (const { id, statuses, response } of expectedOperations.filter((one) => one.id !== 'streamEvents')) {
   test(`${id} returns its documented response completely, and nothing else`, () => {
     const [status = ''] = statuses;
-    const isDocumented = documentedAnswer(id, status);
-    const listed = Object.entries(answer).map(([name, schema]) => {
+    const isDocumented = documentedResponse(id, status);
+    const listed = Object.entries(response).map(([name, schema]) => {
       // The last one if a response has several schemas.
       const one = shown[schema.split(' or ').at(-1) ?? ''] ?? assert.fail(schema);
       return { name, one, wrap: (value: unknown) => (name.endsWith('s') ? [value] : value) };
@@ -1168,14 +1168,14 @@ for (const { id, statuses, answer } of expectedOperations.filter((one) => one.id
 }
 
 test('only the responses of a creation and a rotation contain the code of a card', () => {
-  const told = Object.entries(document.components?.schemas ?? {}).flatMap(([name, schema]) =>
+  const reported = Object.entries(document.components?.schemas ?? {}).flatMap(([name, schema]) =>
     'properties' in schema && isObject(schema.properties) && 'code' in schema.properties ? [name] : [],
   );
   assert.deepEqual(
-    told.filter((name) => name in shown),
+    reported.filter((name) => name in shown),
     ['IssuedGiftCard'],
   );
-  const issuing = expectedOperations.filter(({ answer }) => answer['gift_card'] === 'IssuedGiftCard');
+  const issuing = expectedOperations.filter(({ response }) => response['gift_card'] === 'IssuedGiftCard');
   assert.deepEqual(
     issuing.map(({ id }) => id),
     ['createGiftCard', 'rotateGiftCardCode'],
