@@ -113,7 +113,7 @@ A write with an \`Idempotency-Key\` (1 to 255 visible ASCII characters) is appli
     text: `
 An \`ETag\` names the version of a gift card or webhook and changes with every change.
 
-- \`If-None-Match\` with the current ETag returns 304 without a body.
+- \`If-None-Match\` with the current ETag returns 304 without a body, where an operation lists the header.
 - \`If-Match\` applies a write only to the listed versions. If the record has changed since, the server responds with [\`precondition-failed\`](errors#precondition-failed) and changes nothing.
 
 Movements of money need neither: they are checked against the balance at the time of the change.`,
@@ -130,7 +130,7 @@ Every write accepts \`?dry_run=true\`: the response is the same, with \`Dry-Run:
     title: 'Pagination',
     note: 'Pages of lists, and the Link header',
     text: `
-Lists return ${limitDefault} records, newest first. \`limit\` sets another number. \`before\` and \`after\` take the id of a record and cannot be combined.
+Lists with pages return ${limitDefault} records, newest first; \`limit\` sets another number. \`before\` and \`after\` take the id of a record and cannot be combined.
 
 \`Link\` (RFC 8288) has the URLs of the neighboring pages: \`next\` is older, \`previous\` newer. Clients follow it instead of building URLs.
 
@@ -167,7 +167,7 @@ Each change of the balance is one [transaction](objects#transaction) in the ledg
     title: 'Events',
     note: 'Follow changes by webhook, by polling or as a stream',
     text: `
-Every change in the store is an [event](objects#event), which is written in the same transaction. Events contain the record as it was at that time, and never a code. There are three ways to receive them:
+Every change of a gift card is an [event](objects#event), which is written in the same transaction. Events contain the record as it was at that time, and never a code. There are three ways to receive them:
 
 - [Webhooks](webhooks) receive each event as a POST.
 - \`GET /events?after=<event id>\` [lists](list-events) the events after that one. \`after=latest\` starts at the end.

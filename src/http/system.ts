@@ -100,8 +100,10 @@ function loadedOnce(load: Services['loadDocumentation']): LoadedDocumentation {
 function originOf({ raw, headers, socket }: FastifyRequest, { isTrusted }: ClientAddresses): string {
   const { host = '' } = headers;
   if (!/^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/i.test(host)) return '';
-  const forwarded = isTrusted(socket.remoteAddress) ? raw.headers['x-forwarded-proto'] : undefined;
-  return `${forwarded === 'https' ? 'https' : 'http'}://${host.toLowerCase()}`;
+  // The first of several proxies is the one that the client uses.
+  const isHttps =
+    isTrusted(socket.remoteAddress) && /^https(?:,|$)/i.test(String(raw.headers['x-forwarded-proto']));
+  return `http${isHttps ? 's' : ''}://${host.toLowerCase()}`;
 }
 
 /**

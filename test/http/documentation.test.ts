@@ -332,6 +332,8 @@ test('the OpenAPI document links to the reference by the URL that the client use
   const https = [['X-Forwarded-Proto', 'https']] as const;
   assert.equal(await externalDocsOf(https), `http://cards.example${basePath}/docs`);
   assert.equal(await externalDocsOf(https, { from: '127.0.0.2' }), `https://cards.example${basePath}/docs`);
+  const chain = [['X-Forwarded-Proto', 'https, http']] as const;
+  assert.equal(await externalDocsOf(chain, { from: '127.0.0.2' }), `https://cards.example${basePath}/docs`);
   for (const host of ['a/b', 'a"b', 'a b', 'user@host', ''])
     assert.equal(await externalDocsOf([], { host }), `${basePath}/docs`, host);
 }); // prettier-ignore

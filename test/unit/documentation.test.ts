@@ -8,11 +8,13 @@ import * as examples from '../../src/api/examples.ts';
 import { Secret } from '../../src/domain/secret.ts';
 import { signatureHeaders } from '../../src/delivery/webhooks/signature.ts';
 import { urlOf } from '../../src/docs/content.ts';
-import { verification } from '../../src/docs/guides.ts';
+import { guides, verification } from '../../src/docs/guides.ts';
 import { textHtml, withUrls } from '../../src/docs/markdown.ts';
 import { rowsOf, textOf, typeOf } from '../../src/docs/schema.ts';
 import { giftCardSchema } from '../../src/domain/schemas.ts';
 import { preferredEncoding } from '../../src/http/documents.ts';
+import { limits } from '../../src/config.ts';
+import { settings } from '../../src/settings.ts';
 import { joinMarkup, markup } from '../../src/markup.ts';
 
 const page = { folder: 'docs', extension: '' } as const;
@@ -119,6 +121,23 @@ test('the encoding with the highest weight is preferred', () => {
     ['br ; q=0.9 , gzip;level=1;q=0.8', 'br'],
   ] as const)
     assert.equal(preferredEncoding(header), expected, String(header));
+});
+
+test('the guides name the limits of the service', () => {
+  const { rateLimit, lookupFailuresPerHour } = settings.service;
+  const count = (number: number | undefined): string => number?.toLocaleString('en') ?? 'no number';
+  const named = {
+    'rate-limits': [
+      `${count(rateLimit.default?.perSecond)} requests per second with bursts of ${count(rateLimit.default?.burst)}`,
+      `${count(lookupFailuresPerHour.default)} per hour of a token`,
+      `${count(limits.customerLookupFailuresPerHour)} per hour of a signed-in customer`,
+    ],
+    requests: [`at most ${count(limits.bodyBytesMax / 1_024)} KiB`],
+  };
+  for (const [name, texts] of Object.entries(named)) {
+    const guide = guides.find((one) => one.name === name) ?? assert.fail(name);
+    for (const text of texts) assert.ok(guide.text.includes(text), text);
+  }
 });
 
 test('the code in the guide accepts genuine webhooks and rejects others', async () => {
