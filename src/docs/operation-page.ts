@@ -51,7 +51,8 @@ function notesOf({ scopes: allowed, customerMaySearch, documentation }: Operatio
     `- **Credential**: an [access token](authentication) with the scope ${scope}${proxy}.`,
     ...(isWrite
       ? [
-          '- **Retries**: safe with an [`Idempotency-Key`](idempotency). `dry_run` [tests](dry-runs) the request.',
+          '- **Retries**: safe with an [`Idempotency-Key`](idempotency).',
+          '- **Dry run**: `dry_run=true` [changes nothing](dry-runs).',
         ]
       : []),
     ...(isConditional

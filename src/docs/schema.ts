@@ -71,11 +71,14 @@ export function typeOf(given: object): string {
 /** A field of a request’s or response’s JSON, or a text: a parameter outside the body, or a header. */
 export type SchemaUse = 'request' | 'response' | 'text';
 
-/** The description and the rules as sentences. */
+/** The description, and as sentences the rules that it does not name. */
 export function textOf(given: object, use: SchemaUse, description?: string): string {
   const schema = given as Schema;
-  const rules = rulesOf(schema, use).map((rule) => `${rule.charAt(0).toUpperCase()}${rule.slice(1)}.`);
-  return [description ?? schema.description, ...rules].filter((part) => part !== undefined).join(' ');
+  const about = description ?? schema.description;
+  const rules = rulesOf(schema, use)
+    .filter((rule) => !about?.toLowerCase().includes(rule))
+    .map((rule) => `${rule.charAt(0).toUpperCase()}${rule.slice(1)}.`);
+  return [about, ...rules].filter((part) => part !== undefined).join(' ');
 }
 
 function rulesOf(schema: Schema, use: SchemaUse): readonly string[] {

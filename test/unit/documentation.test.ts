@@ -71,6 +71,7 @@ test('schemas are described in words', () => {
     [Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.String({ pattern: '^a$' })], { examples: ['5'] }), 'number or string', 'Greater than 0. Matches `^a$`. Example: `"5"`.'],
     [Type.String({ minLength: 1, maxLength: 5 }), 'string', '1 to 5 characters.'],
     [Type.String({ maxLength: 1 }), 'string', 'At most 1 character.'],
+    [Type.String({ maxLength: 5, description: 'A name of at most 5 characters.' }), 'string', 'A name of at most 5 characters.'],
     [Type.Array(Type.Enum(['a', 'b']), { minItems: 1, description: 'Some.' }), 'array of string', 'Some. At least 1 item. Each: one of `"a"`, `"b"`.'],
     [Type.Unsafe({ anyOf: [{ type: 'integer', minimum: 1 }, { const: 'latest' }] }), 'integer or string', 'Always `"latest"`. At least 1.'],
     [Type.Unsafe({ type: ['integer', 'null'] }), 'integer or null', ''],
