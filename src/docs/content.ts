@@ -7,7 +7,7 @@
  */
 
 /** A field of a body, a parameter, a header or an error code. */
-export type Row = {
+export type FieldRow = {
   readonly name: string;
   /** Where the name links to. */
   readonly target?: string | undefined;
@@ -17,14 +17,14 @@ export type Row = {
   /** Markdown in one line. */
   readonly text: string;
   /** The fields of an object or of the objects in a list. */
-  readonly rows?: readonly Row[] | undefined;
+  readonly rows?: readonly FieldRow[] | undefined;
 };
 
-export type Block =
+export type PageBlock =
   | { readonly kind: 'text'; readonly text: string }
   | {
       readonly kind: 'rows';
-      readonly rows: readonly Row[];
+      readonly rows: readonly FieldRow[];
       /** The title of rows that are collapsed at first. */
       readonly folded?: string | undefined;
     }
@@ -37,16 +37,16 @@ export type Block =
         readonly method?: string | undefined;
       }[];
     }
-  | Sample;
+  | CodeSample;
 
-export type Sample = {
+export type CodeSample = {
   readonly kind: 'sample';
   readonly caption: string;
   readonly language: 'sh' | 'json' | 'text';
   readonly code: string;
 };
 
-export type Page = {
+export type ReferencePage = {
   /** The last part of its path; empty for the index. */
   readonly name: string;
   readonly title: string;
@@ -55,12 +55,12 @@ export type Page = {
   /** Its group in the navigation. */
   readonly group: string;
   readonly endpoint?: { readonly method: string; readonly path: string } | undefined;
-  readonly blocks: readonly Block[];
+  readonly blocks: readonly PageBlock[];
   /** Requests and responses that are shown next to the text. */
-  readonly samples: readonly Sample[];
+  readonly samples: readonly CodeSample[];
 };
 
-export function text(...paragraphs: readonly (string | false)[]): Block {
+export function text(...paragraphs: readonly (string | false)[]): PageBlock {
   return { kind: 'text', text: paragraphs.filter((one) => one !== false && one !== '').join('\n\n') };
 }
 

@@ -1,12 +1,12 @@
 /** Every document of the API's documentation, by its path. */
 
-import type { Documentation, ServedDocument } from '../http/documents.ts';
+import type { ServedDocumentation, ServedDocument } from '../http/documents.ts';
 import { pageHtml } from './html.ts';
 import { pageMarkdown, withUrls } from './markdown.ts';
 import { openApiDocument } from './openapi.ts';
 import { allPages } from './pages.ts';
-import type { Page } from './content.ts';
-import { style } from './style.ts';
+import type { ReferencePage } from './content.ts';
+import { referenceStyle } from './style.ts';
 import * as texts from './texts.ts';
 
 const html = 'text/html; charset=utf-8';
@@ -14,13 +14,13 @@ const markdown = 'text/markdown; charset=utf-8';
 const plain = 'text/plain; charset=utf-8';
 
 /** The documentation of a service at `basePath`. Each document is generated when it is first requested. */
-export function documentationOf(basePath: string): Documentation {
+export function documentationOf(basePath: string): ServedDocumentation {
   const pages = allPages(basePath);
   const whole = (): string =>
     pages.map((page) => pageMarkdown(page, { folder: 'root', extension: '.md' })).join('\n');
   const makers = new Map([
     ...pages.flatMap(makersOf),
-    ['/docs/style.css', () => ({ type: 'text/css; charset=utf-8', text: style })],
+    ['/docs/style.css', () => ({ type: 'text/css; charset=utf-8', text: referenceStyle })],
     ['/llms.txt', () => ({ type: plain, text: llmsText(pages) })],
     ['/llms-full.txt', () => ({ type: plain, text: whole() })],
   ]);
@@ -40,7 +40,11 @@ export function documentationOf(basePath: string): Documentation {
 
 type Maker = () => ServedDocument;
 
-function makersOf(page: Page, _index: number, pages: readonly Page[]): readonly (readonly [string, Maker])[] {
+function makersOf(
+  page: ReferencePage,
+  _index: number,
+  pages: readonly ReferencePage[],
+): readonly (readonly [string, Maker])[] {
   const isIndex = page.name === '';
   const path = isIndex ? '/docs' : `/docs/${page.name}`;
   const place = { folder: isIndex ? 'root' : 'docs', extension: '.md' } as const;
@@ -51,7 +55,7 @@ function makersOf(page: Page, _index: number, pages: readonly Page[]): readonly 
 }
 
 /** The list of all pages for language models, in the format of https://llmstxt.org. */
-function llmsText(pages: readonly Page[]): string {
+function llmsText(pages: readonly ReferencePage[]): string {
   const place = { folder: 'root', extension: '.md' } as const;
   const groups = Map.groupBy(pages, ({ group }) => group);
   const sections = [...groups]

@@ -2,11 +2,18 @@
 
 import { joinMarkup, markup, type Fragment, type Markup } from '../markup.ts';
 import { version } from '../version.ts';
-import { urlOf, type Block, type Page, type Place, type Row, type Sample } from './content.ts';
+import {
+  urlOf,
+  type PageBlock,
+  type ReferencePage,
+  type Place,
+  type FieldRow,
+  type CodeSample,
+} from './content.ts';
 import { inlineHtml, textHtml } from './markdown.ts';
 
 /** The page with the navigation to all pages. */
-export function pageHtml(page: Page, pages: readonly Page[]): string {
+export function pageHtml(page: ReferencePage, pages: readonly ReferencePage[]): string {
   const isIndex = page.name === '';
   const place: Place = { folder: isIndex ? 'root' : 'docs', extension: '' };
   const twin = urlOf(isIndex ? '/docs' : page.name, { ...place, extension: '.md' });
@@ -57,7 +64,11 @@ ${neighbors(page, pages, place)}
 `.toString();
 }
 
-function navigation(current: Page, pages: readonly Page[], place: Place): readonly Markup[] {
+function navigation(
+  current: ReferencePage,
+  pages: readonly ReferencePage[],
+  place: Place,
+): readonly Markup[] {
   const groups = Map.groupBy(
     pages.filter(({ name }) => name !== ''),
     ({ group }) => group,
@@ -73,9 +84,9 @@ function navigation(current: Page, pages: readonly Page[], place: Place): readon
 }
 
 /** Links to the pages before and after this one. */
-function neighbors({ name }: Page, pages: readonly Page[], place: Place): Markup {
+function neighbors({ name }: ReferencePage, pages: readonly ReferencePage[], place: Place): Markup {
   const at = pages.findIndex((page) => page.name === name);
-  const link = (page: Page | undefined, relation: 'prev' | 'next'): Fragment =>
+  const link = (page: ReferencePage | undefined, relation: 'prev' | 'next'): Fragment =>
     page && page.name !== ''
       ? markup`<a rel="${relation}" href="${urlOf(page.name, place)}">${page.title}</a>`
       : undefined;
@@ -92,7 +103,7 @@ function breakable(path: string): Markup {
   return joinMarkup(path.split('/'), markup`/<wbr>`);
 }
 
-function blockHtml(block: Block, place: Place): Markup {
+function blockHtml(block: PageBlock, place: Place): Markup {
   switch (block.kind) {
     case 'text':
       return textHtml(block.text, place);
@@ -117,11 +128,11 @@ function blockHtml(block: Block, place: Place): Markup {
   }
 }
 
-function rowsHtml(rows: readonly Row[], place: Place): Markup {
+function rowsHtml(rows: readonly FieldRow[], place: Place): Markup {
   return markup`<ul class="rows">${rows.map((row) => rowHtml(row, place))}</ul>`;
 }
 
-function rowHtml({ name, target, type, presence, text, rows = [] }: Row, place: Place): Markup {
+function rowHtml({ name, target, type, presence, text, rows = [] }: FieldRow, place: Place): Markup {
   const code = markup`<code>${name}</code>`;
   return markup`<li>
 <p class="name">${target === undefined ? code : markup`<a href="${urlOf(target, place)}">${code}</a>`}${type === '' ? undefined : markup` <span class="type">${inlineHtml(type, place)}</span>`}${presence && markup` <span class="${presence}">${presence}</span>`}</p>
@@ -133,13 +144,13 @@ ${text === '' ? undefined : markup`<p>${inlineHtml(text, place)}</p>`}${
 `;
 }
 
-function samplesHtml(samples: readonly Sample[]): Markup | undefined {
+function samplesHtml(samples: readonly CodeSample[]): Markup | undefined {
   if (samples.length === 0) return undefined;
   return markup`<aside class="samples" aria-label="Example">${samples.map(sampleHtml)}</aside>`;
 }
 
 /** A wide sample scrolls horizontally, so it must be focusable. */
-function sampleHtml({ caption, language, code }: Sample): Markup {
+function sampleHtml({ caption, language, code }: CodeSample): Markup {
   const shown = language === 'json' ? highlighted(code) : markup`${code}`;
   return markup`<figure><figcaption>${caption}</figcaption><pre tabindex="0" aria-label="${caption}"><code>${shown}</code></pre></figure>
 `;

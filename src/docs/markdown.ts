@@ -1,7 +1,7 @@
 /** A page as Markdown, and the Markdown of texts as HTML: the subset that `content.ts` names. */
 
 import { joinMarkup, markup, type Markup } from '../markup.ts';
-import { anchorOf, urlOf, type Block, type Page, type Place, type Row } from './content.ts';
+import { anchorOf, urlOf, type PageBlock, type ReferencePage, type Place, type FieldRow } from './content.ts';
 
 const inline = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^()\s]+)\)/g;
 
@@ -58,7 +58,7 @@ export function withUrls(text: string, place: Place): string {
 }
 
 /** The whole page as Markdown. */
-export function pageMarkdown({ title, endpoint, blocks, samples }: Page, place: Place): string {
+export function pageMarkdown({ title, endpoint, blocks, samples }: ReferencePage, place: Place): string {
   const parts = [
     `# ${title}`,
     ...(endpoint ? [`\`${endpoint.method} ${endpoint.path}\``] : []),
@@ -68,7 +68,7 @@ export function pageMarkdown({ title, endpoint, blocks, samples }: Page, place: 
   return `${parts.join('\n\n')}\n`;
 }
 
-function blockMarkdown(block: Block, place: Place): string {
+function blockMarkdown(block: PageBlock, place: Place): string {
   switch (block.kind) {
     case 'text':
       return withUrls(block.text, place);
@@ -89,7 +89,7 @@ function blockMarkdown(block: Block, place: Place): string {
 }
 
 function rowMarkdown(
-  { name, target, type, presence, text, rows = [] }: Row,
+  { name, target, type, presence, text, rows = [] }: FieldRow,
   place: Place,
   indent = '',
 ): string {

@@ -12,7 +12,7 @@ import { version } from '../version.ts';
 import { urlOf } from './content.ts';
 import { headerReferences, sharedErrors, type Response, type Responses } from './errors.ts';
 import { guides } from './guides.ts';
-import { headersOf, parametersOf, sampleOf, templateOf } from './operation.ts';
+import { headersOf, parametersOf, sampleOf, pathTemplateOf } from './operation.ts';
 import { objectNameOf, objects } from './schema.ts';
 import * as texts from './texts.ts';
 
@@ -99,7 +99,7 @@ function descriptionAt(basePath: string): string {
 function operationPaths(): Paths {
   const paths: Record<string, Record<string, OperationObject>> = {};
   for (const operation of operations) {
-    const path = templateOf(operation.path);
+    const path = pathTemplateOf(operation.path);
     paths[path] = { ...paths[path], [operation.method.toLowerCase()]: operationObject(operation) };
   }
   return paths;

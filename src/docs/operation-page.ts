@@ -4,9 +4,9 @@ import { echoedSchema, notSettable, type Fields } from '../api/field.ts';
 import type { Operation } from '../api/operation.ts';
 import type { FaultCode } from '../domain/fault.ts';
 import { problems } from '../http/problem.ts';
-import { text, type Block, type Page, type Row, type Sample } from './content.ts';
+import { text, type PageBlock, type ReferencePage, type FieldRow, type CodeSample } from './content.ts';
 import { errorsOfEveryOperation, ownErrorsOf } from './errors.ts';
-import { headersOf, parametersOf, sampleOf, templateOf } from './operation.ts';
+import { headersOf, parametersOf, sampleOf, pathTemplateOf } from './operation.ts';
 import { objects, objectsIn, rowsOf, textOf, typeOf } from './schema.ts';
 import * as texts from './texts.ts';
 
@@ -20,15 +20,15 @@ export function linkTo(operation: Operation): string {
   return `[${operation.documentation.summary}](${pageNameOf(operation)})`;
 }
 
-export function operationPage(operation: Operation): Page {
+export function operationPage(operation: Operation): ReferencePage {
   const { documentation, method, path } = operation;
   const { tag, summary, description, response } = documentation;
   return {
     name: pageNameOf(operation),
     title: summary,
-    note: `\`${method} ${templateOf(path)}\``,
+    note: `\`${method} ${pathTemplateOf(path)}\``,
     group: tag,
-    endpoint: { method, path: templateOf(path) },
+    endpoint: { method, path: pathTemplateOf(path) },
     blocks: [
       text(description, notesOf(operation)),
       ...parameterBlocks(operation, 'path'),
@@ -71,10 +71,10 @@ const parameterTitles = {
   header: 'Request headers',
 } as const;
 
-function parameterBlocks(operation: Operation, place: keyof typeof parameterTitles): readonly Block[] {
+function parameterBlocks(operation: Operation, place: keyof typeof parameterTitles): readonly PageBlock[] {
   const rows = parametersOf(operation)
     .filter((parameter) => parameter.in === place)
-    .map(({ name, required, description, schema, example }): Row => {
+    .map(({ name, required, description, schema, example }): FieldRow => {
       const shown = { ...schema, ...(example !== undefined && { examples: [example] }) };
       return {
         name,
@@ -86,7 +86,7 @@ function parameterBlocks(operation: Operation, place: keyof typeof parameterTitl
   return rows.length === 0 ? [] : [text(`## ${parameterTitles[place]}`), { kind: 'rows', rows }];
 }
 
-function bodyBlocks({ documentation: { body } }: Operation): readonly Block[] {
+function bodyBlocks({ documentation: { body } }: Operation): readonly PageBlock[] {
   if (!body) return [];
   const { description, wrapper, fields } = body;
   const { own, others } = partition(fields);
@@ -102,7 +102,10 @@ function bodyBlocks({ documentation: { body } }: Operation): readonly Block[] {
 }
 
 /** Separates the fields that a client sets from the fields of the record that it can only send back. */
-function partition(fields: Fields): { readonly own: readonly Row[]; readonly others: readonly string[] } {
+function partition(fields: Fields): {
+  readonly own: readonly FieldRow[];
+  readonly others: readonly string[];
+} {
   const rows = Object.entries(fields).map(([name, { schema, isRequired }]) => ({
     isOwn: schema !== notSettable.schema && descriptionOf(schema) !== descriptionOf(echoedSchema(name)),
     name,
@@ -124,10 +127,10 @@ function descriptionOf(schema: object): string | undefined {
   return (schema as { readonly description?: string }).description;
 }
 
-function responseBlocks({ documentation }: Operation): readonly Block[] {
+function responseBlocks({ documentation }: Operation): readonly PageBlock[] {
   const { response, isConditional } = documentation;
   const { status, description, content } = response;
-  const headers = headersOf(documentation).map((name): Row => {
+  const headers = headersOf(documentation).map((name): FieldRow => {
     const { description: about, schema } = texts.headers[name];
     // The description of a constant names its value.
     return { name, type: typeOf(schema), text: 'const' in schema ? about : textOf(schema, 'text', about) };
@@ -157,7 +160,7 @@ function responseBlocks({ documentation }: Operation): readonly Block[] {
 }
 
 /** The fields of a member. If it has several forms, the fields of the first; those that others lack are optional. */
-function memberRows(schema: object): readonly Row[] {
+function memberRows(schema: object): readonly FieldRow[] {
   const [first = [], ...others] = objectsIn(schema).map((name) => rowsOf(objects[name] ?? {}, 'response'));
   return first.map((row) =>
     others.every((rows) => rows.some(({ name }) => name === row.name))
@@ -166,7 +169,7 @@ function memberRows(schema: object): readonly Row[] {
   );
 }
 
-function errorBlocks({ documentation }: Operation): readonly Block[] {
+function errorBlocks({ documentation }: Operation): readonly PageBlock[] {
   return [
     text('## Errors'),
     { kind: 'rows', rows: errorRows(ownErrorsOf(documentation)) },
@@ -174,7 +177,7 @@ function errorBlocks({ documentation }: Operation): readonly Block[] {
   ];
 }
 
-function errorRows(codes: readonly FaultCode[]): readonly Row[] {
+function errorRows(codes: readonly FaultCode[]): readonly FieldRow[] {
   return codes
     .map((code) => ({ code, ...problems[code] }))
     .toSorted((one, other) => one.status - other.status)
@@ -186,11 +189,11 @@ function errorRows(codes: readonly FaultCode[]): readonly Row[] {
     }));
 }
 
-export function requestSample(operation: Operation): Sample {
+export function requestSample(operation: Operation): CodeSample {
   return { kind: 'sample', caption: 'Request', language: 'sh', code: sampleOf(operation) };
 }
 
-function responseSample({ status, content }: Operation['documentation']['response']): Sample {
+function responseSample({ status, content }: Operation['documentation']['response']): CodeSample {
   const caption = `Response ${status}`;
   return 'members' in content
     ? { kind: 'sample', caption, language: 'json', code: JSON.stringify(content.example, null, 2) }

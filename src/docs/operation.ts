@@ -47,7 +47,7 @@ export function headersOf({ response, isWrite }: Documentation): readonly (keyof
 }
 
 /** The path in the notation of OpenAPI: `/gift_card/{gift_card_id}`. */
-export function templateOf(path: string): string {
+export function pathTemplateOf(path: string): string {
   return path.replaceAll(/:([a-z_]+)/g, '{$1}');
 }
 

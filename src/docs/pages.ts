@@ -6,7 +6,7 @@ import { eventTypes } from '../domain/event.ts';
 import { scopes } from '../domain/store.ts';
 import { pagePaths } from '../http/page-paths.ts';
 import { problems } from '../http/problem.ts';
-import { anchorOf, text, type Block, type Page } from './content.ts';
+import { anchorOf, text, type PageBlock, type ReferencePage } from './content.ts';
 import { errorExampleOf } from './errors.ts';
 import { guides } from './guides.ts';
 import { linkTo, operationPage, requestSample } from './operation-page.ts';
@@ -16,7 +16,7 @@ import * as texts from './texts.ts';
 const guideGroup = 'Guides';
 
 /** All pages in the order of the navigation, the index first. */
-export function allPages(basePath: string): readonly Page[] {
+export function allPages(basePath: string): readonly ReferencePage[] {
   const tags = texts.tags.map(({ name }) => name);
   const ofOperations = operations
     .map(operationPage)
@@ -25,12 +25,12 @@ export function allPages(basePath: string): readonly Page[] {
   return [indexPage(basePath, pages), ...pages];
 }
 
-function indexPage(basePath: string, pages: readonly Page[]): Page {
+function indexPage(basePath: string, pages: readonly ReferencePage[]): ReferencePage {
   const groups = Map.groupBy(pages, ({ group }) => group);
   const descriptions = new Map<string, string>(
     texts.tags.map(({ name, description }) => [name, description]),
   );
-  const blocks = [...groups].flatMap(([group, members]): readonly Block[] => [
+  const blocks = [...groups].flatMap(([group, members]): readonly PageBlock[] => [
     text(`## ${group}`, descriptions.get(group) ?? ''),
     {
       kind: 'links',
@@ -73,13 +73,13 @@ function indexPage(basePath: string, pages: readonly Page[]): Page {
   };
 }
 
-function guidePage({ name, title, note, text: guide }: (typeof guides)[number]): Page {
+function guidePage({ name, title, note, text: guide }: (typeof guides)[number]): ReferencePage {
   const generated = generatedBlocks[name]?.() ?? [];
   return { name, title, note, group: guideGroup, blocks: [text(guide), ...generated], samples: [] };
 }
 
 /** What guides say about all operations, objects or errors. */
-const generatedBlocks: Readonly<Record<string, (() => readonly Block[]) | undefined>> = {
+const generatedBlocks: Readonly<Record<string, (() => readonly PageBlock[]) | undefined>> = {
   authentication: () => [
     text(
       '## Scopes',
@@ -124,8 +124,8 @@ function returnedBy(objectName: string): string {
     .join(', ');
 }
 
-function objectsPage(): Page {
-  const blocks = Object.entries(objects).flatMap(([name, schema]): readonly Block[] => {
+function objectsPage(): ReferencePage {
+  const blocks = Object.entries(objects).flatMap(([name, schema]): readonly PageBlock[] => {
     const users = returnedBy(name);
     return [
       text(`## ${name}`, textOf(schema, 'response'), users !== '' && `Returned by: ${users}.`),
@@ -149,7 +149,7 @@ function objectsPage(): Page {
   };
 }
 
-function servicePage(): Page {
+function servicePage(): ReferencePage {
   const blocks = Object.entries(texts.pages).map(([name, { summary, description, success, errors }]) => {
     const path = pagePaths[name as keyof typeof texts.pages];
     const codes = errors.map((code) => `[\`${code}\`](errors#${code})`);

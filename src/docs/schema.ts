@@ -2,7 +2,7 @@
 
 import type { TSchema } from 'typebox';
 import { components, problemSchema } from '../api/schemas.ts';
-import type { Row } from './content.ts';
+import type { FieldRow } from './content.ts';
 
 type Schema = {
   readonly type?: string | readonly string[];
@@ -125,9 +125,9 @@ function range(minimum: number | undefined, maximum: number | undefined, unit: s
 }
 
 /** The rows of an object's fields. */
-export function rowsOf(schema: object, use: SchemaUse): readonly Row[] {
+export function rowsOf(schema: object, use: SchemaUse): readonly FieldRow[] {
   const { properties = {}, required = [] } = schema as Schema;
-  return Object.entries(properties).map(([name, field]): Row => {
+  return Object.entries(properties).map(([name, field]): FieldRow => {
     // A field that every response has needs no mark.
     const mark = use === 'request' ? 'required' : undefined;
     return {
@@ -141,7 +141,7 @@ export function rowsOf(schema: object, use: SchemaUse): readonly Row[] {
 }
 
 /** The fields of an object without a name of its own, or of the objects in a list. */
-function nestedRowsOf(schema: Schema): readonly Row[] | undefined {
+function nestedRowsOf(schema: Schema): readonly FieldRow[] | undefined {
   if (objectNameOf(schema) !== undefined) return undefined;
   if (schema.properties) return rowsOf(schema, 'response');
   const inner = [...(schema.anyOf ?? []), ...(schema.items ? [schema.items] : [])].find(

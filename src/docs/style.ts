@@ -4,7 +4,7 @@
  */
 const css = String.raw;
 
-export const style: string = css`
+export const referenceStyle: string = css`
   :root {
     color-scheme: light dark;
     --paper: #fff;

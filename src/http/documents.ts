@@ -9,7 +9,7 @@ import { isKnown } from './etag.ts';
 export type ServedDocument = { readonly type: string; readonly text: string };
 
 /** The API's documentation. */
-export type Documentation = {
+export type ServedDocumentation = {
   /** Returns the document at a path below the base path: always the same one. */
   readonly find: (path: string) => ServedDocument | undefined;
   /** @param origin the scheme and host that the client uses; empty if unknown. */

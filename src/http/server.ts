@@ -26,7 +26,7 @@ import { respondClientError } from './client-error.ts';
 import { guardConnections } from './connections.ts';
 import { eventStreams } from './event-stream.ts';
 import type { StoredEmails } from './development-emails.ts';
-import type { Documentation } from './documents.ts';
+import type { ServedDocumentation } from './documents.ts';
 import { requestContextOf, type KeysInFlight, type Streamed } from './request-context.ts';
 import { isDraining, isReceived } from './drain.ts';
 import { lookupThrottle } from './lookup-throttle.ts';
@@ -52,7 +52,7 @@ export type EmailServices = {
 export type Services = {
   readonly operations: readonly Route[];
   /** Generates the API's documentation. Called with the first request for a part of it. */
-  readonly loadDocumentation: () => Promise<Documentation>;
+  readonly loadDocumentation: () => Promise<ServedDocumentation>;
   readonly config: Config;
   readonly ctx: Context;
   readonly storage: Storage;

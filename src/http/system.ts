@@ -7,7 +7,7 @@ import { sameBytes } from '../keys.ts';
 import { hostName } from './auth.ts';
 import { clientAddresses, type ClientAddresses } from './client-address.ts';
 import { addDevelopmentEmails } from './development-emails.ts';
-import { sendDocument, type Documentation, type ServedDocument } from './documents.ts';
+import { sendDocument, type ServedDocumentation, type ServedDocument } from './documents.ts';
 import { looksForwarded } from './forwarded.ts';
 import { addHome } from './home.ts';
 import { pagePaths } from './page-paths.ts';
@@ -80,8 +80,8 @@ const originsMax = 8;
 
 /** The documentation, generated with the first request for a part of it. */
 function loadedOnce(load: Services['loadDocumentation']): LoadedDocumentation {
-  let loaded: Promise<Documentation> | undefined;
-  const loadOnce = (): Promise<Documentation> => (loaded ??= load());
+  let loaded: Promise<ServedDocumentation> | undefined;
+  const loadOnce = (): Promise<ServedDocumentation> => (loaded ??= load());
   const openApis = new Map<string, ServedDocument>();
   return {
     find: async (path) => (await loadOnce()).find(path),
