@@ -4,7 +4,7 @@
  */
 
 import type { Card } from '../domain/card.ts';
-import { toCard, type CardRow } from './card.ts';
+import { cardColumns, toCard, withCustomers, type CardRow } from './card.ts';
 import { all, first, sql, type Script } from './sql.ts';
 
 /** Returns cards that expired before `today` and have no expiry event for that day. */
@@ -13,10 +13,7 @@ export function* listExpired(
   { today, limit }: { readonly today: string; readonly limit: number },
 ): Script<readonly Card[]> {
   const rows = yield* all(sql<CardRow>`
-    select g.*, c.email as customer_email, r.email as recipient_email
-    from gift_cards g
-    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
-    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+    select ${cardColumns} from gift_cards g ${withCustomers}
     where g.store_id = ${storeId} and g.expires_on < ${today}
       and g.expires_on is not null and (g.expiry_told is null or g.expiry_told <> g.expires_on)
     order by g.expires_on limit ${limit}`);
@@ -29,10 +26,7 @@ export function* listExpiring(
   { today, until, limit }: { readonly today: string; readonly until: string; readonly limit: number },
 ): Script<readonly Card[]> {
   const rows = yield* all(sql<CardRow>`
-    select g.*, c.email as customer_email, r.email as recipient_email
-    from gift_cards g
-    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
-    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+    select ${cardColumns} from gift_cards g ${withCustomers}
     where g.store_id = ${storeId} and g.expires_on between ${today} and ${until}
       and g.expires_on is not null and (g.expiry_told is null or g.expiry_told <> g.expires_on)
       and (g.expiring_told is null or g.expiring_told <> g.expires_on)

@@ -10,57 +10,53 @@ import {
 } from '../domain/mail.ts';
 import { Secret } from '../domain/secret.ts';
 import { sealNonceLength } from '../keys.ts';
-import { all, first, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import {
+  columns,
+  flag,
+  integer,
+  integerOrNull,
+  plain,
+  text,
+  textOrNull,
+  type Column,
+  type RowOf,
+} from './columns.ts';
+import { all, first, run, sql, toNumber, type Script } from './sql.ts';
 
-type SettingsRow = {
-  readonly enabled: bigint;
-  readonly sender_name: string | null;
-  readonly address: string | null;
-  readonly reply_to: string | null;
-  readonly logo_url: string | null;
-  readonly colour: string | null;
-  readonly locale: string;
-  readonly page_url: string | null;
-  readonly expiry_reminder_days: string;
-  readonly balance_reminder_days: string;
-  readonly tell_failures: bigint;
-};
+const settings = columns({
+  enabled: flag('enabled'),
+  sender_name: textOrNull('senderName'),
+  address: textOrNull('address'),
+  reply_to: textOrNull('replyTo'),
+  logo_url: textOrNull('logoUrl'),
+  colour: textOrNull('colour'),
+  locale: text('locale'),
+  page_url: textOrNull('pageUrl'),
+  expiry_reminder_days: days('expiryReminderDays'),
+  balance_reminder_days: days('balanceReminderDays'),
+  tell_failures: flag('tellFailures'),
+});
 
-export function* findMailSettings(storeId: number): Script<MailSettings> {
-  const row = yield* first(sql<SettingsRow>`select * from mail_settings where store_id = ${storeId}`);
-  if (!row) return defaultMailSettings;
+/** Numbers of days, stored with commas. */
+function days<Field extends string>(field: Field): Column<string, Field, readonly number[]> {
   return {
-    enabled: row.enabled === 1n,
-    senderName: row.sender_name,
-    address: row.address,
-    replyTo: row.reply_to,
-    logoUrl: row.logo_url,
-    colour: row.colour,
-    locale: row.locale,
-    pageUrl: row.page_url,
-    expiryReminderDays: readDays(row.expiry_reminder_days),
-    balanceReminderDays: readDays(row.balance_reminder_days),
-    tellFailures: row.tell_failures === 1n,
+    field,
+    read: (stored) => (stored === '' ? [] : stored.split(',').map(Number)),
+    write: (record) => record[field].join(','),
   };
 }
 
-function readDays(text: string): readonly number[] {
-  return text === '' ? [] : text.split(',').map(Number);
+export function* findMailSettings(storeId: number): Script<MailSettings> {
+  const row = yield* first(sql<RowOf<typeof settings>>`
+    select ${settings.names} from mail_settings where store_id = ${storeId}`);
+  return row ? settings.read(row) : defaultMailSettings;
 }
 
-export function* saveMailSettings(ctx: Context, storeId: number, settings: MailSettings): Script<void> {
-  const { enabled, senderName, address, replyTo, logoUrl, colour, locale, pageUrl } = settings;
+export function* saveMailSettings(ctx: Context, storeId: number, saved: MailSettings): Script<void> {
   yield* run(sql`
-    insert into mail_settings (store_id, enabled, sender_name, address, reply_to, logo_url, colour, locale, page_url,
-      expiry_reminder_days, balance_reminder_days, tell_failures, updated_at)
-    values (${storeId}, ${Number(enabled)}, ${senderName}, ${address}, ${replyTo}, ${logoUrl}, ${colour}, ${locale},
-      ${pageUrl}, ${settings.expiryReminderDays.join(',')}, ${settings.balanceReminderDays.join(',')},
-      ${Number(settings.tellFailures)}, ${ctx.clock.now()})
-    on conflict (store_id) do update set enabled = excluded.enabled, sender_name = excluded.sender_name,
-      address = excluded.address, reply_to = excluded.reply_to, logo_url = excluded.logo_url,
-      colour = excluded.colour, locale = excluded.locale, page_url = excluded.page_url,
-      expiry_reminder_days = excluded.expiry_reminder_days, balance_reminder_days = excluded.balance_reminder_days,
-      tell_failures = excluded.tell_failures, updated_at = excluded.updated_at`);
+    insert into mail_settings (store_id, ${settings.names}, updated_at)
+    values (${storeId}, ${settings.values(saved)}, ${ctx.clock.now()})
+    on conflict (store_id) do update set ${settings.excluded}, updated_at = excluded.updated_at`);
 }
 
 /** Returns the ids of stores with reminders enabled. */
@@ -71,39 +67,28 @@ export function* listRemindingStores(): Script<readonly number[]> {
   return rows.map((row) => toNumber(row.store_id));
 }
 
-export type DeliveryRow = {
-  readonly store_id: bigint;
-  readonly card_id: bigint;
-  readonly id: bigint;
-  readonly kind: MailKind;
-  readonly address: string;
-  readonly state: MailState;
-  readonly send_at: bigint;
-  readonly next_at: bigint | null;
-  readonly attempts: bigint;
-  readonly last_at: bigint | null;
-  readonly answer: string | null;
-  readonly created_at: bigint;
-  readonly ended_at: bigint | null;
-};
+const deliveries = columns({
+  store_id: integer('storeId'),
+  card_id: integer('cardId'),
+  id: integer('id'),
+  kind: plain<MailKind>()('kind'),
+  address: text('address'),
+  state: plain<MailState>()('state'),
+  send_at: integer('sendAt'),
+  next_at: integerOrNull('nextAt'),
+  attempts: integer('attempts'),
+  last_at: integerOrNull('lastAt'),
+  answer: textOrNull('answer'),
+  created_at: integer('createdAt'),
+  ended_at: integerOrNull('endedAt'),
+});
 
-export function toMailDelivery(row: DeliveryRow): MailDelivery {
-  return {
-    storeId: toNumber(row.store_id),
-    cardId: toNumber(row.card_id),
-    id: toNumber(row.id),
-    kind: row.kind,
-    address: row.address,
-    state: row.state,
-    sendAt: toNumber(row.send_at),
-    nextAt: toNumberOrNull(row.next_at),
-    attempts: toNumber(row.attempts),
-    lastAt: toNumberOrNull(row.last_at),
-    answer: row.answer,
-    createdAt: toNumber(row.created_at),
-    endedAt: toNumberOrNull(row.ended_at),
-  };
-}
+export type DeliveryRow = RowOf<typeof deliveries>;
+
+/** The columns of `DeliveryRow`. */
+export const mailColumns = deliveries.names;
+
+export const toMailDelivery: (row: DeliveryRow) => MailDelivery = deliveries.read;
 
 /** Primary key of an email. */
 export type MailKey = { readonly storeId: number; readonly cardId: number; readonly id: number };
@@ -149,21 +134,13 @@ export function* enqueueEmail(ctx: Context, mail: NewMail): Script<MailDelivery>
       ctx.chance.bytes(sealNonceLength),
     );
   const sendAt = Math.max(now, mail.sendAt ?? now);
-  const state = sendAt > now ? 'scheduled' : 'queued';
-  yield* run(sql`
-    insert into mail_deliveries (store_id, card_id, id, kind, address, state, occasion, code, send_at, next_at,
-      created_at)
-    select ${storeId}, ${cardId}, ${id}, ${kind}, ${address}, ${state}, ${mail.occasion}, ${sealed}, ${sendAt},
-      ${sendAt}, ${now}
-    where not exists (select 1 from mail_settings where store_id = ${storeId} and enabled = 0)
-    on conflict (store_id, card_id, occasion) where occasion is not null do nothing`);
-  return {
+  const enqueued: MailDelivery = {
     storeId,
     cardId,
     id,
     kind,
     address,
-    state,
+    state: sendAt > now ? 'scheduled' : 'queued',
     sendAt,
     nextAt: sendAt,
     attempts: 0,
@@ -172,6 +149,12 @@ export function* enqueueEmail(ctx: Context, mail: NewMail): Script<MailDelivery>
     createdAt: now,
     endedAt: null,
   };
+  yield* run(sql`
+    insert into mail_deliveries (${mailColumns}, occasion, code)
+    select ${deliveries.values(enqueued)}, ${mail.occasion}, ${sealed}
+    where not exists (select 1 from mail_settings where store_id = ${storeId} and enabled = 0)
+    on conflict (store_id, card_id, occasion) where occasion is not null do nothing`);
+  return enqueued;
 }
 
 /** Cancels a card's pending emails that contain a replaced code. */
@@ -188,7 +171,7 @@ export function* cancelCodeMails(
 
 export function* findMail({ storeId, cardId, id }: MailKey): Script<MailDelivery | undefined> {
   const row = yield* first(sql<DeliveryRow>`
-    select * from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id = ${id}`);
+    select ${mailColumns} from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id = ${id}`);
   return row && toMailDelivery(row);
 }
 
@@ -198,7 +181,7 @@ export function* listMailsBefore(
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Script<readonly MailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select * from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id < ${before}
+    select ${mailColumns} from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id < ${before}
     order by id desc limit ${limit}`);
   return rows.map(toMailDelivery);
 }
@@ -209,7 +192,7 @@ export function* listMailsAfter(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<readonly MailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select * from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id > ${after}
+    select ${mailColumns} from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id > ${after}
     order by id limit ${limit}`);
   return rows.map(toMailDelivery);
 }
@@ -220,7 +203,7 @@ export function* listRepeatedMails(
   limit: number,
 ): Script<readonly MailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select * from mail_deliveries
+    select ${mailColumns} from mail_deliveries
     where store_id = ${storeId} and card_id = ${cardId} and kind = 'gift_card' and occasion is null
     order by id desc limit ${limit}`);
   return rows.map(toMailDelivery);
@@ -229,7 +212,7 @@ export function* listRepeatedMails(
 /** Returns a store's emails, those of the newest cards first. */
 export function* listStoreMails(storeId: number, limit: number): Script<readonly MailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select * from mail_deliveries where store_id = ${storeId} order by card_id desc, id desc limit ${limit}`);
+    select ${mailColumns} from mail_deliveries where store_id = ${storeId} order by card_id desc, id desc limit ${limit}`);
   return rows.map(toMailDelivery);
 }
 
