@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { Fault } from '../domain/fault.ts';
 import {
   addRows,
+  assertSameTables,
   beginCopy,
   bearsMark,
   concludeCopy,
@@ -22,7 +23,7 @@ import { listKeyChecks } from '../storage/key-check.ts';
 import { loadMigrations } from '../storage/migrate.ts';
 import type { Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
-import { readPage, tables, type Table } from '../storage/table.ts';
+import { listTables, readPage, type Table } from '../storage/table.ts';
 import { CommandError } from './failure.ts';
 import type { Progress } from './progress.ts';
 
@@ -52,6 +53,8 @@ export type Outcome = {
 export async function copyDatabase(copying: Copying, sourceShown: string): Promise<Outcome> {
   const { ctx, source, target, run } = copying;
   await refuseOtherSchema(copying);
+  const tables = await fromSource(source, listTables);
+  assertSameTables(tables, await atTarget(target.read(listTables)));
   const command = {
     source: await fromSource(source, identify),
     sourceShown,
@@ -64,7 +67,7 @@ export async function copyDatabase(copying: Copying, sourceShown: string): Promi
     throw new CopyError('the source and the target are the same database');
   }
   const beat = await fromSource(source, lastBeat);
-  const copied = await copyTables(copying, beat);
+  const copied = await copyTables(copying, { tables, beat });
   return { resumed, copied, ...(await compare(copying, beat)) };
 }
 
@@ -88,7 +91,7 @@ async function refuseOtherSchema({ source, target }: Copying): Promise<void> {
 
 async function copyTables(
   { source, target, run, progress }: Copying,
-  beat: number,
+  { tables, beat }: { readonly tables: readonly Table[]; readonly beat: number },
 ): Promise<Outcome['copied']> {
   const startedAt = performance.now();
   const total = await fromSource(source, countAllRows);

@@ -18,7 +18,7 @@ import { listKeyChecks } from '../storage/key-check.ts';
 import { listAccountTotals, listBalances, listHeld, type CachedBalance } from '../storage/ledger.ts';
 import { together, type Script } from '../storage/sql.ts';
 import { listStores } from '../storage/store.ts';
-import { listMissingStores, tables } from '../storage/table.ts';
+import { listMissingStores, listTables } from '../storage/table.ts';
 import { chainHash, listTransfers, type ChainedTransfer } from '../storage/transfer.ts';
 import { CardTrails, type Finding } from './card-trails.ts';
 
@@ -144,7 +144,7 @@ export function* verify(mismatchesMax: number, cardsInPass = cardsInPassMax): Sc
   const domains = new Map(listed.map(({ store }) => [store.id, store.domain]));
   for (const { storeId, ...finding } of yield* listBrokenReferences(mismatchesMax))
     mismatches.add(domains.get(storeId) ?? String(storeId), finding);
-  for (const table of tables) {
+  for (const table of yield* listTables()) {
     const problem = `${table.name}: has rows of this store, but there is no such store`;
     for (const id of yield* listMissingStores(table)) mismatches.add(String(id), { cardId: null, problem });
   }

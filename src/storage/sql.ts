@@ -39,7 +39,13 @@ export class Values {
 type Written = SqlValue | Fragment | Values;
 
 export type FragmentName =
-  'for update' | 'for update skip locked' | 'commit order' | 'last committed first' | 'committed for good';
+  | 'for update'
+  | 'for update skip locked'
+  | 'commit order'
+  | 'last committed first'
+  | 'committed for good'
+  | 'catalog columns'
+  | 'catalog references';
 
 /** A piece of SQL with a different text for each engine. */
 function ofEngine(name: FragmentName): Fragment {
@@ -60,6 +66,12 @@ export const lastCommittedFirst = ofEngine('last committed first');
 
 /** A condition on events: later commits cannot insert an event before this one in commit order. */
 export const committedForGood = ofEngine('committed for good');
+
+/** In `from`: the columns of all tables, with `table_name`, `column_name` and `key_place` (from 1; 0: not in the key). */
+export const catalogColumns = ofEngine('catalog columns');
+
+/** In `from`: the foreign keys of all tables, with `table_name` and `referenced_name`. */
+export const catalogReferences = ofEngine('catalog references');
 
 /** A piece of SQL that is the same on every engine, without values. */
 export function fragment(strings: TemplateStringsArray, ...written: readonly Fragment[]): Fragment {

@@ -71,6 +71,19 @@ export const postgresDialect: Dialect = {
     'last committed first': 'transaction_id desc, id desc',
     // An open transaction can still commit an event with a lower number than existing events.
     'committed for good': 'transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
+    'catalog columns': `(
+      select t.relname::text as table_name, a.attname::text as column_name,
+        coalesce(array_position(k.conkey, a.attnum), 0)::bigint as key_place
+      from pg_class t
+      join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+      left join pg_constraint k on k.conrelid = t.oid and k.contype = 'p'
+      where t.relkind in ('r', 'p') and not t.relispartition
+        and t.relnamespace = current_schema()::regnamespace) c`,
+    'catalog references': `(
+      select t.relname::text as table_name, r.relname::text as referenced_name
+      from pg_constraint f join pg_class t on t.oid = f.conrelid join pg_class r on r.oid = f.confrelid
+      where f.contype = 'f' and not t.relispartition and not r.relispartition
+        and t.relnamespace = current_schema()::regnamespace) f`,
   },
 };
 

@@ -151,6 +151,13 @@ export const sqliteDialect: Dialect = {
     'commit order': 'id',
     'last committed first': 'id desc',
     'committed for good': 'true',
+    'catalog columns': `(
+      select t.name as table_name, c.name as column_name, c.pk as key_place
+      from sqlite_schema t, pragma_table_info(t.name) c
+      where t.type = 'table' and t.name not like 'sqlite!_%' escape '!')`,
+    'catalog references': `(
+      select t.name as table_name, f."table" as referenced_name
+      from sqlite_schema t, pragma_foreign_key_list(t.name) f where t.type = 'table')`,
   },
 };
 
