@@ -6,7 +6,7 @@
  */
 
 import type { MailDelivery, MailState } from '../domain/mail.ts';
-import { mailColumns, toMailDelivery, type DeliveryRow } from './mail.ts';
+import { emailColumns, toMailDelivery, type DeliveryRow } from './mail.ts';
 import { all, first, forUpdateSkipLocked, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 /** An email that this process has claimed. */
@@ -48,7 +48,7 @@ export function* claimMails({
   readonly limit: number;
 }): Script<readonly ClaimedMail[]> {
   const rows = yield* all(sql<ClaimedRow>`
-    select ${mailColumns}, lease, first_at, code from mail_deliveries where next_at <= ${now}
+    select ${emailColumns}, lease, first_at, code from mail_deliveries where next_at <= ${now}
     order by next_at limit ${limit} ${forUpdateSkipLocked}`);
   const claims = rows.map(
     (row) => sql`

@@ -86,7 +86,7 @@ const deliveries = columns({
 export type DeliveryRow = RowOf<typeof deliveries>;
 
 /** The columns of `DeliveryRow`. */
-export const mailColumns = deliveries.names;
+export const emailColumns = deliveries.names;
 
 export const toMailDelivery: (row: DeliveryRow) => MailDelivery = deliveries.read;
 
@@ -150,7 +150,7 @@ export function* enqueueEmail(ctx: Context, mail: NewMail): Script<MailDelivery>
     endedAt: null,
   };
   yield* run(sql`
-    insert into mail_deliveries (${mailColumns}, occasion, code)
+    insert into mail_deliveries (${emailColumns}, occasion, code)
     select ${deliveries.values(enqueued)}, ${mail.occasion}, ${sealed}
     where not exists (select 1 from mail_settings where store_id = ${storeId} and enabled = 0)
     on conflict (store_id, card_id, occasion) where occasion is not null do nothing`);
@@ -171,7 +171,7 @@ export function* cancelCodeMails(
 
 export function* findMail({ storeId, cardId, id }: MailKey): Script<MailDelivery | undefined> {
   const row = yield* first(sql<DeliveryRow>`
-    select ${mailColumns} from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id = ${id}`);
+    select ${emailColumns} from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id = ${id}`);
   return row && toMailDelivery(row);
 }
 
@@ -181,7 +181,7 @@ export function* listMailsBefore(
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Script<readonly MailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select ${mailColumns} from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id < ${before}
+    select ${emailColumns} from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id < ${before}
     order by id desc limit ${limit}`);
   return rows.map(toMailDelivery);
 }
@@ -192,7 +192,7 @@ export function* listMailsAfter(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<readonly MailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select ${mailColumns} from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id > ${after}
+    select ${emailColumns} from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id > ${after}
     order by id limit ${limit}`);
   return rows.map(toMailDelivery);
 }
@@ -203,7 +203,7 @@ export function* listRepeatedMails(
   limit: number,
 ): Script<readonly MailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select ${mailColumns} from mail_deliveries
+    select ${emailColumns} from mail_deliveries
     where store_id = ${storeId} and card_id = ${cardId} and kind = 'gift_card' and occasion is null
     order by id desc limit ${limit}`);
   return rows.map(toMailDelivery);
@@ -212,7 +212,7 @@ export function* listRepeatedMails(
 /** Returns a store's emails, those of the newest cards first. */
 export function* listStoreMails(storeId: number, limit: number): Script<readonly MailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select ${mailColumns} from mail_deliveries where store_id = ${storeId} order by card_id desc, id desc limit ${limit}`);
+    select ${emailColumns} from mail_deliveries where store_id = ${storeId} order by card_id desc, id desc limit ${limit}`);
   return rows.map(toMailDelivery);
 }
 

@@ -10,8 +10,8 @@ type ResultRow = {
   readonly failure: string | null;
 };
 
-const answered = ({ result }: Attempt) => (result.kind === 'answered' ? result : null);
-const failed = ({ result }: Attempt) => (result.kind === 'failed' ? result : null);
+const responseOf = ({ result }: Attempt) => (result.kind === 'answered' ? result : null);
+const failureOf = ({ result }: Attempt) => (result.kind === 'failed' ? result : null);
 
 const result = {
   answer_status: {
@@ -20,11 +20,11 @@ const result = {
       status === null
         ? { kind: 'failed', reason: row.failure_reason ?? '', detail: row.failure ?? '' }
         : { kind: 'answered', status: toNumber(status), body: row.answer_body ?? '' },
-    write: (attempt: Attempt) => answered(attempt)?.status ?? null,
+    write: (attempt: Attempt) => responseOf(attempt)?.status ?? null,
   },
-  answer_body: writeOnly<string | null>()((attempt: Attempt) => answered(attempt)?.body ?? null),
-  failure_reason: writeOnly<string | null>()((attempt: Attempt) => failed(attempt)?.reason ?? null),
-  failure: writeOnly<string | null>()((attempt: Attempt) => failed(attempt)?.detail ?? null),
+  answer_body: writeOnly<string | null>()((attempt: Attempt) => responseOf(attempt)?.body ?? null),
+  failure_reason: writeOnly<string | null>()((attempt: Attempt) => failureOf(attempt)?.reason ?? null),
+  failure: writeOnly<string | null>()((attempt: Attempt) => failureOf(attempt)?.detail ?? null),
   duration_ms: integer('durationMs', (duration: bigint | null) => toNumber(duration ?? 0n)),
 } as const;
 
