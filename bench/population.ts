@@ -3,7 +3,7 @@
 import { noDetails } from '../src/domain/card.ts';
 import { readDatabaseConfig } from '../src/config.ts';
 import { openDatabase } from '../src/database.ts';
-import { parseEmail, type EmailAddress } from '../src/domain/email.ts';
+import { parseEmail, type EmailAddress } from '../src/domain/email-address.ts';
 import { issue } from '../src/service/card.ts';
 import { requireStore } from '../src/service/store.ts';
 import type { Environment } from './processes.ts';

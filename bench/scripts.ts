@@ -4,7 +4,7 @@ import { noDetails } from '../src/domain/card.ts';
 import type { Context } from '../src/context.ts';
 import type { Store } from '../src/domain/store.ts';
 import { issue, retrieve, search } from '../src/service/card.ts';
-import { fingerprintsOf, once } from '../src/service/idempotency.ts';
+import { fingerprintsOf, withIdempotencyKey } from '../src/service/idempotency.ts';
 import { debit } from '../src/service/spend.ts';
 import type { Script } from '../src/storage/sql.ts';
 import { addressOf, cardValue, type Population } from './population.ts';
@@ -37,7 +37,7 @@ export function writeScripts(
     (script: ScriptMaker): ScriptMaker =>
     () => {
       const owner = { storeId: store.id, apiClientId, key: `order-${(keys += 1)}` };
-      return once(ctx, { owner, fingerprints: fingerprintsOf(ctx, [owner.key]) }, function* () {
+      return withIdempotencyKey(ctx, { owner, fingerprints: fingerprintsOf(ctx, [owner.key]) }, function* () {
         yield* script();
         return { status: 201, headers: {}, body: 'x'.repeat(responseBytes) };
       });

@@ -1,7 +1,7 @@
-/** Gift cards. Every balance change goes through `moveBalance`, together with a transfer (`transfer.ts`). */
+/** Gift cards. Every balance change goes through `moveBalance`, parallel with a transfer (`transfer.ts`). */
 
 import type { Card } from '../domain/card.ts';
-import type { EmailAddress } from '../domain/email.ts';
+import type { EmailAddress } from '../domain/email-address.ts';
 import {
   amount,
   columns,
@@ -19,7 +19,7 @@ import {
   fragment,
   lock,
   RetryTransaction,
-  run,
+  execute,
   sql,
   toNumber,
   type Script,
@@ -87,34 +87,37 @@ export function* findCard(storeId: number, id: number): Script<Card | undefined>
 }
 
 /** A card at an instant. */
-export type Standing = {
+export type CardState = {
   /** Its held amount excludes expired holds, including those that are still open in their rows. */
   readonly card: Card;
   /** Amount in minor units that the row still reserves for expired holds. */
-  readonly runOut: bigint;
+  readonly expiredHeld: bigint;
 };
 
-export type StandingRow = CardRow & { readonly run_out: bigint };
+export type CardStateRow = CardRow & { readonly expired_held: bigint };
 
-export function toStanding(row: StandingRow): Standing {
+export function toCardState(row: CardStateRow): CardState {
   const card = toCard(row);
   const { minor, currency } = card.held;
-  return { card: { ...card, held: { minor: minor - row.run_out, currency } }, runOut: row.run_out };
+  return {
+    card: { ...card, held: { minor: minor - row.expired_held, currency } },
+    expiredHeld: row.expired_held,
+  };
 }
 
 export type CardKey = { readonly storeId: number; readonly cardId: number };
 
 /** Returns the store's card at `now` (ms), or undefined. */
-export function* findStanding({ storeId, cardId }: CardKey, now: number): Script<Standing | undefined> {
-  const row = yield* first(sql<StandingRow>`
+export function* findCardState({ storeId, cardId }: CardKey, now: number): Script<CardState | undefined> {
+  const row = yield* first(sql<CardStateRow>`
     select ${cardColumns},
       case when g.held = 0 then 0 else (
         select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
         where h.store_id = g.store_id and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
-      ) end as run_out
+      ) end as expired_held
     from gift_cards g ${withCustomers}
     where g.store_id = ${storeId} and g.id = ${cardId}`);
-  return row && toStanding(row);
+  return row && toCardState(row);
 }
 
 /**
@@ -122,12 +125,12 @@ export function* findStanding({ storeId, cardId }: CardKey, now: number): Script
  * changes of one card, they would otherwise be retried often.
  */
 export function* lockCard({ storeId, cardId }: CardKey): Script<void> {
-  yield* run(lock`select id from gift_cards where store_id = ${storeId} and id = ${cardId} ${forUpdate}`);
+  yield* execute(lock`select id from gift_cards where store_id = ${storeId} and id = ${cardId} ${forUpdate}`);
 }
 
 /** As `lockCard`, for the card of a transfer. */
 export function* lockCardOfTransfer(storeId: number, transferId: number): Script<void> {
-  yield* run(lock`
+  yield* execute(lock`
     select id from gift_cards
     where store_id = ${storeId}
       and id = (select card_id from transfers where store_id = ${storeId} and id = ${transferId}) ${forUpdate}`);
@@ -167,7 +170,7 @@ export function* findCardsOf(
 
 /** Inserts a new card with its initial balance. The caller records the matching transfer in the same script. */
 export function* insertCard(card: Card): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into gift_cards (${cards.names}) values (${cards.values(card)})`);
 }
 

@@ -3,9 +3,9 @@
 import type { Context } from '../context.ts';
 import type { Secret } from '../domain/secret.ts';
 import { sameBytes } from '../keys.ts';
-import { cardColumns, toStanding, withCustomers, type Standing, type StandingRow } from './card.ts';
+import { cardColumns, toCardState, withCustomers, type CardState, type CardStateRow } from './card.ts';
 import { bigInteger, bytes, columns, integer, type RowOf } from './columns.ts';
-import { all, constant, first, run, sql, together, toNumber, type Script } from './sql.ts';
+import { all, resolved, first, execute, sql, parallel, toNumber, type Script } from './sql.ts';
 
 const codes = columns({
   store_id: integer('storeId'),
@@ -18,7 +18,7 @@ type CodeRow = RowOf<typeof codes>;
 
 /** A current or former code, and its card. */
 export type UsedCode = {
-  readonly standing: Standing;
+  readonly state: CardState;
   readonly lookup: bigint;
   /** Whether it is the card's current code. */
   readonly isCurrent: boolean;
@@ -43,7 +43,7 @@ export function* findCardIdByCode(ctx: Context, storeId: number, code: Secret): 
   return row && toNumber(row.card_id);
 }
 
-type UsedRow = StandingRow & Pick<CodeRow, 'digest' | 'lookup'> & { readonly code_lookup: bigint | null };
+type UsedRow = CardStateRow & Pick<CodeRow, 'digest' | 'lookup'> & { readonly code_lookup: bigint | null };
 
 /** Returns the card that has or had this code, at `now` (ms), or undefined. */
 export function* findByCode(
@@ -56,14 +56,14 @@ export function* findByCode(
         case when g.held = 0 then 0 else (
           select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
           where h.store_id = g.store_id and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
-        ) end as run_out
+        ) end as expired_held
       from gift_card_codes k
       join gift_cards g on g.store_id = k.store_id and g.id = k.card_id ${withCustomers}
       where k.store_id = ${storeId} and k.lookup = ${lookup}`),
   );
   if (!row) return undefined;
   const { lookup, code_lookup: current } = row;
-  return { standing: toStanding(row), lookup, isCurrent: current === null || current === lookup };
+  return { state: toCardState(row), lookup, isCurrent: current === null || current === lookup };
 }
 
 /** Returns the row with the code's digest under any key of the key file. */
@@ -74,7 +74,7 @@ function* findByDigest<Row extends Pick<CodeRow, 'digest'>>(
   find: (lookup: bigint) => Script<readonly Row[]>,
 ): Script<Row | undefined> {
   const digests = ctx.keys.digests('gift-card-code', digested(storeId, code));
-  const found = yield* together(...digests.map((digest) => find(lookupOf(digest))));
+  const found = yield* parallel(...digests.map((digest) => find(lookupOf(digest))));
   return found.flat().find((row) => digests.some((digest) => sameBytes(row.digest, digest)));
 }
 
@@ -82,7 +82,7 @@ type GivenCode = { readonly storeId: number; readonly cardId: number; readonly c
 
 /** Inserts a random code. The database reports a unique violation if the store has used the code before. */
 export function* insertCode(ctx: Context, given: GivenCode): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into gift_card_codes (${codes.names}) values (${codes.values(keyed(ctx, given))})`);
 }
 
@@ -96,9 +96,9 @@ export function codeLookup({ keys }: Context, storeId: number, code: Secret): bi
  * digest has the same first 64 bits.
  */
 export function* insertChosenCode(ctx: Context, given: GivenCode): Script<boolean> {
-  const [usedBefore, inserted] = yield* together(
+  const [usedBefore, inserted] = yield* parallel(
     // The unique index contains digests of one key only.
-    ctx.keys.ids.length > 1 ? findCardIdByCode(ctx, given.storeId, given.code) : constant(undefined),
+    ctx.keys.ids.length > 1 ? findCardIdByCode(ctx, given.storeId, given.code) : resolved(undefined),
     first(sql<{ card_id: bigint }>`
       insert into gift_card_codes (${codes.names}) values (${codes.values(keyed(ctx, given))})
       on conflict (store_id, lookup) do nothing

@@ -1,7 +1,7 @@
 /** The record that this database is the target of a copy, and the identity of a database. */
 
 import { columns, integer, plain, text, type RowOf } from './columns.ts';
-import { all, first, one, run, sql, type Script } from './sql.ts';
+import { all, first, one, execute, sql, type Script } from './sql.ts';
 
 export type CopyState = 'copying' | 'complete' | 'failed';
 
@@ -28,12 +28,12 @@ export function* findCopy(): Script<Copy | undefined> {
 }
 
 export function* insertCopy(copy: Copy): Script<void> {
-  yield* run(sql`insert into copies (id, ${copies.names}) values (1, ${copies.values(copy)})`);
+  yield* execute(sql`insert into copies (id, ${copies.names}) values (1, ${copies.values(copy)})`);
 }
 
 /** Replaces the current run. Pages of the previous run are rejected from then on. */
 export function* replaceRun(runId: string): Script<void> {
-  yield* run(sql`update copies set run = ${runId} where id = 1 and state = 'copying'`);
+  yield* execute(sql`update copies set run = ${runId} where id = 1 and state = 'copying'`);
 }
 
 /** Returns whether the copy belongs to this run, and locks it until the transaction ends. */
@@ -56,7 +56,7 @@ export function* endCopy(
 
 /** Deletes the record of a copy that has not copied any rows. */
 export function* removeCopy(runId: string): Script<void> {
-  yield* run(sql`delete from copies where id = 1 and run = ${runId}`);
+  yield* execute(sql`delete from copies where id = 1 and run = ${runId}`);
 }
 
 /**

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import type { Context } from '../context.ts';
 import type { CustomerAccount } from '../domain/customer.ts';
-import type { EmailAddress } from '../domain/email.ts';
+import type { EmailAddress } from '../domain/email-address.ts';
 import { columns, integer, integerOrNull, text, type RowOf } from './columns.ts';
-import { first, sql, together, toNumber, type Script } from './sql.ts';
+import { first, sql, parallel, toNumber, type Script } from './sql.ts';
 
 const customers = columns({
   id: integer('id'),
@@ -74,12 +74,12 @@ export function* findOrInsertCustomer(
   address: EmailAddress,
 ): Script<{ readonly customer: CustomerAccount; readonly isNew: boolean }> {
   const account: CustomerAccount = {
-    id: ctx.chance.id(),
+    id: ctx.random.id(),
     email: address.address,
     storefrontCustomerId: null,
     createdAt: ctx.clock.now(),
   };
-  const [inserted, customer] = yield* together(
+  const [inserted, customer] = yield* parallel(
     first(sql<{ id: bigint }>`
       insert into customers (store_id, ${customers.names}, email_key)
       values (${storeId}, ${customers.values(account)}, ${address.key})

@@ -15,7 +15,16 @@ import {
   type WebhookPlace,
   type WebhookRow,
 } from './webhook.ts';
-import { all, first, forUpdateSkipLocked, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import {
+  all,
+  first,
+  forUpdateSkipLocked,
+  execute,
+  sql,
+  toNumber,
+  toNumberOrNull,
+  type Script,
+} from './sql.ts';
 
 /** An active webhook with due deliveries, and its store's domain. */
 export type DueWebhook = WebhookKept & { readonly store: string };
@@ -113,13 +122,13 @@ export function* settleDelivery(claimed: ClaimedDelivery, settled: SettledAttemp
   const { storeId, webhookId, eventId, lease } = claimed;
   const { firstAt, status, nextAt } = settled;
   if (claimed.attempts > 0) {
-    yield* run(sql`
+    yield* execute(sql`
       insert into webhook_attempts (store_id, webhook_id, event_id, attempt, ${earlierAttempts.names})
       select store_id, webhook_id, event_id, attempts, ${lastAttempts.names}
       from webhook_deliveries
       where store_id = ${storeId} and webhook_id = ${webhookId} and event_id = ${eventId} and lease = ${lease}`);
   }
-  yield* run(sql`
+  yield* execute(sql`
     update webhook_deliveries set status = ${status}, attempts = attempts + 1, first_at = coalesce(first_at, ${firstAt}),
       next_at = ${nextAt}, lease = null, (${lastAttempts.names}) = (${lastAttempts.values(settled)})
     where store_id = ${storeId} and webhook_id = ${webhookId} and event_id = ${eventId} and lease = ${lease}`);
@@ -130,14 +139,14 @@ export function* releaseDelivery(
   { storeId, webhookId, eventId, lease }: ClaimedDelivery,
   now: number,
 ): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     update webhook_deliveries set lease = null, next_at = ${now}
     where store_id = ${storeId} and webhook_id = ${webhookId} and event_id = ${eventId} and lease = ${lease}`);
 }
 
 /** Records a successful delivery: the webhook is no longer failing. */
 export function* noteRecovery({ storeId, webhookId }: WebhookKey, now: number): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     update webhooks set failing_since = null, failure = null, version = version + 1, updated_at = ${now}
     where store_id = ${storeId} and id = ${webhookId} and failing_since is not null`);
 }
@@ -147,7 +156,7 @@ export function* noteFailure(
   { storeId, webhookId }: WebhookKey,
   { at, failure }: { readonly at: number; readonly failure: string },
 ): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     update webhooks set failing_since = ${at}, failure = ${failure}, version = version + 1, updated_at = ${at}
     where store_id = ${storeId} and id = ${webhookId} and failing_since is null`);
 }

@@ -9,7 +9,7 @@ import {
   committedForGood,
   first,
   lastCommittedFirst,
-  run,
+  execute,
   sql,
   toNumber,
   type Script,
@@ -30,13 +30,13 @@ const toWrittenEvent: (row: EventRow) => WrittenEvent = events.read;
 /** Inserts an event. A database trigger enqueues its deliveries to the matching webhooks. */
 export function* recordEvent(ctx: Context, event: Event): Script<void> {
   const written: WrittenEvent = {
-    id: ctx.chance.id(),
+    id: ctx.random.id(),
     type: event.type,
     sequence: event.subjectVersion,
     createdAt: ctx.clock.earliest(),
     data: JSON.stringify(event.data),
   };
-  yield* run(sql`
+  yield* execute(sql`
     insert into events (store_id, ${events.names}, subject_id)
     values (${event.storeId}, ${events.values(written)}, ${event.subjectId})`);
 }

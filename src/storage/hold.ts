@@ -3,7 +3,7 @@
 import type { Hold, HoldStatus } from '../domain/hold.ts';
 import type { CardKey } from './card.ts';
 import { amount, columns, integer, integerOrNull, plain, text, textOrNull, type RowOf } from './columns.ts';
-import { all, first, forUpdateSkipLocked, run, sql, toNumber, type Script } from './sql.ts';
+import { all, first, forUpdateSkipLocked, execute, sql, toNumber, type Script } from './sql.ts';
 
 const holds = columns({
   store_id: integer('storeId'),
@@ -26,7 +26,7 @@ type HoldRow = RowOf<typeof holds>;
 const toHold: (row: HoldRow) => Hold = holds.read;
 
 export function* insertHold(hold: Hold): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into holds (${holds.names}) values (${holds.values(hold)})`);
 }
 
@@ -84,7 +84,7 @@ export function* listOpenHolds(storeId: number, cardId: number): Script<readonly
  * Returns expired open holds of all stores, the earliest expiry first, and locks them and their cards until the
  * transaction ends. It skips rows that another transaction has locked.
  */
-export function* claimRunOutHolds(now: number, limit: number): Script<readonly Hold[]> {
+export function* claimExpiredHolds(now: number, limit: number): Script<readonly Hold[]> {
   const rows = yield* all(sql<HoldRow>`
     select ${holds.of('h')}, g.currency from holds h
     join gift_cards g on g.store_id = h.store_id and g.id = h.card_id

@@ -1,7 +1,7 @@
 /** Idempotency records: the sealed responses to requests with an idempotency key. */
 
 import { bytes, columns, integer, type RowOf } from './columns.ts';
-import { all, forUpdate, forUpdateSkipLocked, lock, run, sql, together, type Script } from './sql.ts';
+import { all, forUpdate, forUpdateSkipLocked, lock, execute, sql, parallel, type Script } from './sql.ts';
 
 /** The caller and the stored form of an idempotency key. Callers do not share keys. */
 export type StoredKey = {
@@ -16,14 +16,14 @@ export type StoredKey = {
 
 export type IdempotencyRecord = {
   readonly fingerprint: Uint8Array;
-  readonly answer: Uint8Array;
+  readonly response: Uint8Array;
   /** ms since 1970 UTC. */
   readonly createdAt: number;
 };
 
 const records = columns({
   fingerprint: bytes('fingerprint'),
-  answer: bytes('answer'),
+  answer: bytes('response'),
   created_at: integer('createdAt'),
 });
 
@@ -31,8 +31,8 @@ const records = columns({
 export function* findIdempotencyRecords(key: StoredKey): Script<readonly IdempotencyRecord[]> {
   // The unique index contains one digest per record. The lock serializes processes that use different keys of
   // the file.
-  if (key.digests.length > 1) yield* run(lock`select pg_advisory_xact_lock(1, ${lockOf(key)})`);
-  const found = yield* together(
+  if (key.digests.length > 1) yield* execute(lock`select pg_advisory_xact_lock(1, ${lockOf(key)})`);
+  const found = yield* parallel(
     ...key.digests.map((digest) =>
       // With `in (…)`, PostgreSQL uses only the prefix of the index if it planned the statement on an empty
       // table.
@@ -62,7 +62,7 @@ function lockOf({ digests }: StoredKey): number {
  */
 export function* lockIdempotencyRecords({ storeId, apiClientId, digests, plain }: StoredKey): Script<void> {
   for (const digest of [...digests, plain]) {
-    yield* run(lock`
+    yield* execute(lock`
       select key_digest from idempotency_records
       where store_id = ${storeId} and api_client_id = ${apiClientId} and key_digest = ${digest}
       ${forUpdate}`);
@@ -77,7 +77,7 @@ export function* insertIdempotencyRecord(
   { storeId, apiClientId, digests: [digest] }: StoredKey,
   record: IdempotencyRecord,
 ): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into idempotency_records (store_id, api_client_id, key_digest, ${records.names})
     values (${storeId}, ${apiClientId}, ${digest}, ${records.values(record)})`);
 }
@@ -88,7 +88,7 @@ export function* eraseIdempotencyRecordsOf(
   since: number,
 ): Script<void> {
   for (const digest of [...digests, plain]) {
-    yield* run(sql`
+    yield* execute(sql`
       delete from idempotency_records
       where store_id = ${storeId} and api_client_id = ${apiClientId} and key_digest = ${digest}
         and created_at < ${since}`);

@@ -1,5 +1,5 @@
 import { bytes, columns, integer, text, type RowOf } from './columns.ts';
-import { all, run, sql, type Script } from './sql.ts';
+import { all, execute, sql, type Script } from './sql.ts';
 
 export type KeyCheck = {
   readonly keyId: string;
@@ -22,12 +22,12 @@ export function* listKeyChecks(): Script<readonly KeyCheck[]> {
 }
 
 export function* insertKeyCheck(check: KeyCheck): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into key_checks (${keyChecks.names}) values (${keyChecks.values(check)})
     on conflict (key_id) do nothing`);
 }
 
 /** Deletes all recorded keys. Callers use it only before anything was written with the keys. */
 export function* deleteKeyChecks(): Script<void> {
-  yield* run(sql`delete from key_checks`);
+  yield* execute(sql`delete from key_checks`);
 }

@@ -6,7 +6,7 @@ import { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { sealNonceLength } from '../keys.ts';
 import { columns, flag, integer, integerOrNull, text, type RowOf } from './columns.ts';
-import { all, first, forUpdate, fragment, run, sql, type Script } from './sql.ts';
+import { all, first, forUpdate, fragment, execute, sql, type Script } from './sql.ts';
 
 /** A store, and the sealed secret of its app proxy, if it has one. */
 export type StoreRecord = { readonly store: Store; readonly sealedSecret: Uint8Array | null };
@@ -61,12 +61,12 @@ export function openProxySecret({ keys }: Context, { store, sealedSecret }: Stor
 }
 
 /** Encrypts the secret of a store's app proxy. The result is valid for this store only. */
-export function sealProxySecret({ keys, chance }: Context, storeId: number, secret: Secret): Uint8Array {
+export function sealProxySecret({ keys, random }: Context, storeId: number, secret: Secret): Uint8Array {
   return keys.seal(
     'store-secret',
     Buffer.from(secret.reveal()),
     boundTo(storeId),
-    chance.bytes(sealNonceLength),
+    random.bytes(sealNonceLength),
   );
 }
 
@@ -126,7 +126,7 @@ export function* insertStore(ctx: Context, { store, sealedSecret }: StoreRecord)
 
 /** Updates a store that `claimStore` has locked. */
 export function* updateStore(ctx: Context, { store, sealedSecret }: StoreRecord): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     update stores set (${changes.names}) = (${changes.values(store)}), proxy_secret = ${sealedSecret},
       updated_at = ${ctx.clock.now()}
     where id = ${store.id}`);

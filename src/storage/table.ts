@@ -11,10 +11,10 @@ import {
   catalogReferences,
   first,
   one,
-  run,
+  execute,
   sql,
   Statement,
-  together,
+  parallel,
   toNumber,
   type Script,
   type SqlValue,
@@ -64,7 +64,7 @@ type CatalogReference = { readonly table_name: string; readonly referenced_name:
  * @throws AssertionError if tables reference each other.
  */
 export function* listTables(): Script<readonly Table[]> {
-  const [columns, references] = yield* together(
+  const [columns, references] = yield* parallel(
     all(sql<CatalogColumn>`select table_name, column_name, key_place from ${catalogColumns}`),
     all(sql<CatalogReference>`select table_name, referenced_name from ${catalogReferences}`),
   );
@@ -127,7 +127,7 @@ export function schemaDifferences(source: readonly Table[], target: readonly Tab
   });
 }
 
-/** A constant in the statements: without it, a planner could sort a whole table for every page. */
+/** A resolved in the statements: without it, a planner could sort a whole table for every page. */
 const pageRows = 1_000;
 /** Approximate number of parameters of an insert. */
 const valuesMax = 2_000;
@@ -218,9 +218,9 @@ export function* insertRows(table: Table, rows: readonly Row[]): Script<void> {
   const inMany = rows.length - (rows.length % manyRows);
   for (let from = 0; from < inMany; from += manyRows) {
     const values = rows.slice(from, from + manyRows).flatMap((row) => valuesOf(row, columns));
-    yield* run(new Statement(insertMany, values));
+    yield* execute(new Statement(insertMany, values));
   }
-  for (const row of rows.slice(inMany)) yield* run(new Statement(insertOne, valuesOf(row, columns)));
+  for (const row of rows.slice(inMany)) yield* execute(new Statement(insertOne, valuesOf(row, columns)));
 }
 
 /** Returns the highest key of a table; undefined if the table is empty. */

@@ -3,7 +3,7 @@
 import type { Scope } from '../domain/store.ts';
 import { isScope } from '../domain/store.ts';
 import { columns, integer, integerOrNull, text, type RowOf } from './columns.ts';
-import { all, first, run, sql, type Script } from './sql.ts';
+import { all, first, execute, sql, type Script } from './sql.ts';
 import { storeColumns, toStoreRecord, type StoreRecord, type StoreRow } from './store.ts';
 
 export type Token = {
@@ -68,7 +68,7 @@ export function* hasRealTokens(): Script<boolean> {
 }
 
 export function* insertToken(token: Token, hash: Uint8Array): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into access_tokens (${tokens.names}, hash) values (${tokens.values(token)}, ${hash})`);
 }
 
@@ -89,7 +89,7 @@ export function* revokeToken(storeId: number, id: number, revokedAt: number): Sc
 
 /** Records a use (ms), unless a later one is recorded. */
 export function* noteTokenUse(storeId: number, id: number, usedAt: number): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     update access_tokens set last_used_at = ${usedAt}
     where store_id = ${storeId} and id = ${id} and (last_used_at is null or last_used_at < ${usedAt})`);
 }

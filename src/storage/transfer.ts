@@ -22,7 +22,7 @@ import {
   writeOnly,
   type RowOf,
 } from './columns.ts';
-import { all, first, run, sql, toNumber, type Script } from './sql.ts';
+import { all, first, execute, sql, toNumber, type Script } from './sql.ts';
 
 type Reading = {
   readonly toInteger: (value: bigint) => number;
@@ -98,8 +98,8 @@ export function* findChainEnd({ storeId, cardId }: CardKey): Script<ChainEnd> {
  * position.
  */
 export function* recordTransfer(ctx: Context, end: ChainEnd, written: NewTransfer): Script<Transfer> {
-  const transfer: Transfer = { ...written, id: ctx.chance.id(), sequence: end.sequence + 1 };
-  yield* run(sql`
+  const transfer: Transfer = { ...written, id: ctx.random.id(), sequence: end.sequence + 1 };
+  yield* execute(sql`
     insert into transfers (${transfers.names}, hash)
     values (${transfers.values(transfer)}, ${chainHash(end.hash, transfer)})`);
   return transfer;

@@ -2,7 +2,7 @@
 
 import type { Attempt, AttemptResult, Delivery, DeliveryStatus } from '../domain/webhook.ts';
 import { columns, integer, integerOrNull, plain, writeOnly, type RowOf } from './columns.ts';
-import { all, first, fragment, run, sql, toNumber, type Script } from './sql.ts';
+import { all, first, fragment, execute, sql, toNumber, type Script } from './sql.ts';
 
 type ResultRow = {
   readonly answer_body: string | null;
@@ -10,7 +10,7 @@ type ResultRow = {
   readonly failure: string | null;
 };
 
-const responseOf = ({ result }: Attempt) => (result.kind === 'answered' ? result : null);
+const responseOf = ({ result }: Attempt) => (result.kind === 'responded' ? result : null);
 const failureOf = ({ result }: Attempt) => (result.kind === 'failed' ? result : null);
 
 const result = {
@@ -19,7 +19,7 @@ const result = {
     read: (status: bigint | null, row: ResultRow): AttemptResult =>
       status === null
         ? { kind: 'failed', reason: row.failure_reason ?? '', detail: row.failure ?? '' }
-        : { kind: 'answered', status: toNumber(status), body: row.answer_body ?? '' },
+        : { kind: 'responded', status: toNumber(status), body: row.answer_body ?? '' },
     write: (attempt: Attempt) => responseOf(attempt)?.status ?? null,
   },
   answer_body: writeOnly<string | null>()((attempt: Attempt) => responseOf(attempt)?.body ?? null),
@@ -126,7 +126,7 @@ export function* listEarlierAttempts({
  * claimed is not changed.
  */
 export function* requeueDelivery({ storeId, webhookId, eventId }: DeliveryKey, now: number): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into webhook_deliveries (store_id, webhook_id, event_id, status, created_at, next_at)
     values (${storeId}, ${webhookId}, ${eventId}, 'queued', ${now}, ${now})
     on conflict (store_id, webhook_id, event_id) do update

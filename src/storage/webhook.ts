@@ -5,7 +5,7 @@ import { Secret } from '../domain/secret.ts';
 import type { PauseReason, Webhook } from '../domain/webhook.ts';
 import { sealNonceLength } from '../keys.ts';
 import { columns, integer, integerOrNull, text, writeOnly, type RowOf } from './columns.ts';
-import { all, first, fragment, run, sql, toNumber, type Script } from './sql.ts';
+import { all, first, fragment, execute, sql, toNumber, type Script } from './sql.ts';
 
 /** A webhook with its sealed secrets. */
 export type WebhookKept = {
@@ -75,12 +75,12 @@ function boundTo({ storeId, id }: WebhookKey): string {
   return `webhook ${storeId} ${id}`;
 }
 
-export function sealWebhookSecret({ keys, chance }: Context, key: WebhookKey, secret: Secret): Uint8Array {
+export function sealWebhookSecret({ keys, random }: Context, key: WebhookKey, secret: Secret): Uint8Array {
   return keys.seal(
     'webhook-secret',
     Buffer.from(secret.reveal()),
     boundTo(key),
-    chance.bytes(sealNonceLength),
+    random.bytes(sealNonceLength),
   );
 }
 
@@ -94,12 +94,12 @@ export function openWebhookSecret(
 
 /** Serializes transactions that add webhooks to a store. Other transactions of the store do not wait for it. */
 export function* takeTurn(storeId: number, now: number): Script<void> {
-  yield* run(sql`update stores set updated_at = ${now} where id = ${storeId}`);
+  yield* execute(sql`update stores set updated_at = ${now} where id = ${storeId}`);
 }
 
 /** Inserts a webhook. Events that are committed after it are enqueued for it if they match its patterns. */
 export function* insertWebhook({ webhook, sealedSecret, sealedPrevious }: WebhookKept): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into webhooks (${webhooks.names}, secret, previous_secret)
     values (${webhooks.values(webhook)}, ${sealedSecret}, ${sealedPrevious})`);
 }

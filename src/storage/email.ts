@@ -2,12 +2,12 @@
 
 import type { Context } from '../context.ts';
 import {
-  defaultMailSettings,
-  type MailDelivery,
-  type MailKind,
-  type MailSettings,
-  type MailState,
-} from '../domain/mail.ts';
+  defaultEmailSettings,
+  type EmailDelivery,
+  type EmailKind,
+  type EmailSettings,
+  type EmailState,
+} from '../domain/email.ts';
 import { Secret } from '../domain/secret.ts';
 import { sealNonceLength } from '../keys.ts';
 import {
@@ -21,7 +21,7 @@ import {
   type Column,
   type RowOf,
 } from './columns.ts';
-import { all, first, run, sql, toNumber, type Script } from './sql.ts';
+import { all, first, execute, sql, toNumber, type Script } from './sql.ts';
 
 const settings = columns({
   enabled: flag('enabled'),
@@ -34,7 +34,7 @@ const settings = columns({
   page_url: textOrNull('pageUrl'),
   expiry_reminder_days: days('expiryReminderDays'),
   balance_reminder_days: days('balanceReminderDays'),
-  tell_failures: flag('tellFailures'),
+  tell_failures: flag('notifyFailures'),
 });
 
 /** Numbers of days, stored with commas. */
@@ -46,14 +46,14 @@ function days<Field extends string>(field: Field): Column<string, Field, readonl
   };
 }
 
-export function* findMailSettings(storeId: number): Script<MailSettings> {
+export function* findEmailSettings(storeId: number): Script<EmailSettings> {
   const row = yield* first(sql<RowOf<typeof settings>>`
     select ${settings.names} from mail_settings where store_id = ${storeId}`);
-  return row ? settings.read(row) : defaultMailSettings;
+  return row ? settings.read(row) : defaultEmailSettings;
 }
 
-export function* saveMailSettings(ctx: Context, storeId: number, saved: MailSettings): Script<void> {
-  yield* run(sql`
+export function* saveEmailSettings(ctx: Context, storeId: number, saved: EmailSettings): Script<void> {
+  yield* execute(sql`
     insert into mail_settings (store_id, ${settings.names}, updated_at)
     values (${storeId}, ${settings.values(saved)}, ${ctx.clock.now()})
     on conflict (store_id) do update set ${settings.excluded}, updated_at = excluded.updated_at`);
@@ -71,14 +71,14 @@ const deliveries = columns({
   store_id: integer('storeId'),
   card_id: integer('cardId'),
   id: integer('id'),
-  kind: plain<MailKind>()('kind'),
+  kind: plain<EmailKind>()('kind'),
   address: text('address'),
-  state: plain<MailState>()('state'),
+  state: plain<EmailState>()('state'),
   send_at: integer('sendAt'),
   next_at: integerOrNull('nextAt'),
   attempts: integer('attempts'),
   last_at: integerOrNull('lastAt'),
-  answer: textOrNull('answer'),
+  answer: textOrNull('response'),
   created_at: integer('createdAt'),
   ended_at: integerOrNull('endedAt'),
 });
@@ -88,24 +88,24 @@ export type DeliveryRow = RowOf<typeof deliveries>;
 /** The columns of `DeliveryRow`. */
 export const emailColumns = deliveries.names;
 
-export const toMailDelivery: (row: DeliveryRow) => MailDelivery = deliveries.read;
+export const toEmailDelivery: (row: DeliveryRow) => EmailDelivery = deliveries.read;
 
 /** Primary key of an email. */
-export type MailKey = { readonly storeId: number; readonly cardId: number; readonly id: number };
+export type EmailKey = { readonly storeId: number; readonly cardId: number; readonly id: number };
 
-function boundTo({ storeId, cardId, id }: MailKey): string {
+function boundTo({ storeId, cardId, id }: EmailKey): string {
   return `mail ${storeId} ${cardId} ${id}`;
 }
 
 /** Decrypts an email's code. @throws Error if the code was sealed for another row. */
-export function openMailedCode({ keys }: Pick<Context, 'keys'>, key: MailKey, sealed: Uint8Array): Secret {
+export function openEmailedCode({ keys }: Pick<Context, 'keys'>, key: EmailKey, sealed: Uint8Array): Secret {
   return new Secret(Buffer.from(keys.open('mail', sealed, boundTo(key))).toString());
 }
 
-export type NewMail = {
+export type NewEmail = {
   readonly storeId: number;
   readonly cardId: number;
-  readonly kind: MailKind;
+  readonly kind: EmailKind;
   readonly address: string;
   /** The code in a `gift_card` email; otherwise null. */
   readonly code: Secret | null;
@@ -121,20 +121,20 @@ export const creationOccasion = 'creation';
  * Enqueues an email, unless the store has disabled emails or has enqueued one for the same occasion. The insert
  * is not awaited, so the email is returned in every case.
  */
-export function* enqueueEmail(ctx: Context, mail: NewMail): Script<MailDelivery> {
-  const { storeId, cardId, kind, address, code } = mail;
+export function* enqueueEmail(ctx: Context, email: NewEmail): Script<EmailDelivery> {
+  const { storeId, cardId, kind, address, code } = email;
   const now = ctx.clock.earliest();
-  const id = ctx.chance.id();
+  const id = ctx.random.id();
   const sealed =
     code &&
     ctx.keys.seal(
       'mail',
       Buffer.from(code.reveal()),
       boundTo({ storeId, cardId, id }),
-      ctx.chance.bytes(sealNonceLength),
+      ctx.random.bytes(sealNonceLength),
     );
-  const sendAt = Math.max(now, mail.sendAt ?? now);
-  const enqueued: MailDelivery = {
+  const sendAt = Math.max(now, email.sendAt ?? now);
+  const enqueued: EmailDelivery = {
     storeId,
     cardId,
     id,
@@ -145,87 +145,87 @@ export function* enqueueEmail(ctx: Context, mail: NewMail): Script<MailDelivery>
     nextAt: sendAt,
     attempts: 0,
     lastAt: null,
-    answer: null,
+    response: null,
     createdAt: now,
     endedAt: null,
   };
-  yield* run(sql`
+  yield* execute(sql`
     insert into mail_deliveries (${emailColumns}, occasion, code)
-    select ${deliveries.values(enqueued)}, ${mail.occasion}, ${sealed}
+    select ${deliveries.values(enqueued)}, ${email.occasion}, ${sealed}
     where not exists (select 1 from mail_settings where store_id = ${storeId} and enabled = 0)
     on conflict (store_id, card_id, occasion) where occasion is not null do nothing`);
   return enqueued;
 }
 
 /** Cancels a card's pending emails that contain a replaced code. */
-export function* cancelCodeMails(
-  { storeId, cardId }: Pick<MailKey, 'storeId' | 'cardId'>,
-  { now, answer }: { readonly now: number; readonly answer: string },
+export function* cancelCodeEmails(
+  { storeId, cardId }: Pick<EmailKey, 'storeId' | 'cardId'>,
+  { now, response }: { readonly now: number; readonly response: string },
 ): Script<void> {
   // The lease stays, so a process that is sending the email can still record that it was sent.
-  yield* run(sql`
+  yield* execute(sql`
     update mail_deliveries set state = 'cancelled', next_at = null, code = null, ended_at = ${now},
-      answer = ${answer}
+      answer = ${response}
     where store_id = ${storeId} and card_id = ${cardId} and kind = 'gift_card' and next_at is not null`);
 }
 
-export function* findMail({ storeId, cardId, id }: MailKey): Script<MailDelivery | undefined> {
+export function* findEmail({ storeId, cardId, id }: EmailKey): Script<EmailDelivery | undefined> {
   const row = yield* first(sql<DeliveryRow>`
     select ${emailColumns} from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id = ${id}`);
-  return row && toMailDelivery(row);
+  return row && toEmailDelivery(row);
 }
 
 /** Returns a card's emails with ids below `before`, newest first. */
-export function* listMailsBefore(
-  { storeId, cardId }: Pick<MailKey, 'storeId' | 'cardId'>,
+export function* listEmailsBefore(
+  { storeId, cardId }: Pick<EmailKey, 'storeId' | 'cardId'>,
   { before, limit }: { readonly before: number; readonly limit: number },
-): Script<readonly MailDelivery[]> {
+): Script<readonly EmailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
     select ${emailColumns} from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id < ${before}
     order by id desc limit ${limit}`);
-  return rows.map(toMailDelivery);
+  return rows.map(toEmailDelivery);
 }
 
 /** Returns a card's emails with ids above `after`, oldest first. */
-export function* listMailsAfter(
-  { storeId, cardId }: Pick<MailKey, 'storeId' | 'cardId'>,
+export function* listEmailsAfter(
+  { storeId, cardId }: Pick<EmailKey, 'storeId' | 'cardId'>,
   { after, limit }: { readonly after: number; readonly limit: number },
-): Script<readonly MailDelivery[]> {
+): Script<readonly EmailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
     select ${emailColumns} from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id > ${after}
     order by id limit ${limit}`);
-  return rows.map(toMailDelivery);
+  return rows.map(toEmailDelivery);
 }
 
 /** Returns a card's resent `gift_card` emails, newest first. */
-export function* listRepeatedMails(
-  { storeId, cardId }: Pick<MailKey, 'storeId' | 'cardId'>,
+export function* listRepeatedEmails(
+  { storeId, cardId }: Pick<EmailKey, 'storeId' | 'cardId'>,
   limit: number,
-): Script<readonly MailDelivery[]> {
+): Script<readonly EmailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
     select ${emailColumns} from mail_deliveries
     where store_id = ${storeId} and card_id = ${cardId} and kind = 'gift_card' and occasion is null
     order by id desc limit ${limit}`);
-  return rows.map(toMailDelivery);
+  return rows.map(toEmailDelivery);
 }
 
 /** Returns a store's emails, those of the newest cards first. */
-export function* listStoreMails(storeId: number, limit: number): Script<readonly MailDelivery[]> {
+export function* listStoreEmails(storeId: number, limit: number): Script<readonly EmailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
     select ${emailColumns} from mail_deliveries where store_id = ${storeId} order by card_id desc, id desc limit ${limit}`);
-  return rows.map(toMailDelivery);
+  return rows.map(toEmailDelivery);
 }
 
 /** Returns the number of a store's emails in each state. */
-export function* countStoreMails(storeId: number): Script<ReadonlyMap<MailState, number>> {
-  const rows = yield* all(sql<{ state: MailState; mails: bigint }>`
-    select state, count(*) as mails from mail_deliveries where store_id = ${storeId} group by state`);
-  return new Map(rows.map(({ state, mails }) => [state, toNumber(mails)]));
+export function* countStoreEmails(storeId: number): Script<ReadonlyMap<EmailState, number>> {
+  const rows = yield* all(sql<{ state: EmailState; emails: bigint }>`
+    select state, count(*) as emails from mail_deliveries where store_id = ${storeId} group by state`);
+  return new Map(rows.map(({ state, emails }) => [state, toNumber(emails)]));
 }
 
 /** Returns the number of pending emails of all stores. */
-export function* countPendingMails(): Script<number> {
-  const row = yield* first(sql<{ mails: bigint }>`
-    select count(*) as mails from mail_deliveries where next_at is not null`);
-  return toNumber(row?.mails ?? 0n);
+export function* countPendingEmails(): Script<number> {
+  const row = yield* first(sql<{ emails: bigint }>`
+    select count(*) as emails from mail_deliveries where next_at is not null`);
+  return toNumber(row?.emails ?? 0n);
 }
