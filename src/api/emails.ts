@@ -1,7 +1,8 @@
 /** The emails of a gift card. */
 
 import type { Context } from '../context.ts';
-import { emailRecordOf, type EmailDelivery } from '../domain/email.ts';
+import type { EmailDelivery } from '../domain/email.ts';
+import { emailRecordOf } from '../domain/email-record.ts';
 import { giftCardSchema, issuedGiftCardSchema, emailDeliverySchema } from '../domain/schemas.ts';
 import type { Store } from '../domain/store.ts';
 import { listCardEmails, notify, rotateCode } from '../service/email.ts';

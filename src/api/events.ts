@@ -6,7 +6,7 @@ import { eventJson } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { accepted, rejected } from '../domain/parsed.ts';
 import { deliverySchema, eventSchema } from '../domain/schemas.ts';
-import { deliveryRecordOf } from '../domain/webhook.ts';
+import { deliveryRecordOf } from '../domain/webhook-record.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import { findEnd, listEvents as findEvents, redeliver, showEvent } from '../service/event.ts';
 import * as examples from './examples.ts';

@@ -7,7 +7,8 @@ import {
   webhookSchema,
   webhookWithSecretSchema,
 } from '../domain/schemas.ts';
-import { attemptRecordOf, deliveryRecordOf, webhookRecordOf, type Webhook } from '../domain/webhook.ts';
+import type { Webhook } from '../domain/webhook.ts';
+import { attemptRecordOf, deliveryRecordOf, webhookRecordOf } from '../domain/webhook-record.ts';
 import { etagOf } from '../http/etag.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import * as service from '../service/webhook.ts';

@@ -6,15 +6,9 @@ import { isDevelopmentEnvironment, readDatabaseConfig } from '../config.ts';
 import { openDatabase, type Database } from '../database.ts';
 import { loopbackRule, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
 import { drawSigningSecret } from '../delivery/webhooks/signature.ts';
-import { eventTypes } from '../domain/event.ts';
-import {
-  deliveryRecordOf,
-  eventPatterns,
-  parsePatterns,
-  webhookRecordOf,
-  type Delivery,
-  type Webhook,
-} from '../domain/webhook.ts';
+import { eventTypes } from '../domain/event-type.ts';
+import { eventPatterns, parsePatterns, type Delivery, type Webhook } from '../domain/webhook.ts';
+import { deliveryRecordOf, webhookRecordOf } from '../domain/webhook-record.ts';
 import type { DeliveryRecord } from '../domain/schemas.ts';
 import {
   changeWebhook,

@@ -31,7 +31,7 @@ import {
   takeTurn,
   type WebhookKept,
 } from '../storage/webhook.ts';
-import type { Page, PageRequest } from './history.ts';
+import { newerPage, olderPage, type Page, type PageRequest } from './history.ts';
 
 /** Functions of `delivery/`, which this layer does not import. `main.ts` provides them. */
 export type WebhookUrls = {
@@ -206,15 +206,12 @@ export function* listDeliveries(
 ): Script<Page<Delivery>> {
   yield* requireWebhook({ storeId, id: webhookId, versions: null });
   const key = { storeId, webhookId };
-  if (after !== null) {
-    const newer = yield* listDeliveriesAfter(key, { after, limit: limit + 1 });
-    return { items: newer.slice(0, limit).toReversed(), hasOlder: true, hasNewer: newer.length > limit };
-  }
+  if (after !== null) return newerPage(yield* listDeliveriesAfter(key, { after, limit: limit + 1 }), limit);
   const older = yield* listDeliveriesBefore(key, {
     before: before ?? Number.MAX_SAFE_INTEGER,
     limit: limit + 1,
   });
-  return { items: older.slice(0, limit), hasOlder: older.length > limit, hasNewer: before !== null };
+  return olderPage(older, { limit, isFirst: before === null });
 }
 
 /** A delivery with all its attempts, oldest first. @throws Fault `not-found`. */

@@ -5,7 +5,8 @@
  * from the previous claim are ignored.
  */
 
-import type { EventType, WrittenEvent } from '../domain/event.ts';
+import type { WrittenEvent } from '../domain/event.ts';
+import type { EventType } from '../domain/event-type.ts';
 import type { Attempt } from '../domain/webhook.ts';
 import { earlierAttempts, lastAttempts, type DeliveryKey, type WebhookKey } from './webhook-delivery.ts';
 import {

@@ -1,7 +1,8 @@
 /** The outbox: events are written in the transaction of their cause and sent afterwards. */
 
 import type { Context } from '../context.ts';
-import type { Event, EventType, WrittenEvent } from '../domain/event.ts';
+import type { Event, WrittenEvent } from '../domain/event.ts';
+import type { EventType } from '../domain/event-type.ts';
 import { columns, integer, plain, text, type RowOf } from './columns.ts';
 import {
   all,

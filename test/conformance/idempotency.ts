@@ -12,8 +12,8 @@ import {
   fingerprintsOf,
   idempotencyPeriodMs,
   withIdempotencyKey,
-  type HttpResponse,
 } from '../../src/service/idempotency.ts';
+import type { HttpResponse } from '../../src/service/http-response.ts';
 import { lookupPeriodMs, recordFailedLookup } from '../../src/service/lookup-throttle.ts';
 import { eraseOutdated } from '../../src/service/retention.ts';
 import type { Migration } from '../../src/storage/migrate.ts';

@@ -16,7 +16,8 @@ import {
 } from '../../src/service/caller.ts';
 import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
 import { capture, expireHolds, placeHold, showHold, voidHold } from '../../src/service/hold.ts';
-import { fingerprintsOf, withIdempotencyKey, type HttpResponse } from '../../src/service/idempotency.ts';
+import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
+import type { HttpResponse } from '../../src/service/http-response.ts';
 import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
 import { listCardEmails, notify, rotateCode } from '../../src/service/email.ts';
 import type { MoneyCommand } from '../../src/service/money.ts';

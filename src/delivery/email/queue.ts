@@ -7,7 +7,8 @@
 
 import type { Context } from '../../context.ts';
 import { deliveryFailed } from '../../domain/event.ts';
-import { buyerOf, emailRecordOf, messageName } from '../../domain/email.ts';
+import { buyerOf, messageName } from '../../domain/email.ts';
+import { emailRecordOf } from '../../domain/email-record.ts';
 import { findCard } from '../../storage/card.ts';
 import { recordEvent } from '../../storage/event.ts';
 import {
