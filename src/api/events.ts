@@ -8,7 +8,7 @@ import { accepted, rejected } from '../domain/parsed.ts';
 import { deliverySchema, eventSchema } from '../domain/schemas.ts';
 import { deliveryRecordOf } from '../domain/webhook-record.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import { findEnd, listEvents as findEvents, redeliver, showEvent } from '../service/event.ts';
+import { findEnd, listPublishedEvents as findEvents, redeliver, showEvent } from '../service/event.ts';
 import * as examples from './examples.ts';
 import { field, integerFromForm } from './field.ts';
 import * as fields from './fields.ts';

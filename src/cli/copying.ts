@@ -36,7 +36,7 @@ type Copying = {
   readonly progress: Progress;
 };
 
-export type Outcome = {
+export type CopyOutcome = {
   readonly resumed: boolean;
   /** Rows that this run copied, and how long that took. */
   readonly copied: { readonly rows: number; readonly seconds: number };
@@ -50,7 +50,7 @@ export type Outcome = {
  * @throws CopyError if the source cannot be copied into the target; CommandError if a database is temporarily
  * unavailable.
  */
-export async function copyDatabase(copying: Copying, sourceShown: string): Promise<Outcome> {
+export async function copyDatabase(copying: Copying, sourceShown: string): Promise<CopyOutcome> {
   const { ctx, source, target, run } = copying;
   await assertSameSchema(copying);
   const tables = await fromSource(source, listTables);
@@ -92,7 +92,7 @@ async function assertSameSchema({ source, target }: Copying): Promise<void> {
 async function copyTables(
   { source, target, run, progress }: Copying,
   { tables, beat }: { readonly tables: readonly Table[]; readonly beat: number },
-): Promise<Outcome['copied']> {
+): Promise<CopyOutcome['copied']> {
   const startedAt = performance.now();
   const total = await fromSource(source, countAllRows);
   const done = await atTarget(target.read(countAllRows));
@@ -134,7 +134,7 @@ async function* copyTable({
 async function compare(
   { ctx, source, target, run, progress }: Copying,
   beat: number,
-): Promise<Pick<Outcome, 'source' | 'differences'>> {
+): Promise<Pick<CopyOutcome, 'source' | 'differences'>> {
   const inventoryOf = async (what: string, read: (script: () => Script<Inventory>) => Promise<Inventory>) => {
     const total = await fromSource(source, countAllRows);
     progress.begin(`${what} read`, { total, done: 0 });

@@ -17,7 +17,7 @@ export function readName(text: string): string {
 }
 
 /** Returns a parser of ids. @param list the command that shows them. */
-export function idReader(list: string): (text: string) => number {
+export function idParser(list: string): (text: string) => number {
   return (text) => {
     const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
     if (!Number.isSafeInteger(id)) throw new InvalidArgumentError(`It takes the id that ${list} shows.`);

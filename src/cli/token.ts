@@ -8,8 +8,8 @@ import { isScope, scopes, type Scope } from '../domain/store.ts';
 import { createToken, revoke, rotateToken, type NewToken } from '../service/token.ts';
 import { listTokens, type Token } from '../storage/token.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
-import { print, printFields, printJson, printTable, type Row } from './output.ts';
-import { idReader, readName } from './read.ts';
+import { print, printFields, printJson, printTable, type OutputRow } from './output.ts';
+import { idParser, readName } from './read.ts';
 
 type Options = {
   readonly store?: string;
@@ -25,7 +25,7 @@ function readScopes(text: string): readonly Scope[] {
   return read;
 }
 
-const readId = idReader('token list');
+const readId = idParser('token list');
 
 const owner = 'the store of the token';
 
@@ -102,7 +102,15 @@ function showOnce({ token, secret }: NewToken, json: boolean | undefined): void 
   print('\nKeep it now: it is not shown again.');
 }
 
-function rowOf({ id, name, apiClientId, scopes: granted, createdAt, lastUsedAt, revokedAt }: Token): Row {
+function rowOf({
+  id,
+  name,
+  apiClientId,
+  scopes: granted,
+  createdAt,
+  lastUsedAt,
+  revokedAt,
+}: Token): OutputRow {
   return {
     id,
     name,

@@ -30,8 +30,8 @@ import {
   sumVersions,
   listTables,
   schemaDifferences,
-  type Page,
-  type Row,
+  type RowPage,
+  type TableRow,
   type Table,
 } from '../storage/table.ts';
 import { verify, type Verification } from './verify.ts';
@@ -131,7 +131,7 @@ export function* bearsMark(run: string): Script<boolean> {
 }
 
 /** The highest key of a table in the target, after which its copy continues; undefined: at the first row. */
-export function* findProgress(table: Table): Script<readonly Row[string][] | undefined> {
+export function* findProgress(table: Table): Script<readonly TableRow[string][] | undefined> {
   const key = yield* lastKey(table);
   return key && [...key];
 }
@@ -152,7 +152,7 @@ export function assertSameTables(source: readonly Table[], target: readonly Tabl
 /** Inserts a page of rows, in the transaction that checks the run. @throws CopyError if another run has taken over. */
 export function* addRows(
   run: string,
-  { table, rows }: { readonly table: Table; readonly rows: readonly Row[] },
+  { table, rows }: { readonly table: Table; readonly rows: readonly TableRow[] },
 ): Script<void> {
   if (!(yield* keepRun(run))) throw new CopyError('another "largesse copy" has taken over this target');
   yield* insertRows(table, rows);
@@ -196,7 +196,7 @@ export function* takeInventory(onRows: (rows: number) => void): Script<Inventory
   for (const table of yield* listTables()) {
     const digest = digestOf(table);
     let rows = 0;
-    let page: Page = yield* readPage(table, undefined);
+    let page: RowPage = yield* readPage(table, undefined);
     for (;;) {
       digest.add(page.rows);
       rows += page.rows.length;

@@ -4,7 +4,7 @@ import { sealedLengthMin, sealHead } from '../keys.ts';
 import { all, one, sql, parallel, toNumber, type Script } from './sql.ts';
 
 /** Card ids above `after` up to `upTo`. */
-export type CardRange = { readonly after: number; readonly upTo: number };
+export type CardIdRange = { readonly after: number; readonly upTo: number };
 
 export type AuditedEvent = {
   readonly id: number;
@@ -17,7 +17,7 @@ export type AuditedEvent = {
 /** Returns the store's events about cards in the range, with ids above `after`, ordered by id. */
 export function* listEventsOf(
   storeId: number,
-  range: CardRange,
+  range: CardIdRange,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<readonly AuditedEvent[]> {
   const rows = yield* all(sql<{
@@ -48,7 +48,7 @@ export type AuditedCode = {
 /** Returns current and former codes of the cards in the range, with lookups from `from` on, ordered by lookup. */
 export function* listCodesOf(
   storeId: number,
-  range: CardRange,
+  range: CardIdRange,
   { from, limit }: { readonly from: bigint; readonly limit: number },
 ): Script<readonly AuditedCode[]> {
   const rows = yield* all(sql<{ lookup: bigint; digest: Uint8Array; card_id: bigint }>`

@@ -3,7 +3,7 @@
 import type { Card } from '../domain/card.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
 import {
-  amount,
+  money,
   columns,
   integer,
   integerOrNull,
@@ -28,7 +28,7 @@ import {
 /** What an update can change. */
 const changeable = {
   version: integer('version'),
-  balance: amount('balance'),
+  balance: money('balance'),
   expires_on: textOrNull('expiresOn'),
   note: textOrNull('note'),
   disabled_at: integerOrNull('disabledAt'),
@@ -39,8 +39,8 @@ const cards = columns({
   store_id: integer('storeId'),
   id: integer('id'),
   currency: writeOnly<string>()(({ initialValue }: Card) => initialValue.currency.code),
-  initial_value: amount('initialValue'),
-  held: amount('held'),
+  initial_value: money('initialValue'),
+  held: money('held'),
   last_characters: text('lastCharacters'),
   customer_id: {
     field: 'customer',
@@ -87,7 +87,7 @@ export function* findCard(storeId: number, id: number): Script<Card | undefined>
 }
 
 /** A card at an instant. */
-export type CardState = {
+export type CurrentCard = {
   /** Its held amount excludes expired holds, including those that are still open in their rows. */
   readonly card: Card;
   /** Amount in minor units that the row still reserves for expired holds. */
@@ -96,7 +96,7 @@ export type CardState = {
 
 export type CardStateRow = CardRow & { readonly expired_held: bigint };
 
-export function toCardState(row: CardStateRow): CardState {
+export function toCardState(row: CardStateRow): CurrentCard {
   const card = toCard(row);
   const { minor, currency } = card.held;
   return {
@@ -108,7 +108,7 @@ export function toCardState(row: CardStateRow): CardState {
 export type CardKey = { readonly storeId: number; readonly cardId: number };
 
 /** Returns the store's card at `now` (ms), or undefined. */
-export function* findCardState({ storeId, cardId }: CardKey, now: number): Script<CardState | undefined> {
+export function* findCardState({ storeId, cardId }: CardKey, now: number): Script<CurrentCard | undefined> {
   const row = yield* first(sql<CardStateRow>`
     select ${cardColumns},
       case when g.held = 0 then 0 else (

@@ -3,7 +3,7 @@
 import type { Context } from '../context.ts';
 import type { Secret } from '../domain/secret.ts';
 import { sameBytes } from '../keys.ts';
-import { cardColumns, toCardState, withCustomers, type CardState, type CardStateRow } from './card.ts';
+import { cardColumns, toCardState, withCustomers, type CurrentCard, type CardStateRow } from './card.ts';
 import { bigInteger, bytes, columns, integer, type RowOf } from './columns.ts';
 import { all, resolved, first, execute, sql, parallel, toNumber, type Script } from './sql.ts';
 
@@ -18,7 +18,7 @@ type CodeRow = RowOf<typeof codes>;
 
 /** A current or former code, and its card. */
 export type UsedCode = {
-  readonly state: CardState;
+  readonly state: CurrentCard;
   readonly lookup: bigint;
   /** Whether it is the card's current code. */
   readonly isCurrent: boolean;

@@ -12,7 +12,7 @@
 import { currencyOf, type Currency } from '../domain/currency.ts';
 import type { Money } from '../domain/money.ts';
 import { compileLiteral } from './rows.ts';
-import { Fragment, toNumber, toNumberOrNull, Values, type SqlValue } from './sql.ts';
+import { Fragment, toNumber, toNumberOrNull, ValueList, type SqlValue } from './sql.ts';
 
 /**
  * A column that is read into a field of a record. `Row` has the other columns that reading needs, `Record` the
@@ -60,7 +60,7 @@ export type Columns<Row, Read, Written> = {
   /** `id = excluded.id, text = excluded.text` */
   readonly excluded: Fragment;
   /** The values of a record in the order of `names`. */
-  readonly values: (record: Written) => Values;
+  readonly values: (record: Written) => ValueList;
   readonly read: (row: Row) => Read;
 };
 
@@ -93,13 +93,13 @@ export function columns<const C extends List>(list: C): Columns<RowIn<C>, Record
     names: listOf((name) => name),
     of: (alias) => listOf((name) => `${alias}.${name}`),
     excluded: listOf((name) => `${name} = excluded.${name}`),
-    values: (record) => new Values(toValues(record)),
+    values: (record) => new ValueList(toValues(record)),
     read,
   };
 }
 
 /** A column whose values the field has unchanged. */
-export function plain<Stored extends SqlValue>() {
+export function unchanged<Stored extends SqlValue>() {
   return <Field extends string>(field: Field): Column<Stored, Field, Stored> => ({
     field,
     read: (stored) => stored,
@@ -108,12 +108,12 @@ export function plain<Stored extends SqlValue>() {
   });
 }
 
-export const text = plain<string>();
-export const textOrNull = plain<string | null>();
-export const bytes = plain<Uint8Array>();
-export const bytesOrNull = plain<Uint8Array | null>();
+export const text = unchanged<string>();
+export const textOrNull = unchanged<string | null>();
+export const bytes = unchanged<Uint8Array>();
+export const bytesOrNull = unchanged<Uint8Array | null>();
 /** Integers above 2^53, as bigints. */
-export const bigInteger = plain<bigint>();
+export const bigInteger = unchanged<bigint>();
 
 /** @param read as `toNumber`. */
 export function integer<Field extends string>(field: Field, read = toNumber): Column<bigint, Field, number> {
@@ -134,7 +134,7 @@ export function flag<Field extends string>(field: Field): Column<bigint, Field, 
 }
 
 /** An amount in minor units. The row also has its currency. */
-export function amount<Field extends string>(
+export function money<Field extends string>(
   field: Field,
   toCurrency: (code: string) => Currency = currencyOf,
 ): Column<bigint, Field, Money, { readonly currency: string }> {

@@ -1,6 +1,6 @@
 /** The record that this database is the target of a copy, and the identity of a database. */
 
-import { columns, integer, plain, text, type RowOf } from './columns.ts';
+import { columns, integer, unchanged, text, type RowOf } from './columns.ts';
 import { all, first, one, execute, sql, type Script } from './sql.ts';
 
 export type CopyState = 'copying' | 'complete' | 'failed';
@@ -18,7 +18,7 @@ const copies = columns({
   source: text('source'),
   source_shown: text('sourceShown'),
   run: text('run'),
-  state: plain<CopyState>()('state'),
+  state: unchanged<CopyState>()('state'),
   started_at: integer('startedAt'),
 });
 

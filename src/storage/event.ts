@@ -3,7 +3,7 @@
 import type { Context } from '../context.ts';
 import type { Event, WrittenEvent } from '../domain/event.ts';
 import type { EventType } from '../domain/event-type.ts';
-import { columns, integer, plain, text, type RowOf } from './columns.ts';
+import { columns, integer, unchanged, text, type RowOf } from './columns.ts';
 import {
   all,
   commitOrder,
@@ -18,7 +18,7 @@ import {
 
 const events = columns({
   id: integer('id'),
-  type: plain<EventType>()('type'),
+  type: unchanged<EventType>()('type'),
   subject_version: integer('sequence'),
   created_at: integer('createdAt'),
   data: text('data'),

@@ -2,16 +2,25 @@
 
 import type { Hold, HoldStatus } from '../domain/hold.ts';
 import type { CardKey } from './card.ts';
-import { amount, columns, integer, integerOrNull, plain, text, textOrNull, type RowOf } from './columns.ts';
+import {
+  money,
+  columns,
+  integer,
+  integerOrNull,
+  unchanged,
+  text,
+  textOrNull,
+  type RowOf,
+} from './columns.ts';
 import { all, first, forUpdateSkipLocked, execute, sql, toNumber, type Script } from './sql.ts';
 
 const holds = columns({
   store_id: integer('storeId'),
   id: integer('id'),
   card_id: integer('cardId'),
-  status: plain<HoldStatus>()('status'),
-  amount: amount('amount'),
-  captured: amount('captured'),
+  status: unchanged<HoldStatus>()('status'),
+  amount: money('amount'),
+  captured: money('captured'),
   actor: text('actor'),
   reference: textOrNull('reference'),
   note: textOrNull('note'),
@@ -45,7 +54,7 @@ export function* findHold(storeId: number, id: number): Script<FoundHold | undef
 }
 
 /** Returns a card's holds with ids below `before`, newest first. */
-export function* listHolds(
+export function* listHoldsBefore(
   { storeId, cardId }: CardKey,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Script<readonly Hold[]> {

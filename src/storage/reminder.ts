@@ -10,7 +10,7 @@ import { all, sql, type Script } from './sql.ts';
 /** Position of a card in the order of days and ids. */
 export type CardPlace = { readonly day: string; readonly id: number };
 
-export type CardRange = {
+export type DayRange = {
   /** First and last day, both included. */
   readonly from: string;
   readonly to: string;
@@ -33,7 +33,7 @@ const idSlackMs = 60 * 60 * 1_000;
  */
 export function* listCardsExpiring(
   { id: storeId }: Pick<Store, 'id'>,
-  { from, to, after, limit }: CardRange,
+  { from, to, after, limit }: DayRange,
 ): Script<CardPage> {
   const start = after.day > from ? after.day : from;
   const rows = yield* all(sql<CardRow>`
@@ -52,7 +52,7 @@ export function* listCardsExpiring(
  */
 export function* listCardsIssued(
   { id: storeId, timeZone }: Pick<Store, 'id' | 'timeZone'>,
-  { from, to, after, limit }: CardRange,
+  { from, to, after, limit }: DayRange,
 ): Script<CardPage> {
   const [startAt, endAt] = [startOfDay(from, timeZone), startOfDay(addDays(to, 1), timeZone)];
   const rows = yield* all(sql<CardRow>`

@@ -28,7 +28,7 @@ export class Fragment {
 }
 
 /** Values separated by commas. A call site always uses the same number of them. */
-export class Values {
+export class ValueList {
   readonly values: readonly SqlValue[];
 
   constructor(values: readonly SqlValue[]) {
@@ -36,7 +36,7 @@ export class Values {
   }
 }
 
-type Written = SqlValue | Fragment | Values;
+type Written = SqlValue | Fragment | ValueList;
 
 export type FragmentName =
   | 'for update'
@@ -109,7 +109,7 @@ export class Statement<Row = unknown> {
       const written = this.#written[index - 1];
       if (written instanceof Fragment) return text + written.text(dialect) + part;
       const placeholders =
-        written instanceof Values ? written.values.map(placeholder).join(', ') : placeholder();
+        written instanceof ValueList ? written.values.map(placeholder).join(', ') : placeholder();
       return text + placeholders + part;
     });
   }
@@ -119,13 +119,13 @@ export class Statement<Row = unknown> {
 export class Lock extends Statement<never> {}
 
 function isValue(written: Written): written is SqlValue {
-  return !(written instanceof Fragment) && !(written instanceof Values);
+  return !(written instanceof Fragment) && !(written instanceof ValueList);
 }
 
 function valuesOf(written: readonly Written[]): readonly SqlValue[] {
   const values: SqlValue[] = [];
   for (const value of written) {
-    if (value instanceof Values) values.push(...value.values);
+    if (value instanceof ValueList) values.push(...value.values);
     else if (!(value instanceof Fragment)) values.push(value);
   }
   return values;

@@ -28,7 +28,7 @@ export type Table = {
   readonly columns: readonly string[];
 };
 
-export type Row = Readonly<Record<string, SqlValue>>;
+export type TableRow = Readonly<Record<string, SqlValue>>;
 type Key = readonly SqlValue[];
 
 /** Tables about the database itself, and those that Litestream adds, which are not copied. */
@@ -198,21 +198,21 @@ function insertion(name: string, columns: readonly string[], rows: number): read
   ];
 }
 
-export type Page = {
-  readonly rows: readonly Row[];
+export type RowPage = {
+  readonly rows: readonly TableRow[];
   /** Start of the next page; undefined after the last row. */
   readonly next: Key | undefined;
 };
 
 /** Returns the rows after a key, or the first rows. */
-export function* readPage(table: Table, after: Key | undefined): Script<Page> {
+export function* readPage(table: Table, after: Key | undefined): Script<RowPage> {
   const { firstPage, nextPage } = textsOf(table);
-  const rows = yield* all(new Statement<Row>(after ? nextPage : firstPage, after ?? []));
+  const rows = yield* all(new Statement<TableRow>(after ? nextPage : firstPage, after ?? []));
   const last = rows.length === pageRows ? rows.at(-1) : undefined;
   return { rows, next: last && valuesOf(last, table.key) };
 }
 
-export function* insertRows(table: Table, rows: readonly Row[]): Script<void> {
+export function* insertRows(table: Table, rows: readonly TableRow[]): Script<void> {
   const { insertOne, insertMany, manyRows } = textsOf(table);
   const { columns } = table;
   const inMany = rows.length - (rows.length % manyRows);
@@ -225,7 +225,7 @@ export function* insertRows(table: Table, rows: readonly Row[]): Script<void> {
 
 /** Returns the highest key of a table; undefined if the table is empty. */
 export function* lastKey(table: Table): Script<Key | undefined> {
-  const row = yield* first(new Statement<Row>(textsOf(table).lastKey, []));
+  const row = yield* first(new Statement<TableRow>(textsOf(table).lastKey, []));
   return row && valuesOf(row, table.key);
 }
 
@@ -252,7 +252,7 @@ export function* sumVersions(): Script<string> {
   return versions;
 }
 
-function valuesOf(row: Row, columns: readonly string[]): SqlValue[] {
+function valuesOf(row: TableRow, columns: readonly string[]): SqlValue[] {
   return columns.map((column) => {
     const value = row[column];
     assert(value !== undefined, `the row has no ${column}`);
@@ -261,7 +261,7 @@ function valuesOf(row: Row, columns: readonly string[]): SqlValue[] {
 }
 
 /** A digest of rows that is the same on every engine. Rows must be added in key order. */
-export type TableDigest = { add(rows: readonly Row[]): void; hex(): string };
+export type TableDigest = { add(rows: readonly TableRow[]): void; hex(): string };
 
 export function digestOf(table: Table): TableDigest {
   const { columns } = table;

@@ -1,7 +1,7 @@
 /** Deliveries, one row per event and webhook, and the log of earlier attempts. */
 
 import type { Attempt, AttemptResult, Delivery, DeliveryStatus } from '../domain/webhook.ts';
-import { columns, integer, integerOrNull, plain, writeOnly, type RowOf } from './columns.ts';
+import { columns, integer, integerOrNull, unchanged, writeOnly, type RowOf } from './columns.ts';
 import { all, first, fragment, execute, sql, toNumber, type Script } from './sql.ts';
 
 type ResultRow = {
@@ -37,7 +37,7 @@ export const earlierAttempts = columns({ attempted_at: integer('at'), ...result 
 const deliveries = columns({
   webhook_id: integer('webhookId'),
   event_id: integer('eventId'),
-  status: plain<DeliveryStatus>()('status'),
+  status: unchanged<DeliveryStatus>()('status'),
   created_at: integer('createdAt'),
   attempts: integer('attempts'),
   next_at: integerOrNull('nextAt'),

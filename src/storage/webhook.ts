@@ -118,7 +118,7 @@ export function* replaceWebhook(
 }
 
 /** Deletes a webhook and its deliveries. Returns false if it no longer has the version that was read. */
-export function* deleteWebhook(read: Webhook): Script<boolean> {
+export function* eraseWebhook(read: Webhook): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
     delete from webhooks where store_id = ${read.storeId} and id = ${read.id} and version = ${read.version}
     returning id`);
@@ -132,7 +132,7 @@ export function* findWebhook(storeId: number, id: number): Script<WebhookKept | 
 }
 
 /** Returns a store's webhooks, oldest first. */
-export function* listWebhooks(storeId: number): Script<readonly WebhookKept[]> {
+export function* findWebhooks(storeId: number): Script<readonly WebhookKept[]> {
   const rows = yield* all(sql<WebhookRow>`
     select ${webhookColumns} from webhooks where store_id = ${storeId} order by id`);
   return rows.map(toWebhook);

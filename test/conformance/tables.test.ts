@@ -23,7 +23,7 @@ import {
   listTables,
   readPage,
   schemaDifferences,
-  type Row,
+  type TableRow,
   type Table,
 } from '../../src/storage/table.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
@@ -154,7 +154,7 @@ function tableOf(name: string): Table {
 }
 
 /** More rows than a page, with texts, bytes and integers that engines could sort or read differently. */
-function extremeRows(storeId: number): readonly Row[] {
+function extremeRows(storeId: number): readonly TableRow[] {
   const keys = ['a', 'B', 'Z', 'ä', 'é', 'e\u0301', '0', '10', '9', '-', '_', '🎁', '\uffff', 'ﬀ', 'ß', 'SS'];
   return Array.from({ length: 2_001 }, (_, place) => ({
     store_id: BigInt(storeId),
@@ -265,13 +265,13 @@ for (const [name, factory] of factories) {
   });
 } // prettier-ignore
 
-const storeRow: Row = {
+const storeRow: TableRow = {
   domain: 'a.example', name: 'A', currency: 'EUR', time_zone: 'UTC', issue_limit: null, proxy_secret: null,
   require_signature: 0n, customer_search: 0n, undo_window_minutes: 0n, expiring_soon_days: 0n,
   lookup_failures_per_hour: null, demonstration: 0n, created_at: 1n, updated_at: 1n,
 }; // prettier-ignore
 
-async function insertRecords(storage: Storage, rows: readonly Row[]): Promise<void> {
+async function insertRecords(storage: Storage, rows: readonly TableRow[]): Promise<void> {
   await storage.write(function* () {
     for (const row of rows) {
       const { store_id: store = null, api_client_id: client = null, key_digest: key = null } = row;

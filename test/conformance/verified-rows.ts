@@ -11,7 +11,7 @@ import { checkKeys } from '../../src/service/key-check.ts';
 import { rotateCode } from '../../src/service/email.ts';
 import { debit } from '../../src/service/spend.ts';
 import { verify } from '../../src/service/verify.ts';
-import { createWebhook } from '../../src/service/webhook.ts';
+import { addWebhook } from '../../src/service/webhook.ts';
 import { all, resolved, sql, type Statement } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, money, updateCommand } from '../support/fixtures.ts';
@@ -23,7 +23,7 @@ async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly
   const { storage, ctx, store } = opened;
   await storage.write(() => checkKeys(ctx));
   await storage.write(() =>
-    createWebhook(ctx, {
+    addWebhook(ctx, {
       storeId: store.id,
       url: 'https://receiver.example/',
       patterns: ['*'],

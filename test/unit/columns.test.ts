@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { currencyOf } from '../../src/domain/currency.ts';
 import {
-  amount,
+  money,
   columns,
   flag,
   integer,
@@ -21,7 +21,7 @@ const notes = columns({
   currency: writeOnly<string>()(
     ({ price }: { readonly price: { readonly currency: { readonly code: string } } }) => price.currency.code,
   ),
-  price: amount('price'),
+  price: money('price'),
   title: text('title'),
   summary: textOrNull('summary'),
   order_id: integerOrNull('orderId'),

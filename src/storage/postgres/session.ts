@@ -4,7 +4,13 @@ import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Secret } from '../../domain/secret.ts';
-import { Exchange, type Outcome, type PreparedStatements, type Query, type Result } from './pipeline.ts';
+import {
+  Exchange,
+  type PipelineOutcome,
+  type PreparedStatements,
+  type Query,
+  type StatementResult,
+} from './pipeline.ts';
 import { ConnectionLost, failureOf, mayNotAsk } from './errors.ts';
 import {
   assertPrimary,
@@ -38,7 +44,7 @@ export type Session = {
    * Sends all queries in one exchange and returns their results in order. If one fails, the rest are not run.
    * @throws the first query's error, or ConnectionLost.
    */
-  send(queries: readonly (Statement | Command)[]): Promise<readonly Result[]>;
+  send(queries: readonly (Statement | Command)[]): Promise<readonly StatementResult[]>;
   /** Sends a command without waiting for its result. Later commands run after it. */
   post(command: Command): void;
   /** Runs a text with any number of statements without values. @throws as `send` does. */
@@ -227,7 +233,7 @@ async function prepareSession(session: Session, options: SessionOptions): Promis
   }
 }
 
-function lastRows(results: readonly Result[]): readonly unknown[] {
+function lastRows(results: readonly StatementResult[]): readonly unknown[] {
   return results.at(-1)?.rows ?? [];
 }
 
@@ -262,8 +268,8 @@ function sessionOn({ client, socket }: Connected): Session {
     socket.destroy();
   };
 
-  const submit = (queries: readonly Query[], settle: (outcome: Outcome) => void): void => {
-    const settleOrBreakOff = (outcome: Outcome): void => {
+  const submit = (queries: readonly Query[], settle: (outcome: PipelineOutcome) => void): void => {
+    const settleOrBreakOff = (outcome: PipelineOutcome): void => {
       const failure = outcome instanceof Error ? failureOf(outcome) : outcome;
       if (failure instanceof ConnectionLost) breakOff();
       settle(failure);

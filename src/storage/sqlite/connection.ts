@@ -15,7 +15,7 @@ const openingWaitMs = 10_000;
 const writingCacheKiB = 8_192;
 
 /** After opening: how long a call can block this thread while another process has the lock. */
-const lockAttemptMs = 5;
+export const lockAttemptMs = 5;
 
 /** SQLite's primary result codes (https://www.sqlite.org/rescode.html). */
 const results = { busy: 5, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 } as const;
