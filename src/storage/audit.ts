@@ -84,7 +84,7 @@ export function* listBrokenReferences(limit: number): Script<readonly BrokenRefe
     select store_id, card_id, 'has holds, but there is no such card' from holds h
     where not exists (select 1 from gift_cards g where g.store_id = h.store_id and g.id = h.card_id)
     union all
-    select store_id, card_id, 'has emails, but there is no such card' from mail_deliveries m
+    select store_id, card_id, 'has emails, but there is no such card' from email_deliveries m
     where not exists (select 1 from gift_cards g where g.store_id = m.store_id and g.id = m.card_id)
     union all
     select store_id, card_id, 'has a capture whose hold does not exist or was not captured for that amount'
@@ -128,7 +128,7 @@ function* countSealedWith(keyId: string): Script<number> {
   const head = sealHead(keyId);
   const { records } = yield* one(sql<{ records: bigint }>`
     select count(*) as records from idempotency_records
-    where substr(answer, 1, ${head.length}) = ${head} and length(answer) >= ${sealedLengthMin(keyId)}
+    where substr(response, 1, ${head.length}) = ${head} and length(response) >= ${sealedLengthMin(keyId)}
       and length(fingerprint) = 32 and length(key_digest) between 1 and 255`);
   return toNumber(records);
 }

@@ -34,7 +34,7 @@ const settings = columns({
   page_url: textOrNull('pageUrl'),
   expiry_reminder_days: days('expiryReminderDays'),
   balance_reminder_days: days('balanceReminderDays'),
-  tell_failures: flag('notifyFailures'),
+  notify_failures: flag('notifyFailures'),
 });
 
 /** Numbers of days, stored with commas. */
@@ -48,13 +48,13 @@ function days<Field extends string>(field: Field): Column<string, Field, readonl
 
 export function* findEmailSettings(storeId: number): Script<EmailSettings> {
   const row = yield* first(sql<RowOf<typeof settings>>`
-    select ${settings.names} from mail_settings where store_id = ${storeId}`);
+    select ${settings.names} from email_settings where store_id = ${storeId}`);
   return row ? settings.read(row) : defaultEmailSettings;
 }
 
 export function* saveEmailSettings(ctx: Context, storeId: number, saved: EmailSettings): Script<void> {
   yield* execute(sql`
-    insert into mail_settings (store_id, ${settings.names}, updated_at)
+    insert into email_settings (store_id, ${settings.names}, updated_at)
     values (${storeId}, ${settings.values(saved)}, ${ctx.clock.now()})
     on conflict (store_id) do update set ${settings.excluded}, updated_at = excluded.updated_at`);
 }
@@ -62,7 +62,7 @@ export function* saveEmailSettings(ctx: Context, storeId: number, saved: EmailSe
 /** Returns the ids of stores with reminders enabled. */
 export function* listRemindingStores(): Script<readonly number[]> {
   const rows = yield* all(sql<{ store_id: bigint }>`
-    select store_id from mail_settings
+    select store_id from email_settings
     where enabled = 1 and (expiry_reminder_days <> '' or balance_reminder_days <> '') order by store_id`);
   return rows.map((row) => toNumber(row.store_id));
 }
@@ -78,7 +78,7 @@ const deliveries = columns({
   next_at: integerOrNull('nextAt'),
   attempts: integer('attempts'),
   last_at: integerOrNull('lastAt'),
-  answer: textOrNull('response'),
+  response: textOrNull('response'),
   created_at: integer('createdAt'),
   ended_at: integerOrNull('endedAt'),
 });
@@ -150,9 +150,9 @@ export function* enqueueEmail(ctx: Context, email: NewEmail): Script<EmailDelive
     endedAt: null,
   };
   yield* execute(sql`
-    insert into mail_deliveries (${emailColumns}, occasion, code)
+    insert into email_deliveries (${emailColumns}, occasion, code)
     select ${deliveries.values(enqueued)}, ${email.occasion}, ${sealed}
-    where not exists (select 1 from mail_settings where store_id = ${storeId} and enabled = 0)
+    where not exists (select 1 from email_settings where store_id = ${storeId} and enabled = 0)
     on conflict (store_id, card_id, occasion) where occasion is not null do nothing`);
   return enqueued;
 }
@@ -164,14 +164,14 @@ export function* cancelCodeEmails(
 ): Script<void> {
   // The lease stays, so a process that is sending the email can still record that it was sent.
   yield* execute(sql`
-    update mail_deliveries set state = 'cancelled', next_at = null, code = null, ended_at = ${now},
-      answer = ${response}
+    update email_deliveries set state = 'cancelled', next_at = null, code = null, ended_at = ${now},
+      response = ${response}
     where store_id = ${storeId} and card_id = ${cardId} and kind = 'gift_card' and next_at is not null`);
 }
 
 export function* findEmail({ storeId, cardId, id }: EmailKey): Script<EmailDelivery | undefined> {
   const row = yield* first(sql<DeliveryRow>`
-    select ${emailColumns} from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id = ${id}`);
+    select ${emailColumns} from email_deliveries where store_id = ${storeId} and card_id = ${cardId} and id = ${id}`);
   return row && toEmailDelivery(row);
 }
 
@@ -181,7 +181,7 @@ export function* listEmailsBefore(
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Script<readonly EmailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select ${emailColumns} from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id < ${before}
+    select ${emailColumns} from email_deliveries where store_id = ${storeId} and card_id = ${cardId} and id < ${before}
     order by id desc limit ${limit}`);
   return rows.map(toEmailDelivery);
 }
@@ -192,7 +192,7 @@ export function* listEmailsAfter(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<readonly EmailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select ${emailColumns} from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id > ${after}
+    select ${emailColumns} from email_deliveries where store_id = ${storeId} and card_id = ${cardId} and id > ${after}
     order by id limit ${limit}`);
   return rows.map(toEmailDelivery);
 }
@@ -203,7 +203,7 @@ export function* listRepeatedEmails(
   limit: number,
 ): Script<readonly EmailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select ${emailColumns} from mail_deliveries
+    select ${emailColumns} from email_deliveries
     where store_id = ${storeId} and card_id = ${cardId} and kind = 'gift_card' and occasion is null
     order by id desc limit ${limit}`);
   return rows.map(toEmailDelivery);
@@ -212,20 +212,20 @@ export function* listRepeatedEmails(
 /** Returns a store's emails, those of the newest cards first. */
 export function* listStoreEmails(storeId: number, limit: number): Script<readonly EmailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select ${emailColumns} from mail_deliveries where store_id = ${storeId} order by card_id desc, id desc limit ${limit}`);
+    select ${emailColumns} from email_deliveries where store_id = ${storeId} order by card_id desc, id desc limit ${limit}`);
   return rows.map(toEmailDelivery);
 }
 
 /** Returns the number of a store's emails in each state. */
 export function* countStoreEmails(storeId: number): Script<ReadonlyMap<EmailState, number>> {
   const rows = yield* all(sql<{ state: EmailState; emails: bigint }>`
-    select state, count(*) as emails from mail_deliveries where store_id = ${storeId} group by state`);
+    select state, count(*) as emails from email_deliveries where store_id = ${storeId} group by state`);
   return new Map(rows.map(({ state, emails }) => [state, toNumber(emails)]));
 }
 
 /** Returns the number of pending emails of all stores. */
 export function* countPendingEmails(): Script<number> {
   const row = yield* first(sql<{ emails: bigint }>`
-    select count(*) as emails from mail_deliveries where next_at is not null`);
+    select count(*) as emails from email_deliveries where next_at is not null`);
   return toNumber(row?.emails ?? 0n);
 }

@@ -23,7 +23,7 @@ export type IdempotencyRecord = {
 
 const records = columns({
   fingerprint: bytes('fingerprint'),
-  answer: bytes('response'),
+  response: bytes('response'),
   created_at: integer('createdAt'),
 });
 

@@ -40,7 +40,7 @@ export function* listCardsExpiring(
     select ${cardColumns} from gift_cards g ${withCustomers}
     where g.store_id = ${storeId} and g.expires_on between ${start} and ${to}
       and (g.expires_on > ${after.day} or g.id > ${after.id})
-      and g.expires_on is not null and (g.expiry_told is null or g.expiry_told <> g.expires_on)
+      and g.expires_on is not null and (g.expired_event_day is null or g.expired_event_day <> g.expires_on)
       and g.disabled_at is null and g.balance > 0
     order by g.expires_on, g.id limit ${limit}`);
   return pageOf(rows, limit, ({ expiresOn }) => expiresOn ?? '');

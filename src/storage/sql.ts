@@ -38,7 +38,7 @@ export class ValueList {
 
 type Written = SqlValue | Fragment | ValueList;
 
-export type FragmentName =
+type FragmentName =
   | 'for update'
   | 'for update skip locked'
   | 'commit order'

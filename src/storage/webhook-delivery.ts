@@ -5,7 +5,7 @@ import { columns, integer, integerOrNull, unchanged, writeOnly, type RowOf } fro
 import { all, first, fragment, execute, sql, toNumber, type Script } from './sql.ts';
 
 type ResultRow = {
-  readonly answer_body: string | null;
+  readonly response_body: string | null;
   readonly failure_reason: string | null;
   readonly failure: string | null;
 };
@@ -14,15 +14,15 @@ const responseOf = ({ result }: Attempt) => (result.kind === 'responded' ? resul
 const failureOf = ({ result }: Attempt) => (result.kind === 'failed' ? result : null);
 
 const result = {
-  answer_status: {
+  response_status: {
     field: 'result',
     read: (status: bigint | null, row: ResultRow): AttemptResult =>
       status === null
         ? { kind: 'failed', reason: row.failure_reason ?? '', detail: row.failure ?? '' }
-        : { kind: 'responded', status: toNumber(status), body: row.answer_body ?? '' },
+        : { kind: 'responded', status: toNumber(status), body: row.response_body ?? '' },
     write: (attempt: Attempt) => responseOf(attempt)?.status ?? null,
   },
-  answer_body: writeOnly<string | null>()((attempt: Attempt) => responseOf(attempt)?.body ?? null),
+  response_body: writeOnly<string | null>()((attempt: Attempt) => responseOf(attempt)?.body ?? null),
   failure_reason: writeOnly<string | null>()((attempt: Attempt) => failureOf(attempt)?.reason ?? null),
   failure: writeOnly<string | null>()((attempt: Attempt) => failureOf(attempt)?.detail ?? null),
   duration_ms: integer('durationMs', (duration: bigint | null) => toNumber(duration ?? 0n)),

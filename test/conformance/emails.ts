@@ -89,7 +89,7 @@ const mailed = { recipient: grace, emails: { sendAt: null } } as const;
 /** Counts the emails that still have a sealed code. */
 async function sealed({ storage }: Mailing): Promise<number> {
   const rows = await storage.read(() =>
-    all(sql<{ id: bigint }>`select id from mail_deliveries where code is not null`),
+    all(sql<{ id: bigint }>`select id from email_deliveries where code is not null`),
   );
   return rows.length;
 }
@@ -97,7 +97,7 @@ async function sealed({ storage }: Mailing): Promise<number> {
 /** Whether no email is being sent. */
 async function isIdle({ storage }: Mailing): Promise<boolean> {
   const rows = await storage.read(() =>
-    all(sql<{ id: bigint }>`select id from mail_deliveries where lease is not null`),
+    all(sql<{ id: bigint }>`select id from email_deliveries where lease is not null`),
   );
   return rows.length === 0;
 }

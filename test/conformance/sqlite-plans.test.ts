@@ -87,11 +87,11 @@ test('operations on a card read no more rows of a store than they need', async (
       const detail = String(row['detail']);
       assert.doesNotMatch(
         detail,
-        /^SCAN (?!\(|CONSTANT)(?:customers|gift_cards|holds|transfers|events|mail_deliveries|webhook_deliveries|[a-z]) ?/,
+        /^SCAN (?!\(|CONSTANT)(?:customers|gift_cards|holds|transfers|events|email_deliveries|webhook_deliveries|[a-z]) ?/,
         text,
       );
       // A store has one row of settings.
-      if (detail.startsWith('SEARCH mail_settings ')) continue;
+      if (detail.startsWith('SEARCH email_settings ')) continue;
       assert.doesNotMatch(detail, /USING (?:PRIMARY KEY|.*INDEX \w+) \(store_id=\?\)$/, text);
     }
   }

@@ -277,7 +277,7 @@ async function insertRecords(storage: Storage, rows: readonly TableRow[]): Promi
       const { store_id: store = null, api_client_id: client = null, key_digest: key = null } = row;
       const { fingerprint = null, created_at: at = null, response = null } = row;
       yield* execute(sql`
-        insert into idempotency_records (store_id, api_client_id, key_digest, fingerprint, created_at, answer)
+        insert into idempotency_records (store_id, api_client_id, key_digest, fingerprint, created_at, response)
         values (${store}, ${client}, ${key}, ${fingerprint}, ${at}, ${response})`);
     }
   });
