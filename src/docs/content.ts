@@ -60,7 +60,7 @@ export type ReferencePage = {
   readonly samples: readonly CodeSample[];
 };
 
-export function text(...paragraphs: readonly (string | false)[]): PageBlock {
+export function prose(...paragraphs: readonly (string | false)[]): PageBlock {
   return { kind: 'text', text: paragraphs.filter((one) => one !== false && one !== '').join('\n\n') };
 }
 

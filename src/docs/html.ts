@@ -1,6 +1,6 @@
 /** A page as HTML: without scripts, and with relative URLs only, so that it works below any base path. */
 
-import { joinMarkup, markup, type Fragment, type Markup } from '../markup.ts';
+import { joinMarkup, markup, type MarkupPart, type Markup } from '../markup.ts';
 import { version } from '../version.ts';
 import {
   urlOf,
@@ -86,7 +86,7 @@ function navigation(
 /** Links to the pages before and after this one. */
 function neighbors({ name }: ReferencePage, pages: readonly ReferencePage[], place: Place): Markup {
   const at = pages.findIndex((page) => page.name === name);
-  const link = (page: ReferencePage | undefined, relation: 'prev' | 'next'): Fragment =>
+  const link = (page: ReferencePage | undefined, relation: 'prev' | 'next'): MarkupPart =>
     page && page.name !== ''
       ? markup`<a rel="${relation}" href="${urlOf(page.name, place)}">${page.title}</a>`
       : undefined;
@@ -160,7 +160,7 @@ const jsonToken = /("(?:\\.|[^"\\])*")(\s*:)?|-?\b\d[\d.]*\b|\b(?:true|false|nul
 
 /** JSON text with marked names, strings and other values. */
 function highlighted(json: string): Markup {
-  const parts: Fragment[] = [];
+  const parts: MarkupPart[] = [];
   let end = 0;
   for (const match of json.matchAll(jsonToken)) {
     parts.push(json.slice(end, match.index));

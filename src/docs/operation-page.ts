@@ -4,7 +4,7 @@ import { echoedSchema, notSettable, type Fields } from '../api/field.ts';
 import type { Operation } from '../api/operation.ts';
 import type { FaultCode } from '../domain/fault.ts';
 import { problems } from '../http/problem.ts';
-import { text, type PageBlock, type ReferencePage, type FieldRow, type CodeSample } from './content.ts';
+import { prose, type PageBlock, type ReferencePage, type FieldRow, type CodeSample } from './content.ts';
 import { errorsOfEveryOperation, ownErrorsOf } from './errors.ts';
 import { headersOf, parametersOf, sampleOf, pathTemplateOf } from './operation.ts';
 import { objects, objectsIn, rowsOf, textOf, typeOf } from './schema.ts';
@@ -30,7 +30,7 @@ export function operationPage(operation: Operation): ReferencePage {
     group: tag,
     endpoint: { method, path: pathTemplateOf(path) },
     blocks: [
-      text(description, notesOf(operation)),
+      prose(description, notesOf(operation)),
       ...parameterBlocks(operation, 'path'),
       ...bodyBlocks(operation),
       ...parameterBlocks(operation, 'query'),
@@ -83,7 +83,7 @@ function parameterBlocks(operation: Operation, place: keyof typeof parameterTitl
         text: textOf(shown, 'text', description),
       };
     });
-  return rows.length === 0 ? [] : [text(`## ${parameterTitles[place]}`), { kind: 'rows', rows }];
+  return rows.length === 0 ? [] : [prose(`## ${parameterTitles[place]}`), { kind: 'rows', rows }];
 }
 
 function bodyBlocks({ documentation: { body } }: Operation): readonly PageBlock[] {
@@ -91,13 +91,13 @@ function bodyBlocks({ documentation: { body } }: Operation): readonly PageBlock[
   const { description, wrapper, fields } = body;
   const { own, others } = partition(fields);
   return [
-    text(
+    prose(
       '## Body',
       description ?? '',
       own.length > 0 && `JSON or a form, [bare or wrapped](requests) in \`${wrapper}\`.`,
     ),
     ...(own.length > 0 ? [{ kind: 'rows', rows: own } as const] : []),
-    ...(others.length > 0 ? [text('These fields of the record cannot be set:', others.join('\n'))] : []),
+    ...(others.length > 0 ? [prose('These fields of the record cannot be set:', others.join('\n'))] : []),
   ];
 }
 
@@ -137,7 +137,7 @@ function responseBlocks({ documentation }: Operation): readonly PageBlock[] {
   });
   const members = 'members' in content ? Object.entries(content.members) : [];
   return [
-    text(
+    prose(
       '## Response',
       `**${status}** ${description}`,
       isConditional && '**304** The client has the current version: `If-None-Match` lists it.',
@@ -171,7 +171,7 @@ function memberRows(schema: object): readonly FieldRow[] {
 
 function errorBlocks({ documentation }: Operation): readonly PageBlock[] {
   return [
-    text('## Errors'),
+    prose('## Errors'),
     { kind: 'rows', rows: errorRows(ownErrorsOf(documentation)) },
     { kind: 'rows', rows: errorRows(errorsOfEveryOperation), folded: 'Errors of every operation' },
   ];

@@ -2,11 +2,11 @@
 
 import { createGiftCard } from '../api/cards.ts';
 import { operations } from '../api/index.ts';
-import { eventTypes } from '../domain/event.ts';
+import { eventTypes } from '../domain/event-type.ts';
 import { scopes } from '../domain/store.ts';
 import { pagePaths } from '../http/page-paths.ts';
 import { problems } from '../http/problem.ts';
-import { anchorOf, text, type PageBlock, type ReferencePage } from './content.ts';
+import { anchorOf, prose, type PageBlock, type ReferencePage } from './content.ts';
 import { errorExampleOf } from './errors.ts';
 import { guides } from './guides.ts';
 import { linkTo, operationPage, requestSample } from './operation-page.ts';
@@ -31,7 +31,7 @@ function indexPage(basePath: string, pages: readonly ReferencePage[]): Reference
     texts.tags.map(({ name, description }) => [name, description]),
   );
   const blocks = [...groups].flatMap(([group, members]): readonly PageBlock[] => [
-    text(`## ${group}`, descriptions.get(group) ?? ''),
+    prose(`## ${group}`, descriptions.get(group) ?? ''),
     {
       kind: 'links',
       links: members.map(({ name, title, note, endpoint }) => ({
@@ -48,7 +48,7 @@ function indexPage(basePath: string, pages: readonly ReferencePage[]): Reference
     note: texts.introduction,
     group: '',
     blocks: [
-      text(
+      prose(
         texts.introduction,
         'The API has JSON and form bodies, JSON responses and plain HTTP methods. Every write is [safe to retry](idempotency) with an `Idempotency-Key`, and every [error](errors) has a stable code.',
         '## Base URL',
@@ -62,9 +62,9 @@ function indexPage(basePath: string, pages: readonly ReferencePage[]): Reference
         language: 'sh',
         code: `export BASE_URL=http://localhost:3000${basePath}\nexport TOKEN=$(npx largesse token create --name shop --json |\n  grep -o 'lgs_[^"]*')`,
       },
-      text('Issue a gift card, and keep the `code` of the response: it is returned only once.'),
+      prose('Issue a gift card, and keep the `code` of the response: it is returned only once.'),
       requestSample(createGiftCard),
-      text(
+      prose(
         'In [development mode](authentication#development-mode) requests from the same machine need no token.',
       ),
       ...blocks,
@@ -75,13 +75,13 @@ function indexPage(basePath: string, pages: readonly ReferencePage[]): Reference
 
 function guidePage({ name, title, note, text: guide }: (typeof guides)[number]): ReferencePage {
   const generated = generatedBlocks[name]?.() ?? [];
-  return { name, title, note, group: guideGroup, blocks: [text(guide), ...generated], samples: [] };
+  return { name, title, note, group: guideGroup, blocks: [prose(guide), ...generated], samples: [] };
 }
 
 /** What guides say about all operations, objects or errors. */
 const generatedBlocks: Readonly<Record<string, (() => readonly PageBlock[]) | undefined>> = {
   authentication: () => [
-    text(
+    prose(
       '## Scopes',
       'Scopes do not imply each other. Where an operation lists several, any one of them is enough.',
     ),
@@ -104,12 +104,12 @@ const generatedBlocks: Readonly<Record<string, (() => readonly PageBlock[]) | un
       language: 'json',
       code: JSON.stringify(errorExampleOf('invalid-parameter'), null, 2),
     },
-    text('## Codes'),
+    prose('## Codes'),
     ...Object.entries(problems).map(([code, { status, title, detail }]) =>
-      text(`### ${code}`, `**${status} ${title}.** ${detail}`),
+      prose(`### ${code}`, `**${status} ${title}.** ${detail}`),
     ),
   ],
-  events: () => [text('## Types', eventTypes.map((type) => `- \`${type}\``).join('\n'))],
+  events: () => [prose('## Types', eventTypes.map((type) => `- \`${type}\``).join('\n'))],
 };
 
 /** Links to the operations whose responses contain an object. */
@@ -128,7 +128,7 @@ function objectsPage(): ReferencePage {
   const blocks = Object.entries(objects).flatMap(([name, schema]): readonly PageBlock[] => {
     const users = returnedBy(name);
     return [
-      text(`## ${name}`, textOf(schema, 'response'), users !== '' && `Returned by: ${users}.`),
+      prose(`## ${name}`, textOf(schema, 'response'), users !== '' && `Returned by: ${users}.`),
       { kind: 'rows', rows: rowsOf(schema, 'response') },
     ];
   });
@@ -139,7 +139,7 @@ function objectsPage(): ReferencePage {
     note: 'The fields of every record in responses and events',
     group: 'Reference',
     blocks: [
-      text(
+      prose(
         'The records in responses and events. Every field is always present, unless it is optional.',
         list.join('\n'),
       ),
@@ -153,7 +153,7 @@ function servicePage(): ReferencePage {
   const blocks = Object.entries(texts.pages).map(([name, { summary, description, success, errors }]) => {
     const path = pagePaths[name as keyof typeof texts.pages];
     const codes = errors.map((code) => `[\`${code}\`](errors#${code})`);
-    return text(
+    return prose(
       `## ${summary}`,
       `\`GET ${path}\``,
       description,
@@ -167,7 +167,7 @@ function servicePage(): ReferencePage {
     note: 'Health, readiness, metrics and the OpenAPI document',
     group: 'Reference',
     blocks: [
-      text(
+      prose(
         'The state of the service. These paths need no access token, and also work at the root of the service, outside the base path.',
       ),
       ...blocks,

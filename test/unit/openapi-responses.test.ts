@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { customerRecordOf } from '../../src/domain/customer.ts';
-import { emailRecordOf } from '../../src/domain/email.ts';
-import { eventJson, eventTypes } from '../../src/domain/event.ts';
+import { emailRecordOf } from '../../src/domain/email-record.ts';
+import { eventJson } from '../../src/domain/event.ts';
+import { eventTypes } from '../../src/domain/event-type.ts';
 import {
   balanceRecordOf,
   holdRecordOf,
@@ -13,13 +14,8 @@ import {
   tillRecordOf,
   transactionOf,
 } from '../../src/domain/record.ts';
-import {
-  attemptRecordOf,
-  deliveryRecordOf,
-  webhookRecordOf,
-  type Delivery,
-  type Webhook,
-} from '../../src/domain/webhook.ts';
+import type { Delivery, Webhook } from '../../src/domain/webhook.ts';
+import { attemptRecordOf, deliveryRecordOf, webhookRecordOf } from '../../src/domain/webhook-record.ts';
 import {
   bodySchema,
   document,
