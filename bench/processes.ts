@@ -8,8 +8,8 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { freePort } from '../test/support/postgres-port.ts';
+import type { Tree } from './tree.ts';
 
-const root = join(import.meta.dirname, '..');
 /** Of util-linux: runs a program on a core, or moves a process to it. */
 const pinner = 'taskset';
 const readyWithinMs = 60_000;
@@ -33,8 +33,17 @@ export type Server = AsyncDisposable & {
   readonly readyAfterMs: number;
   /** Resident memory without mapped files, in MB. */
   memoryMb(): number;
+  usage(): Usage;
   /** Ends it with SIGTERM and returns its exit code. */
   stop(): Promise<number | null>;
+};
+
+/** What a server has used since its start. */
+export type Usage = {
+  /** Processor time of all its threads, in µs. */
+  readonly micros: number;
+  /** Bytes that it caused to be written to the disk. */
+  readonly bytes: number;
 };
 
 /** Servers that were started and have not ended. */
@@ -58,6 +67,7 @@ export function pinTo(core: number, pid = process.pid): void {
 
 /** Starts a server on a free port and waits until `readiness` returns 200. */
 export async function startServer(options: {
+  readonly tree: Tree;
   readonly script: string;
   readonly arguments?: readonly string[];
   readonly environment?: Environment;
@@ -65,14 +75,14 @@ export async function startServer(options: {
   /** The file that receives what the process prints. */
   readonly log: string;
 }): Promise<Server> {
-  const { log } = options;
+  const { log, tree, script } = options;
   const port = await freePort();
   const output = openSync(log, 'a');
-  const command = [process.execPath, join(root, options.script), ...(options.arguments ?? [])];
+  const command = [process.execPath, join(tree.root, script), ...(options.arguments ?? [])];
   const [file = '', ...rest] = canPin ? [pinner, '--cpu-list', String(serverCore), ...command] : command;
   const startedAt = performance.now();
   const child = spawn(file, rest, {
-    cwd: root,
+    cwd: tree.root,
     stdio: ['ignore', output, output],
     env: { PATH: process.env['PATH'], ...options.environment, PORT: String(port) },
   });
@@ -84,7 +94,9 @@ export async function startServer(options: {
     await ready(child, `http://127.0.0.1:${port}${options.readiness}`);
   } catch (error) {
     await stop();
-    throw new Error(`${options.script} did not start: ${readFileSync(log, 'utf8')}`, { cause: error });
+    throw new Error(`${script} of ${tree.revision} did not start: ${readFileSync(log, 'utf8')}`, {
+      cause: error,
+    });
   }
   // The pinner becomes the server, so the process id is the same.
   const { pid } = child;
@@ -95,6 +107,7 @@ export async function startServer(options: {
     readyAfterMs: performance.now() - startedAt,
     memoryMb: () =>
       Number(/^RssAnon:\s+(\d+) kB$/m.exec(readProc(`${pid}/status`))?.[1] ?? Number.NaN) / 1_024,
+    usage: () => ({ micros: cpuMicros([pid]), bytes: writtenBytes(pid) }),
     stop,
     async [Symbol.asyncDispose]() {
       await stop();
@@ -111,6 +124,11 @@ export const canMeasureCpu = threadsNs(process.pid) > 0;
  */
 export function cpuMicros(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + (threadsNs(pid) + childrenNs(pid)) / 1_000, 0);
+}
+
+/** Pages that the process changed in files, log lines and moved pages of the database included. */
+function writtenBytes(pid: number): number {
+  return Number(/^write_bytes: (\d+)$/m.exec(readProc(`${pid}/io`))?.[1] ?? Number.NaN);
 }
 
 function threadsNs(pid: number): number {
@@ -167,9 +185,10 @@ async function ready(child: ChildProcess, url: string): Promise<void> {
   throw new Error(`not ready within ${readyWithinMs} ms`);
 }
 
-/** What a command of the service prints with `--json`. @throws if it exits with another code than 0. */
-export function largesse(environment: Environment, ...args: readonly string[]): unknown {
-  const output = execFileSync(process.execPath, [join(root, 'src/cli.ts'), ...args, '--json'], {
+/** What a command of a service prints with `--json`. @throws if it exits with another code than 0. */
+export function largesse(tree: Tree, environment: Environment, args: readonly string[]): unknown {
+  const output = execFileSync(process.execPath, [join(tree.root, 'src/cli.ts'), ...args, '--json'], {
+    cwd: tree.root,
     encoding: 'utf8',
     env: { PATH: process.env['PATH'], ...environment },
     maxBuffer: outputBytesMax,
@@ -177,9 +196,12 @@ export function largesse(environment: Environment, ...args: readonly string[]): 
   return JSON.parse(output) as unknown;
 }
 
-/** The service as it is shipped, without its rate limit. */
-export function startService(environment: Environment, log: string): Promise<Server> {
-  const settings = { RATE_LIMIT: 'off', NODE_ENV: 'production' };
-  const options = { script: 'src/cli.ts', arguments: ['serve'], readiness: '/readyz', log };
-  return startServer({ ...options, environment: { ...environment, ...settings } });
+/** A service as it is shipped, without its rate limit. */
+export function startService(
+  tree: Tree,
+  { environment, log }: { readonly environment: Environment; readonly log: string },
+): Promise<Server> {
+  const settings = { RATE_LIMIT: 'off', NODE_ENV: 'production', ...environment };
+  const script = { script: 'src/cli.ts', arguments: ['serve'], readiness: '/readyz' };
+  return startServer({ tree, ...script, environment: settings, log });
 }

@@ -1,13 +1,19 @@
 /** The scripts of the service's operations, to be run on a connection without HTTP. */
 
-import { noDetails } from '../src/domain/card.ts';
+import { readDatabaseConfig } from '../src/config.ts';
 import type { Context } from '../src/context.ts';
+import { openDatabase } from '../src/database.ts';
+import { noDetails } from '../src/domain/card.ts';
+import { parseEmail, type EmailAddress } from '../src/domain/email.ts';
 import type { Store } from '../src/domain/store.ts';
 import { issue, retrieve, search } from '../src/service/card.ts';
 import { fingerprintsOf, once } from '../src/service/idempotency.ts';
 import { debit } from '../src/service/spend.ts';
+import { requireStore } from '../src/service/store.ts';
 import type { Script } from '../src/storage/sql.ts';
-import { addressOf, cardValue, type Population } from './population.ts';
+import { domain } from './fixture.ts';
+import { cardValue, type Population } from './population.ts';
+import type { Environment } from './processes.ts';
 
 export type ScriptMaker = () => Script<unknown>;
 
@@ -15,6 +21,21 @@ const apiClientId = 1;
 const actor = `api_client:${apiClientId}`;
 /** The length of a response to a creation or a debit, which its idempotency key keeps. */
 const responseBytes = 450;
+
+/** The keys and the store of a database that no service uses. */
+export async function openStore(
+  environment: Environment,
+): Promise<{ readonly ctx: Context; readonly store: Store }> {
+  await using database = await openDatabase(readDatabaseConfig(environment), { prepare: false });
+  const { store } = await database.storage.read(() => requireStore(domain));
+  return { ctx: database.ctx, store };
+}
+
+function addressOf(text: string): EmailAddress {
+  const address = parseEmail(text);
+  if (!address.ok) throw new Error(`${text} is not a valid address`);
+  return address.value;
+}
 
 /** `anyCard` returns the internal id of a card. */
 export function writeScripts(
