@@ -9,7 +9,7 @@
  *   --full                with ten million cards as well, on SQLite
  *   --engine embedded     only this engine: embedded, postgres
  *   --cards 10000,50000   numbers of cards to measure with
- *   --rounds 15           of each operation
+ *   --rounds 15           of each operation; 21 by default with --against
  *   --seconds 0.4         length of a round
  *   --warm-up 50000       requests of each operation before its first round
  *   --connections 64      of the load generator

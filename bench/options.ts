@@ -45,6 +45,8 @@ const engineNames: readonly EngineName[] = ['embedded', 'postgres'];
 const fewCards = 10_000;
 const usualCards = [fewCards, 1_000_000];
 const fullCards = [...usualCards, 10_000_000];
+/** Two services that hardly differ need more rounds than a service and the baseline. */
+const roundsAgainst = 21;
 const secondsPerRound = { usual: 0.4, quick: 0.3 } as const;
 const openLoopSeconds = { usual: 10, quick: 2 } as const;
 /** By then the first operation has compiled most of the code. */
@@ -60,7 +62,7 @@ export function readCommand(args: readonly string[]): Command {
       engine: { type: 'string' },
       cards: { type: 'string' },
       operation: { type: 'string', multiple: true, default: [] },
-      rounds: { type: 'string', default: String(roundsMin) },
+      rounds: { type: 'string' },
       seconds: { type: 'string' },
       'warm-up': { type: 'string' },
       connections: { type: 'string', default: '64' },
@@ -78,6 +80,7 @@ export function readCommand(args: readonly string[]): Command {
   if (values.against !== undefined && (values.compare || values.record || values.from.length > 0))
     throw new Error('--against excludes --compare, --record and --from');
   const pace = values.quick ? 'quick' : 'usual';
+  const rounds = values.against === undefined ? roundsMin : roundsAgainst;
   const warmUp = values['warm-up'];
   const warmUpRequests =
     warmUp === undefined ? warmUpRequestsMin : integer('warm-up', { text: warmUp, minimum: 0 });
@@ -86,7 +89,7 @@ export function readCommand(args: readonly string[]): Command {
     cards: cardsOf(values),
     operations: operationsOf(values.operation),
     connections: integer('connections', { text: values.connections, minimum: 1 }),
-    rounds: integer('rounds', { text: values.rounds, minimum: 1 }),
+    rounds: integer('rounds', { text: values.rounds ?? String(rounds), minimum: 1 }),
     secondsPerRound: positive('seconds', values.seconds ?? String(secondsPerRound[pace])),
     warmUpRequests: values.quick ? Math.min(quickWarmUpRequests, warmUpRequests) : warmUpRequests,
     firstWarmUpRequests: warmUpRequests,

@@ -164,7 +164,7 @@ export function pageOf(results: Results): string {
     [
       `- **Rounds.** The service and the baseline run in turn, for ${secondsPerRound} s each, ${rounds} rounds per operation, after ${countOf(warmUpRequests)} warm-up requests of the same operation to both. The first requests cost twice as much, until Node.js has compiled the code.`,
       '- **µs** is the processor time of all threads of the service, user and system, per request. It includes what the service does while the baseline runs, such as moving its log. It is read from the kernel and does not depend on the load generator. The figure is the lower quartile of the rounds, because other programs can only add to it. The share of the baseline is the quotient of both quartiles.',
-      '- **kB written** per request: with SQLite by the service, its log, the database and the log lines included; with PostgreSQL to the log of the server. All pages are written once before, so that full pages after a checkpoint do not count.',
+      '- **kB written** per request: with SQLite by the service, its log, the database and the log lines included; with PostgreSQL to the log of the server. It makes no checkpoint during the run, so that it logs hardly any full pages after the warm-up.',
       '- **Requests/s** are medians in a closed loop: each of ' +
         `${connections} keep-alive connections sends its next request when its response has arrived. Latencies are over all rounds. The goals for PostgreSQL are shares of rates, because the service and the database server both limit them.`,
       '- **Half capacity** is an open loop: requests at a fixed rate of half the closed loop’s. Latency counts from the time at which a request was due.',

@@ -156,7 +156,7 @@ test('the command line selects the measurements', async (t) => {
   });
   await t.test('--against uses ten thousand cards, and excludes what needs a baseline', () => {
     const { plan, against } = readCommand(['--against', '../other']);
-    assert.deepEqual([plan.cards, plan.engines, against], [[10_000], ['embedded', 'postgres'], '../other']);
+    assert.deepEqual([plan.cards, plan.rounds, against], [[10_000], 21, '../other']);
     for (const other of [['--compare'], ['--record'], ['--from', 'one.json']])
       assert.throws(() => readCommand(['--against', 'main', ...other]), /excludes/);
   });
