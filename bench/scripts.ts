@@ -4,10 +4,10 @@ import { readDatabaseConfig } from '../src/config.ts';
 import type { Context } from '../src/context.ts';
 import { openDatabase } from '../src/database.ts';
 import { noDetails } from '../src/domain/card.ts';
-import { parseEmail, type EmailAddress } from '../src/domain/email.ts';
+import { parseEmail, type EmailAddress } from '../src/domain/email-address.ts';
 import type { Store } from '../src/domain/store.ts';
 import { issue, retrieve, search } from '../src/service/card.ts';
-import { fingerprintsOf, once } from '../src/service/idempotency.ts';
+import { fingerprintsOf, withIdempotencyKey } from '../src/service/idempotency.ts';
 import { debit } from '../src/service/spend.ts';
 import { requireStore } from '../src/service/store.ts';
 import type { Script } from '../src/storage/sql.ts';
@@ -58,7 +58,7 @@ export function writeScripts(
     (script: ScriptMaker): ScriptMaker =>
     () => {
       const owner = { storeId: store.id, apiClientId, key: `order-${(keys += 1)}` };
-      return once(ctx, { owner, fingerprints: fingerprintsOf(ctx, [owner.key]) }, function* () {
+      return withIdempotencyKey(ctx, { owner, fingerprints: fingerprintsOf(ctx, [owner.key]) }, function* () {
         yield* script();
         return { status: 201, headers: {}, body: 'x'.repeat(responseBytes) };
       });

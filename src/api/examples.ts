@@ -9,7 +9,7 @@ import {
   type DeliveryRecord,
   type GiftCardRecord,
   type HoldRecord,
-  type MailDeliveryRecord,
+  type EmailRecord,
   type SpendableRecord,
   type TransactionRecord,
   type WebhookRecord,
@@ -84,7 +84,7 @@ export const hold: HoldRecord = {
   closed_at: null,
 };
 
-export const email: MailDeliveryRecord = {
+export const email: EmailRecord = {
   id: 244212362007,
   gift_card_id: card.id,
   kind: 'gift_card',

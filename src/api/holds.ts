@@ -63,11 +63,11 @@ export const createHold = write({
   sample: { idempotencyKey: 'checkout-77' },
   writeScope: cardInPath,
   *run(request) {
-    const { ctx, ids, body, exchange } = request;
+    const { ctx, ids, body, requestContext } = request;
     const { amount, expires_in: seconds = holdSecondsDefault } = body;
     const held = yield* placeHold(ctx, { ...moneyCommand(request, ids.gift_card_id), amount, seconds });
     const result = holdResult(request, held);
-    const location = `${exchange.basePath}/holds/${result.body.hold.id}`;
+    const location = `${requestContext.basePath}/holds/${result.body.hold.id}`;
     return { ...result, headers: { ...result.headers, location } };
   },
 });

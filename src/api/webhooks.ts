@@ -9,7 +9,7 @@ import {
 } from '../domain/schemas.ts';
 import { attemptRecordOf, deliveryRecordOf, webhookRecordOf, type Webhook } from '../domain/webhook.ts';
 import { etagOf } from '../http/etag.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import * as service from '../service/webhook.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
@@ -47,7 +47,7 @@ function commandOf({
 }
 
 /** Which URLs are allowed depends on the database: development mode ends with the first real store. */
-async function prepare({ webhookUrls }: Exchange): Promise<Partial<FieldContext>> {
+async function prepare({ webhookUrls }: RequestContext): Promise<Partial<FieldContext>> {
   return { parseWebhookUrl: await webhookUrls.urlParser() };
 }
 
@@ -74,11 +74,14 @@ export const createWebhook = write({
   },
   errors: ['too-many-webhooks'],
   prepare,
-  *run({ ctx, store, body: { url, events: patterns }, exchange }) {
-    const secret = exchange.webhookUrls.drawSecret();
+  *run({ ctx, store, body: { url, events: patterns }, requestContext }) {
+    const secret = requestContext.webhookUrls.drawSecret();
     const created = yield* service.createWebhook(ctx, { storeId: store.id, url, patterns, secret });
     const { body, headers } = secretResult(created);
-    return { body, headers: { ...headers, location: `${exchange.basePath}/webhooks/${created.webhook.id}` } };
+    return {
+      body,
+      headers: { ...headers, location: `${requestContext.basePath}/webhooks/${created.webhook.id}` },
+    };
   },
 });
 
@@ -184,8 +187,8 @@ export const rotateWebhookSecret = write({
   },
   errors: ['not-found', 'precondition-failed'],
   *run(request) {
-    const { ctx, exchange } = request;
-    const secret = exchange.webhookUrls.drawSecret();
+    const { ctx, requestContext } = request;
+    const secret = requestContext.webhookUrls.drawSecret();
     return secretResult(yield* service.rotateWebhookSecret(ctx, { ...commandOf(request), secret }));
   },
 });

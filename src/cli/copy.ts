@@ -42,14 +42,14 @@ export function addCopyCommand(root: Command): void {
       await using target = await openTarget(to);
       const { ctx, storage: source } = opened;
       const progress = showProgress(process.stderr, { isSilent: options.json === true });
-      const copying = { ctx, source, target, run: ctx.chance.requestId(), progress };
+      const copying = { ctx, source, target, run: ctx.random.requestId(), progress };
       const outcome = await copyDatabase(copying, shownLocation(from.database));
       const seconds = (performance.now() - startedAt) / 1_000;
-      tell(outcome, { from, to, seconds, asJson: options.json === true });
+      printOutcome(outcome, { from, to, seconds, asJson: options.json === true });
     });
 }
 
-function tell(
+function printOutcome(
   { resumed, copied, source, differences }: Outcome,
   given: {
     readonly from: DatabaseConfig;

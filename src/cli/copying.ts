@@ -51,7 +51,7 @@ export type Outcome = {
  */
 export async function copyDatabase(copying: Copying, sourceShown: string): Promise<Outcome> {
   const { ctx, source, target, run } = copying;
-  await refuseOtherSchema(copying);
+  await assertSameSchema(copying);
   const command = {
     source: await fromSource(source, identify),
     sourceShown,
@@ -69,7 +69,7 @@ export async function copyDatabase(copying: Copying, sourceShown: string): Promi
 }
 
 /** Both databases must have the same tables. Migrations of only one engine are ignored, because they create none. */
-async function refuseOtherSchema({ source, target }: Copying): Promise<void> {
+async function assertSameSchema({ source, target }: Copying): Promise<void> {
   const [ofSource, ofTarget] = await Promise.all([source.applied(), target.applied()]);
   const ofPostgres = new Set(loadMigrations('postgres').map(({ version }) => version));
   const ofBoth = new Set(
@@ -100,7 +100,7 @@ async function copyTables(
       rows += added;
       progress.reach(done + rows);
     }
-    await refuseInUse(source, beat);
+    await assertNotInUse(source, beat);
   }
   progress.end();
   return { rows, seconds: (performance.now() - startedAt) / 1_000 };
@@ -141,7 +141,7 @@ async function compare(
   };
   const ofSource = await inventoryOf('source', (script) => fromSource(source, script));
   const ofTarget = await inventoryOf('target', (script) => atTarget(target.read(script)));
-  await refuseInUse(source, beat);
+  await assertNotInUse(source, beat);
   const later = await fromSource(source, takeWatermark);
   const { rows, versions } = ofSource.watermark;
   const hasMoved = later.rows !== rows || later.versions !== versions;
@@ -158,7 +158,7 @@ async function compare(
  * A new heartbeat shows that a service or a command uses the source: they write one when they start and when their
  * readiness is checked.
  */
-async function refuseInUse(source: Storage, beat: number): Promise<void> {
+async function assertNotInUse(source: Storage, beat: number): Promise<void> {
   if ((await fromSource(source, lastBeat)) !== beat)
     throw new CopyError(
       'something else has opened the source meanwhile: stop what runs on it, and give the same command again',

@@ -21,7 +21,7 @@ export function printTable(rows: readonly Row[], { none }: { readonly none: stri
   const names = Object.keys(first);
   const lines = [
     names.map((name) => name.toUpperCase().replaceAll('_', ' ')),
-    ...rows.map((row) => names.map((name) => tell(row[name]))),
+    ...rows.map((row) => names.map((name) => format(row[name]))),
   ];
   const widths = names.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   for (const line of lines)
@@ -37,10 +37,10 @@ export function printTable(rows: readonly Row[], { none }: { readonly none: stri
 export function printFields(row: Row): void {
   const width = Math.max(...Object.keys(row).map((name) => name.length));
   for (const [name, value] of Object.entries(row))
-    print(`${name.replaceAll('_', ' ').padEnd(width)}  ${tell(value)}`);
+    print(`${name.replaceAll('_', ' ').padEnd(width)}  ${format(value)}`);
 }
 
-function tell(value: Cell | undefined): string {
+function format(value: Cell | undefined): string {
   if (value === null || value === undefined) return '–';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   return String(value);

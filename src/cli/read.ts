@@ -5,7 +5,7 @@ import { parseDomain } from '../domain/store.ts';
 
 export function readDomain(text: string): string {
   const domain = parseDomain(text);
-  if (!domain.ok) throw new InvalidArgumentError(`A domain ${domain.refusal}.`);
+  if (!domain.ok) throw new InvalidArgumentError(`A domain ${domain.error}.`);
   return domain.value;
 }
 

@@ -2,7 +2,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { isDevelopment, readDatabaseConfig } from '../config.ts';
+import { isDevelopmentEnvironment, readDatabaseConfig } from '../config.ts';
 import { openDatabase, type Database } from '../database.ts';
 import { loopbackRule, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
 import { drawSigningSecret } from '../delivery/webhooks/signature.ts';
@@ -48,7 +48,7 @@ const testLookMs = 100;
 
 function readEvents(text: string): readonly string[] {
   const patterns = parsePatterns(text, eventPatterns(eventTypes));
-  if (!patterns.ok) throw new InvalidArgumentError(`The list ${patterns.refusal}.`);
+  if (!patterns.ok) throw new InvalidArgumentError(`The list ${patterns.error}.`);
   return patterns.value;
 }
 
@@ -66,9 +66,9 @@ function readLimit(text: string): number {
 
 /** The normalized webhook URL. @throws CommandError if it is invalid. */
 async function readUrl({ ctx, storage }: Database, text: string): Promise<string> {
-  const parseUrl = await webhookUrlsOf(ctx, loopbackRule(isDevelopment(), storage)).urlParser();
+  const parseUrl = await webhookUrlsOf(ctx, loopbackRule(isDevelopmentEnvironment(), storage)).urlParser();
   const url = parseUrl(text);
-  if (!url.ok) throw new CommandError(`--url ${url.refusal}`);
+  if (!url.ok) throw new CommandError(`--url ${url.error}`);
   return url.value;
 }
 
@@ -108,7 +108,7 @@ export function addWebhookCommands(root: Command): void {
       withStore(options, async (database, storeId) => {
         const { ctx, storage } = database;
         const url = await readUrl(database, options.url ?? '');
-        const secret = drawSigningSecret(ctx.chance);
+        const secret = drawSigningSecret(ctx.random);
         const patterns = options.events ?? [];
         showOnce(await storage.write(() => createWebhook(ctx, { storeId, url, patterns, secret })), options);
       }),
@@ -162,7 +162,7 @@ export function addWebhookCommands(root: Command): void {
     .argument('<id>', 'the id from webhook list', readId)
     .action((id: number, options: Options) =>
       withStore(options, async ({ ctx, storage }, storeId) => {
-        const secret = drawSigningSecret(ctx.chance);
+        const secret = drawSigningSecret(ctx.random);
         showOnce(
           await storage.write(() => rotateWebhookSecret(ctx, { storeId, id, versions: null, secret })),
           options,

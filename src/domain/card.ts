@@ -1,7 +1,7 @@
 /** Gift cards: their fields, their states and the rules for changes. A *usable* card is neither disabled nor expired. */
 
-import type { FieldErrors } from './fault.ts';
-import { Refusals } from './fault.ts';
+import type { ErrorsByField } from './fault.ts';
+import { FieldErrors } from './fault.ts';
 import { equal, exceeds, formatMoney, subtract, type Money } from './money.ts';
 
 export type Customer = {
@@ -85,28 +85,28 @@ export function effectiveChanges(card: Card, changes: CardChanges): CardChanges 
 }
 
 /** Returns the errors of all changes that the card's state does not allow. */
-export function refuseChanges(
+export function validateChanges(
   card: Card,
   changes: CardChanges,
   { releaseHolds }: DisableOptions,
-): FieldErrors {
-  const refusals = new Refusals();
+): ErrorsByField {
+  const errors = new FieldErrors();
   const isReleased = releaseHolds && changes.disable === true;
   if (card.held.minor > 0n && !isReleased) {
     if (changes.disable === true && !isDisabled(card)) {
-      refusals.add('disable', 'cannot be done: the card has open holds; release_holds releases them');
+      errors.add('disable', 'cannot be done: the card has open holds; release_holds releases them');
     }
     if (changes.balance && exceeds(card.held, changes.balance)) {
-      refusals.add('balance', `must be at least ${formatMoney(card.held)}, which is held`);
+      errors.add('balance', `must be at least ${formatMoney(card.held)}, which is held`);
     }
   }
   if (isDisabled(card)) {
     const effective = effectiveChanges(card, changes);
-    if (changes.disable === false) refusals.add('disable', 'cannot be undone');
-    if (effective.balance !== undefined) refusals.add('balance', 'cannot change: the card is disabled');
-    if (effective.expiresOn !== undefined) refusals.add('expires_on', 'cannot change: the card is disabled');
+    if (changes.disable === false) errors.add('disable', 'cannot be undone');
+    if (effective.balance !== undefined) errors.add('balance', 'cannot change: the card is disabled');
+    if (effective.expiresOn !== undefined) errors.add('expires_on', 'cannot change: the card is disabled');
   }
-  return refusals.toErrors();
+  return errors.toErrors();
 }
 
 /** Chooses the result of a search: usable cards come first, then the newest. Returns undefined for an empty list. */

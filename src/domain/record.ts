@@ -5,8 +5,8 @@
 
 import { availableOf, stateOf, type Card, type CardState } from './card.ts';
 import { formatInstant } from './day.ts';
-import { parseEmail } from './email.ts';
-import { hasRunOut, type Hold } from './hold.ts';
+import { parseEmail } from './email-address.ts';
+import { isHoldExpired, type Hold } from './hold.ts';
 import { effectOf, type Transfer } from './ledger.ts';
 import { formatMoney, parseAmount } from './money.ts';
 import { publicIdOrNull, type PublicIds } from './public-id.ts';
@@ -86,7 +86,7 @@ export function transactionOf(ids: PublicIds, transfer: Transfer): TransactionRe
 
 /** The record of a hold at `now` (ms). An expired hold is `expired`, even before it is closed. */
 export function holdRecordOf(ids: PublicIds, hold: Hold, now: number): HoldRecord {
-  const isOver = hasRunOut(hold, now);
+  const isOver = isHoldExpired(hold, now);
   const closedAt = isOver ? hold.expiresAt : hold.closedAt;
   return {
     id: ids.of(hold.id),

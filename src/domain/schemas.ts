@@ -8,7 +8,7 @@ import { cardStates } from './card.ts';
 import { eventTypes } from './event.ts';
 import { holdStatuses } from './hold.ts';
 import { transferKinds } from './ledger.ts';
-import { deliveryStates, mailKinds } from './mail.ts';
+import { deliveryStates, emailKinds } from './email.ts';
 import type { PublicId } from './public-id.ts';
 import { deliveryStatuses, pauseReasons } from './webhook.ts';
 
@@ -213,11 +213,11 @@ const emailAttempt = closed(
   'An attempt to send.',
 );
 
-export const mailDeliverySchema = closed(
+export const emailDeliverySchema = closed(
   {
     id,
     gift_card_id: publicId(),
-    kind: Type.Enum([...mailKinds], {
+    kind: Type.Enum([...emailKinds], {
       description:
         '`gift_card`: the card itself. `receipt`: for a customer who bought the card for another recipient. `expiry_reminder`, `balance_reminder`: reminders. `delivery_failed`: a notice to the customer that the email to the recipient did not arrive.',
     }),
@@ -234,7 +234,7 @@ export const mailDeliverySchema = closed(
   },
   'An email about a gift card, and its delivery.',
 );
-export type MailDeliveryRecord = Readonly<Static<typeof mailDeliverySchema>>;
+export type EmailRecord = Readonly<Static<typeof emailDeliverySchema>>;
 
 const webhook = {
   id,
@@ -348,7 +348,7 @@ export const eventSchema = closed(
           ),
         ),
         webhook: Type.Optional(webhookSchema),
-        delivery: Type.Optional(mailDeliverySchema),
+        delivery: Type.Optional(emailDeliverySchema),
       },
       'The records concerned, as they were at that time.',
     ),

@@ -1,7 +1,7 @@
 /** Webhooks: URLs that receive a store's events. A *delivery* is one event for one webhook. */
 
 import { formatInstant } from './day.ts';
-import { accepted, refused, type Parsed } from './parsed.ts';
+import { accepted, rejected, type Parsed } from './parsed.ts';
 import type { AttemptRecord, DeliveryRecord, WebhookRecord } from './schemas.ts';
 
 /** `requested` by the store, every attempt failed for days, or the receiver responded that it is `gone` (410). */
@@ -46,16 +46,16 @@ export function eventPatterns(types: readonly string[]): readonly string[] {
 /** Parses a list of patterns, or a comma-separated text, and removes duplicates. @param known the valid patterns. */
 export function parsePatterns(value: unknown, known: readonly string[]): Parsed<readonly string[]> {
   const listed: readonly unknown[] | undefined = typeof value === 'string' ? value.split(',') : asList(value);
-  if (!listed) return refused('must be a list of event types');
+  if (!listed) return rejected('must be a list of event types');
   const texts = listed.map((text) => (typeof text === 'string' ? text.trim() : text));
   const wrong = texts.find((text) => typeof text !== 'string' || !known.includes(text));
   if (typeof wrong === 'string')
-    return refused(`must list event types: ${JSON.stringify(wrong.slice(0, 64))} is none`);
-  if (wrong !== undefined) return refused('must be a list of event types');
+    return rejected(`must list event types: ${JSON.stringify(wrong.slice(0, 64))} is none`);
+  if (wrong !== undefined) return rejected('must be a list of event types');
   const patterns = [...new Set(texts.filter((text) => typeof text === 'string'))];
-  if (patterns.length === 0) return refused('must name at least one event type');
+  if (patterns.length === 0) return rejected('must name at least one event type');
   return patterns.length > patternsMax
-    ? refused(`must have at most ${patternsMax} items`)
+    ? rejected(`must have at most ${patternsMax} items`)
     : accepted(patterns);
 }
 
@@ -88,7 +88,7 @@ export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** The result of an attempt: the receiver's response, or the reason why there was none. */
 export type AttemptResult =
-  | { readonly kind: 'answered'; readonly status: number; readonly body: string }
+  | { readonly kind: 'responded'; readonly status: number; readonly body: string }
   | { readonly kind: 'failed'; readonly reason: string; readonly detail: string };
 
 export type Attempt = {
@@ -113,7 +113,7 @@ export function attemptRecordOf({ at, durationMs, result }: Attempt): AttemptRec
   return {
     attempted_at: formatInstant(at),
     duration_ms: durationMs,
-    response: result.kind === 'answered' ? { status: result.status, body: result.body } : null,
+    response: result.kind === 'responded' ? { status: result.status, body: result.body } : null,
     failure: result.kind === 'failed' ? { reason: result.reason, detail: result.detail } : null,
   };
 }

@@ -13,7 +13,7 @@ export type Connections = {
   /** Tracks a request that does not emit the server's `request` event. */
   follow(request: IncomingMessage, response: ServerResponse): void;
   /** Whether a response can be written to the bare socket: none is in progress or due. */
-  mayAnswer(socket: Socket): boolean;
+  canRespond(socket: Socket): boolean;
   /** Destroys the connections without a completely received request. */
   destroyUnfinished(): void;
 };
@@ -126,7 +126,7 @@ export function guardConnections(
 
   return {
     follow,
-    mayAnswer(socket) {
+    canRespond(socket) {
       const { responses, request } = connections.get(socket) ?? {};
       if (!responses || responses.size === 0) return true;
       const [response] = responses;

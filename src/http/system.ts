@@ -5,7 +5,7 @@ import { isLoopback } from '../config.ts';
 import { Fault } from '../domain/fault.ts';
 import { sameBytes } from '../keys.ts';
 import { hostName } from './auth.ts';
-import { addDevelopmentMails } from './dev-mails.ts';
+import { addDevelopmentEmails } from './development-emails.ts';
 import { looksForwarded } from './forwarded.ts';
 import { addHome } from './home.ts';
 import { pagePaths } from './page-paths.ts';
@@ -15,10 +15,10 @@ const contentSecurityPolicy =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Shown by the readiness check: the service is ready without email, but the setting may be missing by mistake. */
-const noMail = 'none: SMTP_URL is not set, so no email is sent';
+const noEmail = 'none: SMTP_URL is not set, so no email is sent';
 
 export function addPages(app: FastifyInstance, services: Services, prefix: string): void {
-  const { metrics, mail } = services;
+  const { metrics, email } = services;
   const documentation = documentationOf(services);
   const at = (name: keyof typeof pagePaths): string => `${prefix}${pagePaths[name]}`;
 
@@ -33,7 +33,7 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
         detail: 'The database does not accept writes, or more than one server does.',
         retryAfterSeconds: 1,
       });
-    return { status: 'ready', details: { mail: mail.way === 'none' ? noMail : mail.way } };
+    return { status: 'ready', details: { mail: email.way === 'none' ? noEmail : email.way } };
   });
 
   app.get(at('metrics'), async (request, reply) => {
@@ -61,7 +61,7 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
     return reply.type('text/css; charset=utf-8').send(css);
   });
   addHome(app, services, prefix);
-  if (mail.kept) addDevelopmentMails(app, { kept: mail.kept }, prefix);
+  if (email.kept) addDevelopmentEmails(app, { kept: email.kept }, prefix);
   // The `type` of a problem is this URL. It redirects to the explanation of the code.
   app.get(at('problem'), (request, reply) => {
     const { code } = request.params as { readonly code: string };

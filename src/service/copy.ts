@@ -19,7 +19,7 @@ import {
 } from '../storage/copy.ts';
 import { lastBeat } from '../storage/heartbeat.ts';
 import { deleteKeyChecks, listKeyChecks, type KeyCheck } from '../storage/key-check.ts';
-import { together, type Script } from '../storage/sql.ts';
+import { parallel, type Script } from '../storage/sql.ts';
 import {
   countRows,
   digestOf,
@@ -48,7 +48,7 @@ export function* identify(): Script<string> {
 }
 
 /** @throws CopyError if the database is the target of an incomplete copy, which must not be used. */
-export function* refuseHalfCopied(): Script<void> {
+export function* assertNotHalfCopied(): Script<void> {
   const copy = yield* findCopy();
   if (!copy || copy.state === 'complete') return;
   throw new CopyError(
@@ -103,7 +103,7 @@ const describe: Readonly<Record<CopyState, string>> = {
 /** The names of the tables that contain rows, except `key_checks`, which every new database fills. */
 function* filledTables(): Script<readonly string[]> {
   const others = tables.filter(({ name }) => name !== 'key_checks');
-  const emptiness = yield* together(...others.map(isEmpty));
+  const emptiness = yield* parallel(...others.map(isEmpty));
   return others.filter((_, place) => !emptiness[place]).map(({ name }) => name);
 }
 
@@ -137,7 +137,7 @@ export function* findProgress(table: Table): Script<readonly Row[string][] | und
 
 /** The number of rows in all tables. */
 export function* countAllRows(): Script<number> {
-  const counts = yield* together(...tables.map(countRows));
+  const counts = yield* parallel(...tables.map(countRows));
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
@@ -163,7 +163,7 @@ export function* concludeCopy(
 export type Watermark = { readonly rows: number; readonly versions: string; readonly beat: number };
 
 export function* takeWatermark(): Script<Watermark> {
-  const [rows, versions, beat] = yield* together(countAllRows(), sumVersions(), lastBeat());
+  const [rows, versions, beat] = yield* parallel(countAllRows(), sumVersions(), lastBeat());
   return { rows, versions, beat };
 }
 

@@ -16,7 +16,7 @@ import {
 } from '../storage/audit.ts';
 import { listKeyChecks } from '../storage/key-check.ts';
 import { listAccountTotals, listBalances, listHeld, type CachedBalance } from '../storage/ledger.ts';
-import { together, type Script } from '../storage/sql.ts';
+import { parallel, type Script } from '../storage/sql.ts';
 import { listStores } from '../storage/store.ts';
 import { listMissingStores, tables } from '../storage/table.ts';
 import { chainHash, listTransfers, type ChainedTransfer } from '../storage/transfer.ts';
@@ -47,7 +47,7 @@ export function* verifyPage(storeId: number, after: number): Script<Page> {
   const isLastPage = !last || cards.length < pageSize;
   // The last page includes all later transfers, to find those without a card.
   const upTo = isLastPage ? Number.MAX_SAFE_INTEGER : last.cardId;
-  const [transfers, held] = yield* together(
+  const [transfers, held] = yield* parallel(
     listTransfers(storeId, { after, upTo }),
     listHeld(storeId, { after, upTo }),
   );

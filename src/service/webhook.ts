@@ -61,7 +61,7 @@ export function* createWebhook(
   if ((yield* listWebhooks(storeId)).length >= webhooksMax) throw new Fault('too-many-webhooks');
   const webhook: Webhook = {
     storeId,
-    id: ctx.chance.id(),
+    id: ctx.random.id(),
     version: 1,
     url,
     patterns,

@@ -1,7 +1,7 @@
 /** Queries of the audit: events and codes in key order, and broken references. */
 
 import { sealedLengthMin, sealHead } from '../keys.ts';
-import { all, one, sql, together, toNumber, type Script } from './sql.ts';
+import { all, one, sql, parallel, toNumber, type Script } from './sql.ts';
 
 /** Card ids above `after` up to `upTo`. */
 export type CardRange = { readonly after: number; readonly upTo: number };
@@ -117,7 +117,7 @@ export function* listBrokenReferences(limit: number): Script<readonly BrokenRefe
 
 /** Counts idempotency records that are too short or were not sealed with one of these keys. */
 export function* countUnreadableRecords(keyIds: readonly string[]): Script<number> {
-  const [{ records }, ...readable] = yield* together(
+  const [{ records }, ...readable] = yield* parallel(
     one(sql<{ records: bigint }>`select count(*) as records from idempotency_records`),
     ...keyIds.map(countSealedWith),
   );

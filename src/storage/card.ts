@@ -2,14 +2,14 @@
 
 import type { Card } from '../domain/card.ts';
 import { currencyOf } from '../domain/currency.ts';
-import type { EmailAddress } from '../domain/email.ts';
+import type { EmailAddress } from '../domain/email-address.ts';
 import {
   all,
   first,
   forUpdate,
   lock,
   RetryTransaction,
-  run,
+  execute,
   sql,
   toNumber,
   toNumberOrNull,
@@ -83,26 +83,29 @@ export function* findCard(storeId: number, id: number): Script<Card | undefined>
 }
 
 /** A card at an instant. */
-export type Standing = {
+export type CardState = {
   /** Its held amount excludes expired holds, including those that are still open in their rows. */
   readonly card: Card;
   /** Amount in minor units that the row still reserves for expired holds. */
-  readonly runOut: bigint;
+  readonly expiredHeld: bigint;
 };
 
-export type StandingRow = CardRow & { readonly run_out: bigint };
+export type CardStateRow = CardRow & { readonly expired_held: bigint };
 
-export function toStanding(row: StandingRow): Standing {
+export function toCardState(row: CardStateRow): CardState {
   const card = toCard(row);
   const { minor, currency } = card.held;
-  return { card: { ...card, held: { minor: minor - row.run_out, currency } }, runOut: row.run_out };
+  return {
+    card: { ...card, held: { minor: minor - row.expired_held, currency } },
+    expiredHeld: row.expired_held,
+  };
 }
 
 export type CardKey = { readonly storeId: number; readonly cardId: number };
 
 /** Returns the store's card at `now` (ms), or undefined. */
-export function* findStanding({ storeId, cardId }: CardKey, now: number): Script<Standing | undefined> {
-  const row = yield* first(sql<StandingRow>`
+export function* findCardState({ storeId, cardId }: CardKey, now: number): Script<CardState | undefined> {
+  const row = yield* first(sql<CardStateRow>`
     select g.store_id, g.id, g.version, g.currency, g.initial_value, g.balance, g.held, g.last_characters,
       g.customer_id, g.recipient_id, g.note, g.message, g.expires_on, g.disabled_at, g.created_at,
       g.line_item_id, g.order_id, g.user_id, g.api_client_id,
@@ -110,12 +113,12 @@ export function* findStanding({ storeId, cardId }: CardKey, now: number): Script
       case when g.held = 0 then 0 else (
         select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
         where h.store_id = g.store_id and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
-      ) end as run_out
+      ) end as expired_held
     from gift_cards g
     left join customers c on c.store_id = g.store_id and c.id = g.customer_id
     left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
     where g.store_id = ${storeId} and g.id = ${cardId}`);
-  return row && toStanding(row);
+  return row && toCardState(row);
 }
 
 /**
@@ -123,12 +126,12 @@ export function* findStanding({ storeId, cardId }: CardKey, now: number): Script
  * changes of one card, they would otherwise be retried often.
  */
 export function* lockCard({ storeId, cardId }: CardKey): Script<void> {
-  yield* run(lock`select id from gift_cards where store_id = ${storeId} and id = ${cardId} ${forUpdate}`);
+  yield* execute(lock`select id from gift_cards where store_id = ${storeId} and id = ${cardId} ${forUpdate}`);
 }
 
 /** As `lockCard`, for the card of a transfer. */
 export function* lockCardOfTransfer(storeId: number, transferId: number): Script<void> {
-  yield* run(lock`
+  yield* execute(lock`
     select id from gift_cards
     where store_id = ${storeId}
       and id = (select card_id from transfers where store_id = ${storeId} and id = ${transferId}) ${forUpdate}`);
@@ -173,7 +176,7 @@ export function* findCardsOf(
 
 /** Inserts a new card with its initial balance. The caller records the matching transfer in the same script. */
 export function* insertCard(card: Card): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into gift_cards (store_id, id, version, currency, initial_value, balance, held, last_characters,
       customer_id, recipient_id, note, message, expires_on, disabled_at, created_at,
       line_item_id, order_id, user_id, api_client_id)

@@ -3,14 +3,14 @@
 import type { Context } from '../context.ts';
 import type { Secret } from '../domain/secret.ts';
 import { sameBytes } from '../keys.ts';
-import { toStanding, type Standing, type StandingRow } from './card.ts';
-import { all, constant, first, run, sql, together, toNumber, type Script } from './sql.ts';
+import { toCardState, type CardState, type CardStateRow } from './card.ts';
+import { all, resolved, first, execute, sql, parallel, toNumber, type Script } from './sql.ts';
 
 type CodeRow = { readonly card_id: bigint; readonly digest: Uint8Array };
 
 /** A current or former code, and its card. */
 export type UsedCode = {
-  readonly standing: Standing;
+  readonly state: CardState;
   readonly lookup: bigint;
   /** Whether it is the card's current code. */
   readonly isCurrent: boolean;
@@ -35,7 +35,7 @@ export function* findCardIdByCode(ctx: Context, storeId: number, code: Secret): 
   return row && toNumber(row.card_id);
 }
 
-type UsedRow = StandingRow &
+type UsedRow = CardStateRow &
   Pick<CodeRow, 'digest'> & { readonly lookup: bigint; readonly code_lookup: bigint | null };
 
 /** Returns the card that has or had this code, at `now` (ms), or undefined. */
@@ -49,7 +49,7 @@ export function* findByCode(
         case when g.held = 0 then 0 else (
           select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
           where h.store_id = g.store_id and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
-        ) end as run_out
+        ) end as expired_held
       from gift_card_codes k
       join gift_cards g on g.store_id = k.store_id and g.id = k.card_id
       left join customers c on c.store_id = g.store_id and c.id = g.customer_id
@@ -58,7 +58,7 @@ export function* findByCode(
   );
   if (!row) return undefined;
   const { lookup, code_lookup: current } = row;
-  return { standing: toStanding(row), lookup, isCurrent: current === null || current === lookup };
+  return { state: toCardState(row), lookup, isCurrent: current === null || current === lookup };
 }
 
 /** Returns the row with the code's digest under any key of the key file. */
@@ -69,7 +69,7 @@ function* findByDigest<Row extends Pick<CodeRow, 'digest'>>(
   find: (lookup: bigint) => Script<readonly Row[]>,
 ): Script<Row | undefined> {
   const digests = ctx.keys.digests('gift-card-code', digested(storeId, code));
-  const found = yield* together(...digests.map((digest) => find(lookupOf(digest))));
+  const found = yield* parallel(...digests.map((digest) => find(lookupOf(digest))));
   return found.flat().find((row) => digests.some((digest) => sameBytes(row.digest, digest)));
 }
 
@@ -78,7 +78,7 @@ type GivenCode = { readonly storeId: number; readonly cardId: number; readonly c
 /** Inserts a random code. The database reports a unique violation if the store has used the code before. */
 export function* insertCode(ctx: Context, given: GivenCode): Script<void> {
   const { digest, lookup } = keyed(ctx, given);
-  yield* run(sql`
+  yield* execute(sql`
     insert into gift_card_codes (store_id, lookup, digest, card_id)
     values (${given.storeId}, ${lookup}, ${digest}, ${given.cardId})`);
 }
@@ -95,9 +95,9 @@ export function codeLookup({ keys }: Context, storeId: number, code: Secret): bi
 export function* insertChosenCode(ctx: Context, given: GivenCode): Script<boolean> {
   const { storeId, cardId, code } = given;
   const { digest, lookup } = keyed(ctx, given);
-  const [usedBefore, inserted] = yield* together(
+  const [usedBefore, inserted] = yield* parallel(
     // The unique index contains digests of one key only.
-    ctx.keys.ids.length > 1 ? findCardIdByCode(ctx, storeId, code) : constant(undefined),
+    ctx.keys.ids.length > 1 ? findCardIdByCode(ctx, storeId, code) : resolved(undefined),
     first(sql<{ card_id: bigint }>`
       insert into gift_card_codes (store_id, lookup, digest, card_id)
       values (${storeId}, ${lookup}, ${digest}, ${cardId})

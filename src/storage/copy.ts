@@ -1,6 +1,6 @@
 /** The record that this database is the target of a copy, and the identity of a database. */
 
-import { all, first, one, run, sql, toNumber, type Script } from './sql.ts';
+import { all, first, one, execute, sql, toNumber, type Script } from './sql.ts';
 
 export type CopyState = 'copying' | 'complete' | 'failed';
 
@@ -35,14 +35,14 @@ export function* findCopy(): Script<Copy | undefined> {
 }
 
 export function* insertCopy({ source, sourceShown, run: runId, state, startedAt }: Copy): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into copies (id, source, source_shown, run, state, started_at)
     values (1, ${source}, ${sourceShown}, ${runId}, ${state}, ${startedAt})`);
 }
 
 /** Replaces the current run. Pages of the previous run are rejected from then on. */
 export function* replaceRun(runId: string): Script<void> {
-  yield* run(sql`update copies set run = ${runId} where id = 1 and state = 'copying'`);
+  yield* execute(sql`update copies set run = ${runId} where id = 1 and state = 'copying'`);
 }
 
 /** Returns whether the copy belongs to this run, and locks it until the transaction ends. */
@@ -65,7 +65,7 @@ export function* endCopy(
 
 /** Deletes the record of a copy that has not copied any rows. */
 export function* removeCopy(runId: string): Script<void> {
-  yield* run(sql`delete from copies where id = 1 and run = ${runId}`);
+  yield* execute(sql`delete from copies where id = 1 and run = ${runId}`);
 }
 
 /**

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import type { Context } from '../context.ts';
 import type { CustomerAccount } from '../domain/customer.ts';
-import type { EmailAddress } from '../domain/email.ts';
-import { first, sql, together, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import type { EmailAddress } from '../domain/email-address.ts';
+import { first, sql, parallel, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 type CustomerRow = {
   readonly id: bigint;
@@ -77,10 +77,10 @@ export function* findOrInsertCustomer(
   storeId: number,
   address: EmailAddress,
 ): Script<{ readonly customer: CustomerAccount; readonly isNew: boolean }> {
-  const [inserted, customer] = yield* together(
+  const [inserted, customer] = yield* parallel(
     first(sql<{ id: bigint }>`
       insert into customers (store_id, id, email, email_key, created_at)
-      values (${storeId}, ${ctx.chance.id()}, ${address.address}, ${address.key}, ${ctx.clock.now()})
+      values (${storeId}, ${ctx.random.id()}, ${address.address}, ${address.key}, ${ctx.clock.now()})
       on conflict (store_id, email_key) do nothing
       returning id`),
     findCustomerByEmail(storeId, address),

@@ -9,7 +9,16 @@ import type { EventType, WrittenEvent } from '../domain/event.ts';
 import type { AttemptResult } from '../domain/webhook.ts';
 import type { DeliveryKey, WebhookKey } from './webhook-delivery.ts';
 import { toWebhook, type WebhookKept, type WebhookPlace, type WebhookRow } from './webhook.ts';
-import { all, first, forUpdateSkipLocked, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import {
+  all,
+  first,
+  forUpdateSkipLocked,
+  execute,
+  sql,
+  toNumber,
+  toNumberOrNull,
+  type Script,
+} from './sql.ts';
 
 /** An active webhook with due deliveries, and its store's domain. */
 export type DueWebhook = WebhookKept & { readonly store: string };
@@ -109,10 +118,10 @@ export type SettledAttempt = {
 export function* settleDelivery(claimed: ClaimedDelivery, settled: SettledAttempt): Script<void> {
   const { storeId, webhookId, eventId, lease } = claimed;
   const { at, firstAt, durationMs, result, status, nextAt } = settled;
-  const answer = result.kind === 'answered' ? result : null;
+  const response = result.kind === 'responded' ? result : null;
   const failure = result.kind === 'failed' ? result : null;
   if (claimed.attempts > 0) {
-    yield* run(sql`
+    yield* execute(sql`
       insert into webhook_attempts (store_id, webhook_id, event_id, attempt, attempted_at, duration_ms,
         answer_status, answer_body, failure_reason, failure)
       select store_id, webhook_id, event_id, attempts, last_at, duration_ms,
@@ -120,10 +129,10 @@ export function* settleDelivery(claimed: ClaimedDelivery, settled: SettledAttemp
       from webhook_deliveries
       where store_id = ${storeId} and webhook_id = ${webhookId} and event_id = ${eventId} and lease = ${lease}`);
   }
-  yield* run(sql`
+  yield* execute(sql`
     update webhook_deliveries set status = ${status}, attempts = attempts + 1, first_at = coalesce(first_at, ${firstAt}),
       last_at = ${at}, next_at = ${nextAt}, lease = null, duration_ms = ${durationMs},
-      answer_status = ${answer?.status ?? null}, answer_body = ${answer?.body ?? null},
+      answer_status = ${response?.status ?? null}, answer_body = ${response?.body ?? null},
       failure_reason = ${failure?.reason ?? null}, failure = ${failure?.detail ?? null}
     where store_id = ${storeId} and webhook_id = ${webhookId} and event_id = ${eventId} and lease = ${lease}`);
 }
@@ -133,14 +142,14 @@ export function* releaseDelivery(
   { storeId, webhookId, eventId, lease }: ClaimedDelivery,
   now: number,
 ): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     update webhook_deliveries set lease = null, next_at = ${now}
     where store_id = ${storeId} and webhook_id = ${webhookId} and event_id = ${eventId} and lease = ${lease}`);
 }
 
 /** Records a successful delivery: the webhook is no longer failing. */
 export function* noteRecovery({ storeId, webhookId }: WebhookKey, now: number): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     update webhooks set failing_since = null, failure = null, version = version + 1, updated_at = ${now}
     where store_id = ${storeId} and id = ${webhookId} and failing_since is not null`);
 }
@@ -150,7 +159,7 @@ export function* noteFailure(
   { storeId, webhookId }: WebhookKey,
   { at, failure }: { readonly at: number; readonly failure: string },
 ): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     update webhooks set failing_since = ${at}, failure = ${failure}, version = version + 1, updated_at = ${at}
     where store_id = ${storeId} and id = ${webhookId} and failing_since is null`);
 }

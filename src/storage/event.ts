@@ -8,7 +8,7 @@ import {
   committedForGood,
   first,
   lastCommittedFirst,
-  run,
+  execute,
   sql,
   toNumber,
   type Script,
@@ -16,9 +16,9 @@ import {
 
 /** Inserts an event. A database trigger enqueues its deliveries to the matching webhooks. */
 export function* recordEvent(ctx: Context, event: Event): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into events (store_id, id, type, subject_id, subject_version, created_at, data)
-    values (${event.storeId}, ${ctx.chance.id()}, ${event.type}, ${event.subjectId}, ${event.subjectVersion},
+    values (${event.storeId}, ${ctx.random.id()}, ${event.type}, ${event.subjectId}, ${event.subjectVersion},
       ${ctx.clock.earliest()}, ${JSON.stringify(event.data)})`);
 }
 

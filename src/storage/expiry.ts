@@ -42,7 +42,7 @@ export function* listExpiring(
 }
 
 /** Records the expiry event. Returns false if another process has recorded it or the card has changed since. */
-export function* noteExpiredTold(card: Card): Script<boolean> {
+export function* markExpiredRecorded(card: Card): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
     update gift_cards set expiry_told = expires_on
     where store_id = ${card.storeId} and id = ${card.id} and version = ${card.version}
@@ -51,8 +51,8 @@ export function* noteExpiredTold(card: Card): Script<boolean> {
   return row !== undefined;
 }
 
-/** As `noteExpiredTold`, for a card that expires soon. */
-export function* noteExpiringTold(card: Card): Script<boolean> {
+/** As `markExpiredRecorded`, for a card that expires soon. */
+export function* markExpiringRecorded(card: Card): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
     update gift_cards set expiring_told = expires_on
     where store_id = ${card.storeId} and id = ${card.id} and version = ${card.version}

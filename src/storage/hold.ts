@@ -3,7 +3,16 @@
 import { currencyOf } from '../domain/currency.ts';
 import type { Hold, HoldStatus } from '../domain/hold.ts';
 import type { CardKey } from './card.ts';
-import { all, first, forUpdateSkipLocked, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import {
+  all,
+  first,
+  forUpdateSkipLocked,
+  execute,
+  sql,
+  toNumber,
+  toNumberOrNull,
+  type Script,
+} from './sql.ts';
 
 type HoldRow = {
   readonly store_id: bigint;
@@ -42,7 +51,7 @@ function toHold(row: HoldRow): Hold {
 }
 
 export function* insertHold(hold: Hold): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into holds (store_id, id, card_id, status, amount, captured, actor, reference, note, order_id,
       created_at, expires_at, closed_at)
     values (${hold.storeId}, ${hold.id}, ${hold.cardId}, ${hold.status}, ${hold.amount.minor},
@@ -104,7 +113,7 @@ export function* listOpenHolds(storeId: number, cardId: number): Script<readonly
  * Returns expired open holds of all stores, the earliest expiry first, and locks them and their cards until the
  * transaction ends. It skips rows that another transaction has locked.
  */
-export function* claimRunOutHolds(now: number, limit: number): Script<readonly Hold[]> {
+export function* claimExpiredHolds(now: number, limit: number): Script<readonly Hold[]> {
   const rows = yield* all(sql<HoldRow>`
     select h.*, g.currency from holds h
     join gift_cards g on g.store_id = h.store_id and g.id = h.card_id

@@ -1,4 +1,4 @@
-import { all, run, sql, toNumber, type Script } from './sql.ts';
+import { all, execute, sql, toNumber, type Script } from './sql.ts';
 
 export type KeyCheck = {
   readonly keyId: string;
@@ -19,12 +19,12 @@ export function* listKeyChecks(): Script<readonly KeyCheck[]> {
 }
 
 export function* insertKeyCheck({ keyId, digest, createdAt }: KeyCheck): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into key_checks (key_id, digest, created_at) values (${keyId}, ${digest}, ${createdAt})
     on conflict (key_id) do nothing`);
 }
 
 /** Deletes all recorded keys. Callers use it only before anything was written with the keys. */
 export function* deleteKeyChecks(): Script<void> {
-  yield* run(sql`delete from key_checks`);
+  yield* execute(sql`delete from key_checks`);
 }

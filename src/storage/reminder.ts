@@ -1,6 +1,6 @@
 /** Pages of cards by expiry day or issue day. */
 
-import { idsAt } from '../clock-and-chance.ts';
+import { idsAt } from '../random.ts';
 import type { Card } from '../domain/card.ts';
 import { addDays, dayOf, startOfDay } from '../domain/day.ts';
 import type { Store } from '../domain/store.ts';

@@ -149,13 +149,13 @@ export function* one<Row>(statement: Statement<Row>): Script<Row> {
 }
 
 /** Runs statements whose rows are not read. */
-export function* run(...statements: readonly Statement[]): Script<void> {
+export function* execute(...statements: readonly Statement[]): Script<void> {
   yield { statements, isAwaited: false };
 }
 
-/** A script without statements, as a placeholder in `together`. */
+/** A script without statements, as a placeholder in `parallel`. */
 // oxlint-disable-next-line require-yield -- a script without a statement
-export function* constant<T>(value: T): Script<T> {
+export function* resolved<T>(value: T): Script<T> {
   return value;
 }
 
@@ -168,7 +168,7 @@ type Results<Scripts extends readonly Script<unknown>[]> = {
  * sees the results of the others' guards only after all have ended, so each statement needs its own guard.
  * @returns the results in the order of the scripts.
  */
-export function* together<const Scripts extends readonly Script<unknown>[]>(
+export function* parallel<const Scripts extends readonly Script<unknown>[]>(
   ...scripts: Scripts
 ): Script<Results<Scripts>> {
   const results: unknown[] = [];

@@ -5,7 +5,7 @@ import { currencyOf } from '../domain/currency.ts';
 import { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { sealNonceLength } from '../keys.ts';
-import { all, first, forUpdate, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import { all, first, forUpdate, execute, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 export type StoreRow = {
   readonly id: bigint;
@@ -59,12 +59,12 @@ export function openProxySecret({ keys }: Context, { store, sealedSecret }: Stor
 }
 
 /** Encrypts the secret of a store's app proxy. The result is valid for this store only. */
-export function sealProxySecret({ keys, chance }: Context, storeId: number, secret: Secret): Uint8Array {
+export function sealProxySecret({ keys, random }: Context, storeId: number, secret: Secret): Uint8Array {
   return keys.seal(
     'store-secret',
     Buffer.from(secret.reveal()),
     boundTo(storeId),
-    chance.bytes(sealNonceLength),
+    random.bytes(sealNonceLength),
   );
 }
 
@@ -146,7 +146,7 @@ export function* insertStore(ctx: Context, { store, sealedSecret }: StoreRecord)
 
 /** Updates a store that `claimStore` has locked. */
 export function* updateStore(ctx: Context, { store, sealedSecret }: StoreRecord): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     update stores set name = ${store.name}, time_zone = ${store.timeZone},
       issue_limit = ${store.issueLimit?.minor ?? null},
       proxy_secret = ${sealedSecret},

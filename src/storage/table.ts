@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { createHash, type Hash } from 'node:crypto';
-import { all, first, one, run, sql, Statement, toNumber, type Script, type SqlValue } from './sql.ts';
+import { all, first, one, execute, sql, Statement, toNumber, type Script, type SqlValue } from './sql.ts';
 
 export type Table = {
   readonly name: string;
@@ -226,9 +226,9 @@ export function* insertRows(table: Table, rows: readonly Row[]): Script<void> {
   const inMany = rows.length - (rows.length % manyRows);
   for (let from = 0; from < inMany; from += manyRows) {
     const values = rows.slice(from, from + manyRows).flatMap((row) => valuesOf(row, columns));
-    yield* run(new Statement(insertMany, values));
+    yield* execute(new Statement(insertMany, values));
   }
-  for (const row of rows.slice(inMany)) yield* run(new Statement(insertOne, valuesOf(row, columns)));
+  for (const row of rows.slice(inMany)) yield* execute(new Statement(insertOne, valuesOf(row, columns)));
 }
 
 /** Returns the highest key of a table; undefined if the table is empty. */

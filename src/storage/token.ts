@@ -2,7 +2,7 @@
 
 import type { Scope } from '../domain/store.ts';
 import { isScope } from '../domain/store.ts';
-import { all, first, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import { all, first, execute, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 import { toStoreRecord, type StoreRecord, type StoreRow } from './store.ts';
 
 export type Token = {
@@ -75,7 +75,7 @@ export function* hasRealTokens(): Script<boolean> {
 }
 
 export function* insertToken(token: Token, hash: Uint8Array): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into access_tokens (store_id, id, api_client_id, name, hash, scopes, created_at)
     values (${token.storeId}, ${token.id}, ${token.apiClientId}, ${token.name}, ${hash},
       ${token.scopes.join(' ')}, ${token.createdAt})`);
@@ -98,7 +98,7 @@ export function* revokeToken(storeId: number, id: number, revokedAt: number): Sc
 
 /** Records a use (ms), unless a later one is recorded. */
 export function* noteTokenUse(storeId: number, id: number, usedAt: number): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     update access_tokens set last_used_at = ${usedAt}
     where store_id = ${storeId} and id = ${id} and (last_used_at is null or last_used_at < ${usedAt})`);
 }

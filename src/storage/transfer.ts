@@ -11,7 +11,7 @@ import {
   type TransferKind,
 } from '../domain/ledger.ts';
 import type { CardKey } from './card.ts';
-import { all, first, run, sql, toNumber, type Script } from './sql.ts';
+import { all, first, execute, sql, toNumber, type Script } from './sql.ts';
 
 /** A transfer without its position in the chain. */
 export type NewTransfer = Omit<Transfer, 'id' | 'sequence'>;
@@ -46,8 +46,8 @@ export function* findChainEnd({ storeId, cardId }: CardKey): Script<ChainEnd> {
  * position.
  */
 export function* recordTransfer(ctx: Context, end: ChainEnd, written: NewTransfer): Script<Transfer> {
-  const transfer: Transfer = { ...written, id: ctx.chance.id(), sequence: end.sequence + 1 };
-  yield* run(sql`
+  const transfer: Transfer = { ...written, id: ctx.random.id(), sequence: end.sequence + 1 };
+  yield* execute(sql`
     insert into transfers (store_id, card_id, sequence, id, kind, amount, currency, debit_account,
       credit_account, balance_after, actor, reference, note, order_id, hold_id, reverses, created_at, hash)
     values (${transfer.storeId}, ${transfer.cardId}, ${transfer.sequence}, ${transfer.id}, ${transfer.kind},

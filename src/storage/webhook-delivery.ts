@@ -1,7 +1,7 @@
 /** Deliveries, one row per event and webhook, and the log of earlier attempts. */
 
 import type { Attempt, AttemptResult, Delivery, DeliveryStatus } from '../domain/webhook.ts';
-import { all, first, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import { all, first, execute, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 type ResultColumns = {
   readonly answer_status: bigint | null;
@@ -24,7 +24,7 @@ type DeliveryRow = ResultColumns & {
 
 function toResult(row: ResultColumns): AttemptResult {
   if (row.answer_status !== null)
-    return { kind: 'answered', status: toNumber(row.answer_status), body: row.answer_body ?? '' };
+    return { kind: 'responded', status: toNumber(row.answer_status), body: row.answer_body ?? '' };
   return { kind: 'failed', reason: row.failure_reason ?? '', detail: row.failure ?? '' };
 }
 
@@ -119,7 +119,7 @@ export function* listEarlierAttempts({
  * claimed is not changed.
  */
 export function* requeueDelivery({ storeId, webhookId, eventId }: DeliveryKey, now: number): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into webhook_deliveries (store_id, webhook_id, event_id, status, created_at, next_at)
     values (${storeId}, ${webhookId}, ${eventId}, 'queued', ${now}, ${now})
     on conflict (store_id, webhook_id, event_id) do update

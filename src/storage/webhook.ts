@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { Secret } from '../domain/secret.ts';
 import type { PauseReason, Webhook } from '../domain/webhook.ts';
 import { sealNonceLength } from '../keys.ts';
-import { all, first, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import { all, first, execute, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
 
 export type WebhookRow = {
   readonly store_id: bigint;
@@ -56,12 +56,12 @@ function boundTo({ storeId, id }: WebhookKey): string {
   return `webhook ${storeId} ${id}`;
 }
 
-export function sealWebhookSecret({ keys, chance }: Context, key: WebhookKey, secret: Secret): Uint8Array {
+export function sealWebhookSecret({ keys, random }: Context, key: WebhookKey, secret: Secret): Uint8Array {
   return keys.seal(
     'webhook-secret',
     Buffer.from(secret.reveal()),
     boundTo(key),
-    chance.bytes(sealNonceLength),
+    random.bytes(sealNonceLength),
   );
 }
 
@@ -79,12 +79,12 @@ function spaced(patterns: readonly string[]): string {
 
 /** Serializes transactions that add webhooks to a store. Other transactions of the store do not wait for it. */
 export function* takeTurn(storeId: number, now: number): Script<void> {
-  yield* run(sql`update stores set updated_at = ${now} where id = ${storeId}`);
+  yield* execute(sql`update stores set updated_at = ${now} where id = ${storeId}`);
 }
 
 /** Inserts a webhook. Events that are committed after it are enqueued for it if they match its patterns. */
 export function* insertWebhook({ webhook, sealedSecret }: WebhookKept): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into webhooks (store_id, id, version, url, patterns, secret, status, paused_at, pause_reason,
       created_at, updated_at)
     values (${webhook.storeId}, ${webhook.id}, ${webhook.version}, ${webhook.url}, ${spaced(webhook.patterns)},

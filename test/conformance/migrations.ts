@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test from 'node:test';
 import { MigrationError, type Migration } from '../../src/storage/migrate.ts';
-import { all, one, run, sql, toNumber, type Script } from '../../src/storage/sql.ts';
+import { all, one, execute, sql, toNumber, type Script } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 
 function migration(version: number, name: string, text: string): Migration {
@@ -105,7 +105,7 @@ export function testMigrations(factory: StorageFactory): void {
     assert.deepEqual((await storage.migrate(factory.migrations)).map(names), factory.migrations.map(names));
     assert.ok(factory.migrations.length > 0);
     assert.deepEqual(await storage.migrate(factory.migrations), []);
-    await storage.write(() => run(sql`update heartbeat set beaten_at = 5`));
+    await storage.write(() => execute(sql`update heartbeat set beaten_at = 5`));
     const { beaten_at: beatenAt } = await storage.read(() =>
       one(sql<{ beaten_at: bigint }>`select beaten_at from heartbeat`),
     );

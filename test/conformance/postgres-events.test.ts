@@ -80,7 +80,7 @@ test('an event whose transaction was open when a webhook was created is queued, 
   const { storage, ctx, store } = opened;
   await opened.beginEvent(7);
   let isMade = false;
-  const secret = drawSigningSecret(ctx.chance);
+  const secret = drawSigningSecret(ctx.random);
   const making = storage
     .write(() =>
       createWebhook(ctx, { storeId: store.id, url: 'https://shop.example.com/', patterns: ['*'], secret }),

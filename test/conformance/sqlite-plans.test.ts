@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { search, lookUp, update } from '../../src/service/card.ts';
-import { listCardMails, notify } from '../../src/service/mail.ts';
+import { listCardEmails, notify } from '../../src/service/email.ts';
 import { listCardHolds, listCardTransfers } from '../../src/service/history.ts';
 import { expireHolds, placeHold, voidHold } from '../../src/service/hold.ts';
 import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { eraseOutdated } from '../../src/service/retention.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
-import { claimMails } from '../../src/storage/mail-queue.ts';
+import { claimEmails } from '../../src/storage/email-queue.ts';
 import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
 import type { Script, Statement } from '../../src/storage/sql.ts';
 import { email, money, updateCommand } from '../support/fixtures.ts';
@@ -59,7 +59,7 @@ test('operations on a card read no more rows of a store than they need', async (
   await write(() => listCardTransfers(key, page));
   await write(() => listCardHolds(key, page));
   await write(() => notify(ctx, { store, cardId: card.id, versions: null, canSend: true }));
-  await write(() => listCardMails(key, page));
+  await write(() => listCardEmails(key, page));
   await write(() => lookUp(ctx, { store, code, usableOnly: true }));
   const caller = { storeId: store.id, caller: 'token:1' };
   await write(() => findRefilledAt(caller));
@@ -67,7 +67,7 @@ test('operations on a card read no more rows of a store than they need', async (
   await write(() => recordRetiredCodeUses(ctx, [key]));
   await write(() => eraseOutdated(ctx, 5));
   await write(() =>
-    claimMails({
+    claimEmails({
       lease: 1,
       now: ctx.clock.now(),
       firstAt: ctx.clock.now(),

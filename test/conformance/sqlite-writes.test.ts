@@ -36,7 +36,7 @@ async function measure(given: {
   const random = seeded(15);
   let lastId = 1_000_000_000_000;
   const ctx = testContext({
-    chance: {
+    random: {
       bytes: (length) => Uint8Array.from({ length }, () => random.between(0, 255)),
       id: () => (lastId += random.between(1, 32)),
     },

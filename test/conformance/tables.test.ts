@@ -9,13 +9,13 @@ import {
   CopyError,
   findProgress,
   identify,
-  refuseHalfCopied,
+  assertNotHalfCopied,
   takeInventory,
 } from '../../src/service/copy.ts';
 import { checkKeys } from '../../src/service/key-check.ts';
 import { createStore } from '../../src/service/store.ts';
 import { listKeyChecks } from '../../src/storage/key-check.ts';
-import { run, sql } from '../../src/storage/sql.ts';
+import { execute, sql } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import {
   columnsOf,
@@ -120,7 +120,7 @@ function extremeRows(storeId: number): readonly Row[] {
     key_digest: Buffer.from(`${keys[place % keys.length]}${place % 7 === 0 ? '\0' : ''}${place}`),
     fingerprint: new Uint8Array(32).fill(place % 256),
     created_at: BigInt(place - 1_000),
-    answer: new Uint8Array(place % 5).fill(255 - (place % 256)),
+    response: new Uint8Array(place % 5).fill(255 - (place % 256)),
   }));
 }
 
@@ -184,7 +184,7 @@ for (const [name, factory] of factories) {
       const store = { ...storeRow, id: 7n };
       assert.equal(await storage.write(() => beginCopy(ctx, { ...command, run: 'one' })), false);
       await storage.write(() => addRows('one', { table: tableOf('stores'), rows: [store] }));
-      await assert.rejects(storage.read(refuseHalfCopied), /half-made copy of \/somewhere\/largesse\.db/);
+      await assert.rejects(storage.read(assertNotHalfCopied), /half-made copy of \/somewhere\/largesse\.db/);
       await assert.rejects(
         storage.write(() => beginCopy(ctx, { ...command, source: 'b'.repeat(64), run: 'two' })),
         /half-made copy of another database/,
@@ -196,7 +196,7 @@ for (const [name, factory] of factories) {
       await assert.rejects(storage.write(() => concludeCopy(ctx, { run: 'one', state: 'complete' })), CopyError);
       assert.equal(await storage.read(() => countRows(tableOf('stores'))), 1);
       await storage.write(() => concludeCopy(ctx, { run: 'two', state: 'complete' }));
-      await storage.read(refuseHalfCopied);
+      await storage.read(assertNotHalfCopied);
       await assert.rejects(storage.write(() => addRows('two', late)), /has taken over/);
       await assert.rejects(storage.write(() => beginCopy(ctx, { ...command, run: 'three' })), /a complete copy/);
     });
@@ -209,7 +209,7 @@ for (const [name, factory] of factories) {
       const keyChecks = await storage.read(listKeyChecks);
       await storage.write(() => createStore(ctx, newStore()));
       await assert.rejects(storage.write(() => beginCopy(ctx, { ...command, keyChecks, run: 'one' })), /not empty \(stores\)/);
-      await storage.read(refuseHalfCopied);
+      await storage.read(assertNotHalfCopied);
     });
 
     test('keeps its identifying name when it is written to and keys are rotated', async () => {
@@ -238,10 +238,10 @@ async function insertRecords(storage: Storage, rows: readonly Row[]): Promise<vo
   await storage.write(function* () {
     for (const row of rows) {
       const { store_id: store = null, api_client_id: client = null, key_digest: key = null } = row;
-      const { fingerprint = null, created_at: at = null, answer = null } = row;
-      yield* run(sql`
+      const { fingerprint = null, created_at: at = null, response = null } = row;
+      yield* execute(sql`
         insert into idempotency_records (store_id, api_client_id, key_digest, fingerprint, created_at, answer)
-        values (${store}, ${client}, ${key}, ${fingerprint}, ${at}, ${answer})`);
+        values (${store}, ${client}, ${key}, ${fingerprint}, ${at}, ${response})`);
     }
   });
 }

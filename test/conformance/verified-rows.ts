@@ -6,13 +6,13 @@ import { drawSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import type { Card } from '../../src/domain/card.ts';
 import { update } from '../../src/service/card.ts';
 import { capture, placeHold } from '../../src/service/hold.ts';
-import { fingerprintsOf, once } from '../../src/service/idempotency.ts';
+import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
 import { checkKeys } from '../../src/service/key-check.ts';
-import { rotateCode } from '../../src/service/mail.ts';
+import { rotateCode } from '../../src/service/email.ts';
 import { debit } from '../../src/service/spend.ts';
 import { verify } from '../../src/service/verify.ts';
 import { createWebhook } from '../../src/service/webhook.ts';
-import { all, constant, sql, type Statement } from '../../src/storage/sql.ts';
+import { all, resolved, sql, type Statement } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, money, updateCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
@@ -27,14 +27,14 @@ async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly
       storeId: store.id,
       url: 'https://receiver.example/',
       patterns: ['*'],
-      secret: drawSigningSecret(ctx.chance),
+      secret: drawSigningSecret(ctx.random),
     }),
   );
   await opened.issue();
   const issued = await opened.issue({
     customer: email('ann@example.com'),
     recipient: email('bea@example.com'),
-    mails: { sendAt: null },
+    emails: { sendAt: null },
   });
   const cardId = issued.card.id;
   const till = { store, cardId, versions: null, actor: 'test', reference: null, note: null, orderId: null };
@@ -57,7 +57,9 @@ async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly
     owner: { storeId: store.id, apiClientId: 3, key: 'key' },
     fingerprints: fingerprintsOf(ctx, ['a']),
   };
-  await storage.write(() => once(ctx, use, () => constant({ status: 200, headers: {}, body: '{}' })));
+  await storage.write(() =>
+    withIdempotencyKey(ctx, use, () => resolved({ status: 200, headers: {}, body: '{}' })),
+  );
   await opened.issue();
   return { ...opened, card, [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
 }

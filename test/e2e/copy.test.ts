@@ -88,15 +88,15 @@ test('a database of every kind of content is copied to servers and files and bac
   }
 
   const addresses = [source, server.url, divided.url, fileIn(home, 'back.db'), fileIn(home, 'aside.db')];
-  const answers = [];
+  const responses = [];
   for (const address of addresses) {
     const environment = { DATABASE_URL: address, KEYS_FILE: home.keysFile };
     const service = await home.serve(environment);
-    answers.push(await readSampleDatabase(service, house));
+    responses.push(await readSampleDatabase(service, house));
     assert.deepEqual(await service.stop(), { code: 0, signal: null });
     assert.equal((await home.run(['verify'], environment)).code, 0);
   }
-  const [first, ...others] = answers;
+  const [first, ...others] = responses;
   for (const other of others) assert.deepEqual(other, first);
 }); // prettier-ignore
 

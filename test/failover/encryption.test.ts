@@ -76,35 +76,35 @@ test('scripts run over an encrypted connection to a verified server, and a scrip
   assert.equal(await storage.write(() => addTo('first', 1)), 41);
 });
 
-for (const { host = 'localhost', query, refusal } of [
-  { query: 'sslmode=verify-full', refusal: /self-signed certificate/ },
+for (const { host = 'localhost', query, error: rejection } of [
+  { query: 'sslmode=verify-full', error: /self-signed certificate/ },
   // Until pg 9, these three check the certificate like verify-full.
-  { query: 'sslmode=require', refusal: /self-signed certificate/ },
-  { query: 'sslmode=prefer', refusal: /self-signed certificate/ },
-  { query: 'sslmode=verify-ca', refusal: /self-signed certificate/ },
-  { query: 'uselibpqcompat=true&sslmode=require', refusal: undefined },
-  { query: 'sslmode=no-verify', refusal: undefined },
+  { query: 'sslmode=require', error: /self-signed certificate/ },
+  { query: 'sslmode=prefer', error: /self-signed certificate/ },
+  { query: 'sslmode=verify-ca', error: /self-signed certificate/ },
+  { query: 'uselibpqcompat=true&sslmode=require', error: undefined },
+  { query: 'sslmode=no-verify', error: undefined },
   {
     host: '127.0.0.1',
     query: 'sslmode=verify-full&sslrootcert=AUTHORITY',
-    refusal: /does not match certificate's altnames/,
+    error: /does not match certificate's altnames/,
   },
   {
     query: 'sslmode=verify-full&sslrootcert=/nowhere/authority.pem',
-    refusal: /ENOENT.*\/nowhere\/authority\.pem/,
+    error: /ENOENT.*\/nowhere\/authority\.pem/,
   },
 ]) {
-  test(`${host} with ${query} is ${refusal ? 'rejected' : 'accepted, encrypted'}`, async () => {
+  test(`${host} with ${query} is ${rejection ? 'rejected' : 'accepted, encrypted'}`, async () => {
     const url = urlOf(host, query.replace('AUTHORITY', join(folder.path, 'authority.pem')));
-    await using storage = openPostgresEngine(url, { waitMaxMs: refusal ? 2_000 : 10_000 });
-    if (!refusal) {
+    await using storage = openPostgresEngine(url, { waitMaxMs: rejection ? 2_000 : 10_000 });
+    if (!rejection) {
       await storage.applied();
       const [row] = await server.query(encrypted);
       assert.equal(row?.['count'], 1);
       return;
     }
     await assert.rejects(storage.applied(), (error) => {
-      assert.match(String((error as Error).cause), refusal);
+      assert.match(String((error as Error).cause), rejection);
       assert.doesNotMatch(String((error as Error).cause), new RegExp(new URL(url).password));
       return true;
     });

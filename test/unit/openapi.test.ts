@@ -14,7 +14,7 @@ import {
   tillRecordOf,
   transactionOf,
 } from '../../src/domain/record.ts';
-import { mailRecordOf } from '../../src/domain/mail.ts';
+import { emailRecordOf } from '../../src/domain/email.ts';
 import { eventJson, eventTypes } from '../../src/domain/event.ts';
 import {
   attemptRecordOf,
@@ -30,7 +30,7 @@ import { problems } from '../../src/http/problem.ts';
 import type { OpenApiDocument } from '../../src/http/reference/reference.ts';
 import { operations, type OperationId } from '../../src/api/index.ts';
 import { pagePaths } from '../../src/http/page-paths.ts';
-import { amount, cardWith, holdWith, mailWith, transferWith, sameIds } from './samples.ts';
+import { amount, cardWith, holdWith, emailWith, transferWith, sameIds } from './samples.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 type Operation = NonNullable<NonNullable<NonNullable<OpenApiDocument['paths']>[string]>['get']>;
@@ -292,7 +292,7 @@ type Expected = {
     readonly wrapper: 'gift_card' | 'transaction' | 'hold' | 'webhook' | 'event' | 'customer';
     readonly required: boolean;
   };
-  readonly answer: Readonly<Record<string, string>>;
+  readonly response: Readonly<Record<string, string>>;
   /** Of a success, in addition to those of every success. */
   readonly headers: readonly string[];
 };
@@ -310,7 +310,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: [],
     parameters: [...inWrites],
     body: { schema: 'CreateGiftCard', wrapper: 'gift_card', required: true },
-    answer: issued,
+    response: issued,
     headers: ['ETag', 'Location', 'Email-Status'],
   },
   searchGiftCard: {
@@ -318,7 +318,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', '304', ...anywhere, '404', '422'],
     codes: ['not-found', 'invalid-parameter'],
     parameters: ['query last_characters required', 'query email required', ifNoneMatch],
-    answer: retrieved,
+    response: retrieved,
     headers: ['ETag'],
   },
   retrieveGiftCard: {
@@ -326,7 +326,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', '304', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [cardId, ifNoneMatch],
-    answer: retrieved,
+    response: retrieved,
     headers: ['ETag'],
   },
   updateGiftCard: {
@@ -335,7 +335,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'precondition-failed'],
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'UpdateGiftCard', wrapper: 'gift_card', required: false },
-    answer: retrieved,
+    response: retrieved,
     headers: ['ETag'],
   },
   lookUpGiftCard: {
@@ -344,7 +344,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found'],
     parameters: [],
     body: { schema: 'LookUp', wrapper: 'gift_card', required: true },
-    answer: spendable,
+    response: spendable,
     headers: ['ETag'],
   },
   retrieveBalance: {
@@ -352,7 +352,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', '304', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [cardId, ifNoneMatch],
-    answer: { gift_card: 'GiftCardBalance' },
+    response: { gift_card: 'GiftCardBalance' },
     headers: ['ETag'],
   },
   redeemGiftCard: {
@@ -361,7 +361,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: [...codesOfSpending],
     parameters: [ifMatch, ...inWrites],
     body: { schema: 'Redeem', wrapper: 'transaction', required: true },
-    answer: moved,
+    response: moved,
     headers: ['ETag'],
   },
   debitGiftCard: {
@@ -370,7 +370,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: codesOfSpending,
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'Debit', wrapper: 'transaction', required: true },
-    answer: moved,
+    response: moved,
     headers: ['ETag'],
   },
   creditGiftCard: {
@@ -379,7 +379,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: codesOfMoney,
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'Credit', wrapper: 'transaction', required: true },
-    answer: moved,
+    response: moved,
     headers: ['ETag'],
   },
   reenableGiftCard: {
@@ -388,7 +388,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'precondition-failed', 'undo-window-closed'],
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
-    answer: retrieved,
+    response: retrieved,
     headers: ['ETag'],
   },
   createHold: {
@@ -397,7 +397,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: codesOfSpending,
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'CreateHold', wrapper: 'hold', required: true },
-    answer: held,
+    response: held,
     headers: ['ETag', 'Location'],
   },
   listHolds: {
@@ -405,7 +405,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [cardId, ...page],
-    answer: { holds: 'Hold' },
+    response: { holds: 'Hold' },
     headers: ['Link'],
   },
   retrieveHold: {
@@ -413,7 +413,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [holdId],
-    answer: held,
+    response: held,
     headers: ['ETag'],
   },
   captureHold: {
@@ -422,7 +422,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: [...codesOfHolds, 'capture-exceeds-hold'],
     parameters: [holdId, ifMatch, ...inWrites],
     body: { schema: 'Capture', wrapper: 'transaction', required: false },
-    answer: { transaction: 'Transaction', ...held },
+    response: { transaction: 'Transaction', ...held },
     headers: ['ETag'],
   },
   voidHold: {
@@ -431,7 +431,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: codesOfHolds,
     parameters: [holdId, ifMatch, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'hold', required: false },
-    answer: held,
+    response: held,
     headers: ['ETag'],
   },
   listTransactions: {
@@ -439,7 +439,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [cardId, ...page],
-    answer: { transactions: 'Transaction' },
+    response: { transactions: 'Transaction' },
     headers: ['Link'],
   },
   retrieveTransaction: {
@@ -447,7 +447,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [transactionId],
-    answer: { transaction: 'Transaction' },
+    response: { transaction: 'Transaction' },
     headers: [],
   },
   reverseTransaction: {
@@ -458,7 +458,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     ], // prettier-ignore
     parameters: [transactionId, ifMatch, ...inWrites],
     body: { schema: 'Reverse', wrapper: 'transaction', required: false },
-    answer: moved,
+    response: moved,
     headers: ['ETag'],
   },
   listGiftCardEmails: {
@@ -466,7 +466,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [cardId, ...page],
-    answer: { deliveries: 'MailDelivery' },
+    response: { deliveries: 'EmailDelivery' },
     headers: ['Link'],
   },
   notifyGiftCardHolder: {
@@ -475,7 +475,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'no-address', 'no-mail'],
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
-    answer: { delivery: 'MailDelivery', ...retrieved },
+    response: { delivery: 'EmailDelivery', ...retrieved },
     headers: ['ETag'],
   },
   rotateGiftCardCode: {
@@ -484,7 +484,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired'],
     parameters: [cardId, ifMatch, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'gift_card', required: false },
-    answer: issued,
+    response: issued,
     headers: ['ETag'],
   },
   retrieveCustomer: {
@@ -492,7 +492,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [customerId],
-    answer: { customer: 'Customer' },
+    response: { customer: 'Customer' },
     headers: [],
   },
   updateCustomer: {
@@ -501,7 +501,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found'],
     parameters: [customerId, ...inWrites],
     body: { schema: 'UpdateCustomer', wrapper: 'customer', required: false },
-    answer: { customer: 'Customer' },
+    response: { customer: 'Customer' },
     headers: [],
   },
   listEvents: {
@@ -509,7 +509,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere],
     codes: [],
     parameters: ['query limit', 'query after'],
-    answer: { events: 'Event' },
+    response: { events: 'Event' },
     headers: ['Link'],
   },
   streamEvents: {
@@ -517,7 +517,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere],
     codes: [],
     parameters: ['query after', 'header Last-Event-ID'],
-    answer: {},
+    response: {},
     headers: [],
   },
   retrieveEvent: {
@@ -525,7 +525,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [eventId],
-    answer: { event: 'Event' },
+    response: { event: 'Event' },
     headers: [],
   },
   redeliverEvent: {
@@ -534,7 +534,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'webhook-paused'],
     parameters: [eventId, ...inWrites],
     body: { schema: 'Redeliver', wrapper: 'event', required: false },
-    answer: { deliveries: 'Delivery' },
+    response: { deliveries: 'Delivery' },
     headers: [],
   },
   createWebhook: {
@@ -543,7 +543,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['too-many-webhooks'],
     parameters: [...inWrites],
     body: { schema: 'CreateWebhook', wrapper: 'webhook', required: true },
-    answer: { webhook: 'WebhookWithSecret' },
+    response: { webhook: 'WebhookWithSecret' },
     headers: ['ETag', 'Location'],
   },
   listWebhooks: {
@@ -551,7 +551,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere],
     codes: [],
     parameters: [],
-    answer: { webhooks: 'Webhook' },
+    response: { webhooks: 'Webhook' },
     headers: [],
   },
   retrieveWebhook: {
@@ -559,7 +559,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', '304', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [webhookId, ifNoneMatch],
-    answer: { webhook: 'Webhook' },
+    response: { webhook: 'Webhook' },
     headers: ['ETag'],
   },
   updateWebhook: {
@@ -568,7 +568,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'precondition-failed'],
     parameters: [webhookId, ifMatch, ...inWrites],
     body: { schema: 'UpdateWebhook', wrapper: 'webhook', required: false },
-    answer: { webhook: 'Webhook' },
+    response: { webhook: 'Webhook' },
     headers: ['ETag'],
   },
   deleteWebhook: {
@@ -577,7 +577,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'precondition-failed'],
     parameters: [webhookId, ifMatch, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'webhook', required: false },
-    answer: { webhook: 'Webhook' },
+    response: { webhook: 'Webhook' },
     headers: [],
   },
   rotateWebhookSecret: {
@@ -586,7 +586,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'precondition-failed'],
     parameters: [webhookId, ifMatch, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'webhook', required: false },
-    answer: { webhook: 'WebhookWithSecret' },
+    response: { webhook: 'WebhookWithSecret' },
     headers: ['ETag'],
   },
   testWebhook: {
@@ -595,7 +595,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     codes: ['not-found', 'webhook-paused'],
     parameters: [webhookId, ...inWrites],
     body: { schema: 'Nothing', wrapper: 'webhook', required: false },
-    answer: { delivery: 'Delivery' },
+    response: { delivery: 'Delivery' },
     headers: [],
   },
   listDeliveries: {
@@ -603,7 +603,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [webhookId, ...page],
-    answer: { deliveries: 'Delivery' },
+    response: { deliveries: 'Delivery' },
     headers: ['Link'],
   },
   retrieveDelivery: {
@@ -611,7 +611,7 @@ const expectations: Readonly<Record<OperationId, Expected>> = {
     statuses: ['200', ...anywhere, '404'],
     codes: ['not-found'],
     parameters: [webhookId, eventId],
-    answer: { delivery: 'LoggedDelivery' },
+    response: { delivery: 'LoggedDelivery' },
     headers: [],
   },
 };
@@ -664,11 +664,11 @@ test('the table contains every code with its status and description', () => {
 });
 
 test('every code is documented by an operation or page that can return it', () => {
-  const told = new Set(described.flatMap(({ operation }) => faultsOf(operation)));
+  const reported = new Set(described.flatMap(({ operation }) => faultsOf(operation)));
   // A 405 does not belong to an operation. Only the table documents it.
-  const untold = Object.keys(problems).filter((code) => !told.has(code));
+  const untold = Object.keys(problems).filter((code) => !reported.has(code));
   assert.deepEqual(untold, ['method-not-allowed']);
-  for (const code of told) assert.ok(code in problems, code);
+  for (const code of reported) assert.ok(code in problems, code);
 });
 
 test('a response documents codes of its own status only, each with an example', () => {
@@ -712,8 +712,8 @@ test('an error response is defined once, however many operations have it', () =>
 
 for (const { id, codes, body, ...rest } of expectedOperations) {
   test(`${id} documents exactly the codes that its kind of request can return`, () => {
-    const told = faultsOf(operationOf(id));
-    assert.equal(new Set(told).size, told.length);
+    const reported = faultsOf(operationOf(id));
+    assert.equal(new Set(reported).size, reported.length);
     const due = [
       ...codesAnywhere,
       ...(body ? codesOfBodies : []),
@@ -721,7 +721,7 @@ for (const { id, codes, body, ...rest } of expectedOperations) {
       ...(isWrite({ codes, ...rest }) ? codesOfKeys : []),
       ...codes,
     ];
-    assert.deepEqual(told.toSorted(), due.toSorted());
+    assert.deepEqual(reported.toSorted(), due.toSorted());
   });
 }
 
@@ -988,8 +988,8 @@ for (const { id, body } of expectedOperations) {
     for (const other of ['gift_card', 'transaction', 'hold'].filter((name) => name !== wrapper)) {
       assert.ok(!isDocumented({ [other]: example }), other);
     }
-    const beside = body.schema === 'Nothing' ? { note: null } : example;
-    assert.ok(!isDocumented({ ...beside, [wrapper]: example }));
+    const details = body.schema === 'Nothing' ? { note: null } : example;
+    assert.ok(!isDocumented({ ...details, [wrapper]: example }));
     assert.ok(!isDocumented({ ...example, mistyped: null }));
     assert.ok(!isDocumented({ [wrapper]: { ...example, mistyped: null } }));
     for (const value of [null, [], 'x', [example]]) assert.ok(!isDocumented(value));
@@ -1078,7 +1078,7 @@ test('a creation with null in fields of the record is a valid documented body', 
 });
 
 /** Returns a validator of the documented response of a success. */
-function documentedAnswer(id: string, status: string): (value: unknown) => boolean {
+function documentedResponse(id: string, status: string): (value: unknown) => boolean {
   const response = operationOf(id).responses?.[status] as unknown as {
     readonly content: Readonly<Record<string, { schema: Json }>>;
   };
@@ -1107,7 +1107,7 @@ const delivery = {
   createdAt: 1,
   attempts: 1,
   nextAt: 9,
-  last: { at: 3, durationMs: 41, result: { kind: 'answered', status: 503, body: 'no' } },
+  last: { at: 3, durationMs: 41, result: { kind: 'responded', status: 503, body: 'no' } },
 } as const satisfies Delivery;
 
 /** A sample of each kind of record as the service sends it. */
@@ -1122,7 +1122,7 @@ const shown: Readonly<Record<string, Json>> = {
   Customer: {
     ...customerRecordOf(sameIds, { id: 51, email: 'ada@example.com', storefrontCustomerId: 7, createdAt: 0 }),
   },
-  MailDelivery: { ...mailRecordOf(sameIds, mailWith(), { domain: 'flowers.example', now: 0 }) },
+  EmailDelivery: { ...emailRecordOf(sameIds, emailWith(), { domain: 'flowers.example', now: 0 }) },
   Event: JSON.parse(
     eventJson({ id: 7, type: 'webhook.test', sequence: 0, createdAt: 5, data: '{}' }, 'flowers.example'),
   ) as Json,
@@ -1132,11 +1132,11 @@ const shown: Readonly<Record<string, Json>> = {
   LoggedDelivery: { ...deliveryRecordOf(delivery), log: [attemptRecordOf(delivery.last)] },
 };
 
-for (const { id, statuses, answer } of expectedOperations.filter((one) => one.id !== 'streamEvents')) {
+for (const { id, statuses, response } of expectedOperations.filter((one) => one.id !== 'streamEvents')) {
   test(`${id} returns its documented response completely, and nothing else`, () => {
     const [status = ''] = statuses;
-    const isDocumented = documentedAnswer(id, status);
-    const listed = Object.entries(answer).map(([name, schema]) => {
+    const isDocumented = documentedResponse(id, status);
+    const listed = Object.entries(response).map(([name, schema]) => {
       // The last one if a response has several schemas.
       const one = shown[schema.split(' or ').at(-1) ?? ''] ?? assert.fail(schema);
       return { name, one, wrap: (value: unknown) => (name.endsWith('s') ? [value] : value) };
@@ -1165,14 +1165,14 @@ for (const { id, statuses, answer } of expectedOperations.filter((one) => one.id
 }
 
 test('only the responses of a creation and a rotation contain the code of a card', () => {
-  const told = Object.entries(document.components?.schemas ?? {}).flatMap(([name, schema]) =>
+  const reported = Object.entries(document.components?.schemas ?? {}).flatMap(([name, schema]) =>
     isObject(schema['properties']) && 'code' in schema['properties'] ? [name] : [],
   );
   assert.deepEqual(
-    told.filter((name) => name in shown),
+    reported.filter((name) => name in shown),
     ['IssuedGiftCard'],
   );
-  const issuing = expectedOperations.filter(({ answer }) => answer['gift_card'] === 'IssuedGiftCard');
+  const issuing = expectedOperations.filter(({ response }) => response['gift_card'] === 'IssuedGiftCard');
   assert.deepEqual(
     issuing.map(({ id }) => id),
     ['createGiftCard', 'rotateGiftCardCode'],

@@ -81,7 +81,7 @@ function documentWith(operation: object, schemas: Readonly<Record<string, Schema
   };
 }
 
-function documentAnswering(schema: Schema, schemas: Readonly<Record<string, Schema>> = {}): OpenApiDocument {
+function documentResponding(schema: Schema, schemas: Readonly<Record<string, Schema>> = {}): OpenApiDocument {
   const content = { 'application/json': { schema } };
   return documentWith({ responses: { 200: { description: 'Done.', content } } }, schemas);
 }
@@ -318,7 +318,7 @@ describe('the reference page describes schemas in words', () => {
   ];
   for (const [name, schema, expected] of cases) {
     it(name, () => {
-      const { html } = renderReference(documentAnswering({ type: 'object', properties: { field: schema } }));
+      const { html } = renderReference(documentResponding({ type: 'object', properties: { field: schema } }));
       assert.match(textOf(articleOf(html, 'sample')), expected);
     });
   }
@@ -328,7 +328,7 @@ describe('the reference page describes schemas in words', () => {
       Base: { type: 'object', required: ['id'], properties: { id: { type: 'integer' } } },
       Whole: { allOf: [{ $ref: '#/components/schemas/Base' }, { properties: { code: { type: 'string' } } }] },
     };
-    const { html } = renderReference(documentAnswering({ $ref: '#/components/schemas/Whole' }, schemas));
+    const { html } = renderReference(documentResponding({ $ref: '#/components/schemas/Whole' }, schemas));
     const article = articleOf(html, 'sample');
     assert.ok(
       article.includes('<code class="name">id</code>') && article.includes('<code class="name">code</code>'),
@@ -344,7 +344,7 @@ describe('the reference page describes schemas in words', () => {
       },
       Holder: { type: 'object', properties: { value: { $ref: '#/components/schemas/Value' } } },
     };
-    const { html } = renderReference(documentAnswering({ $ref: '#/components/schemas/Holder' }, schemas));
+    const { html } = renderReference(documentResponding({ $ref: '#/components/schemas/Holder' }, schemas));
     assert.match(textOf(html), /string or array of Value/);
     assert.match(textOf(html), /array of Node/);
   });
@@ -364,7 +364,7 @@ describe('the reference page rejects a reference', () => {
       const inner = { type: 'object', properties: { field: { $ref: reference } } };
       const own = reference.endsWith('Loop') ? schemas : {};
       assert.throws(
-        () => renderReference(documentAnswering(inner, own)),
+        () => renderReference(documentResponding(inner, own)),
         (error) => error instanceof Error && error.message.includes(reference),
       );
     });

@@ -73,14 +73,14 @@ test('each of these constructs is used in one place only', async (t) => {
     {
       what: 'time',
       pattern: /\bDate\.now\b|\bnew Date\(\s*\)|\bTemporal\.Now\b/,
-      place: 'src/clock-and-chance.ts',
+      place: 'src/clock.ts',
     },
     {
-      what: 'chance',
+      what: 'randomness',
       pattern: new RegExp(
         `\\bMath\\.random\\b|\\bcrypto\\.(?:${draws})\\b|\\b(?:${draws})\\b[^}]*\\}\\s*from 'node:crypto'`,
       ),
-      place: 'src/clock-and-chance.ts',
+      place: 'src/random.ts',
     },
   ];
   for (const { what, pattern, place } of rules) {

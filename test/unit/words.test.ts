@@ -17,7 +17,7 @@ const words =
 
 /** Names that clients and operators already use, and the markers of tested documents. */
 const names =
-  /\b(?:mail_\w+|\w+_mails?(?:_\w+)?|MAIL_\w+|--mail-[\w-]+|no-mail|X-Mailer|e2e: answer)\b|\/dev\/mails|data\/mails|largesse mail\b|details\.mail\b/g;
+  /\bmail (?:servers?|clients?|programs?)\b|\bmail\.example\b|\bMAIL FROM\b|\bMailComposer\w*|mail-composer|\bmailFrom\b|\b(?:mail_\w+|\w+_mails?(?:_\w+)?|MAIL_\w+|--mail-[\w-]+|no-mail|X-Mailer|e2e: answer)\b|\/dev\/mails|data\/mails|largesse mail\b|details\.mail\b/g;
 
 const files = globSync([
   '*.md',

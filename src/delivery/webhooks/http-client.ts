@@ -31,8 +31,8 @@ export type FailureReason =
   /** The caller's signal was aborted. */
   | 'cancelled';
 
-export type Answered = {
-  readonly kind: 'answered';
+export type WebhookResponse = {
+  readonly kind: 'responded';
   /** Not an informational one. Redirects are not followed, so 3xx is a failure. */
   readonly status: number;
   readonly headers: ResponseHeaders;
@@ -50,7 +50,7 @@ export type Failed = {
 };
 
 /** `stale`: the receiver had closed the keep-alive connection; the request can be repeated on a new one. */
-export type Outcome = Answered | Failed | { readonly kind: 'stale' };
+export type Outcome = WebhookResponse | Failed | { readonly kind: 'stale' };
 
 export type ResponseLimits = {
   readonly bodyBytesMax: number;
@@ -156,8 +156,8 @@ function receive(
 ): void {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  const responseOf = (isCutOff: boolean): Answered => ({
-    kind: 'answered',
+  const responseOf = (isCutOff: boolean): WebhookResponse => ({
+    kind: 'responded',
     status: progress.status,
     headers: keptHeadersOf(response.headers),
     body: isCompressed(response) ? '' : excerptOf(Buffer.concat(chunks)),

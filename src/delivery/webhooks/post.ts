@@ -13,7 +13,7 @@ import { connectionLimits, openConnections, type ConnectionLimits } from './conn
 import {
   failed,
   sendRequest,
-  type Answered,
+  type WebhookResponse,
   type Failed,
   type Outcome,
   type ResponseLimits,
@@ -34,7 +34,7 @@ export type PostRequest = {
 };
 
 /** `durationMs` includes the wait for a connection. */
-export type PostResult = (Answered | Failed) & { readonly durationMs: number };
+export type PostResult = (WebhookResponse | Failed) & { readonly durationMs: number };
 
 type OutboundLimits = ResponseLimits &
   ConnectionLimits & {
@@ -82,7 +82,7 @@ export function openOutbound(options: OutboundOptions = {}): Outbound {
   async function attempt(request: PostRequest, stop: AbortSignal): Promise<Outcome> {
     const { url, headers, body, allowLoopback = false } = request;
     const parsed = parseWebhookUrl(url, { allowLoopback });
-    if (!parsed.ok) return failed('forbidden-target', `the URL ${parsed.refusal}`);
+    if (!parsed.ok) return failed('forbidden-target', `the URL ${parsed.error}`);
     const target = parsed.value;
     const common = {
       url: target,

@@ -189,8 +189,8 @@ export function resolve<T extends object>(document: OpenApiDocument, node: T): E
   for (let reference = referenceOf(current); reference !== undefined; reference = referenceOf(current)) {
     if (visited.has(reference)) throw new Error(`The $ref ${reference} leads back to itself.`);
     visited.add(reference);
-    const { $ref: _, ...beside } = current as Reference;
-    current = { ...targetOf(document, reference), ...beside };
+    const { $ref: _, ...details } = current as Reference;
+    current = { ...targetOf(document, reference), ...details };
   }
   return current as Exclude<T, Reference>;
 }

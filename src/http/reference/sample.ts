@@ -18,7 +18,7 @@ export function renderSamples(document: OpenApiDocument, operation: Operation): 
     body: markup`${sample.source.trim()}`,
   }));
   const successes = Object.entries(operation.responses ?? {}).filter(([status]) => status.startsWith('2'));
-  const answers = successes.flatMap(([status, response]) => {
+  const responses = successes.flatMap(([status, response]) => {
     const { content = {} } = resolve(document, response);
     return Object.entries(content).flatMap(([type, media]) =>
       examplesOf(document, media).map(({ label, value }): Figure => ({
@@ -27,10 +27,10 @@ export function renderSamples(document: OpenApiDocument, operation: Operation): 
       })),
     );
   });
-  if (requests.length + answers.length === 0) return undefined;
+  if (requests.length + responses.length === 0) return undefined;
   return markup`<aside class="samples" aria-label="Examples">
 ${renderGroup(requests)}
-${renderGroup(answers)}
+${renderGroup(responses)}
 </aside>`;
 }
 

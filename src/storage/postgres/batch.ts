@@ -43,7 +43,7 @@ type Running<T> = {
  * Runs scripts until all have ended. The statements of the last step are sent with the commit.
  * @throws GroupAborted if a script throws after it has written; the database's error if a statement fails.
  */
-export async function driveTogether<T>(
+export async function driveBatch<T>(
   transaction: Driven,
   scripts: readonly Script<T>[],
 ): Promise<readonly Ending<T>[]> {

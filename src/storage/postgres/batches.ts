@@ -13,7 +13,7 @@ import { ConnectionLost } from './errors.ts';
 import type { Pool } from './pool.ts';
 import type { Session } from './session.ts';
 import type { Script } from '../sql.ts';
-import type { Subject } from '../storage.ts';
+import type { WriteScope } from '../storage.ts';
 
 /** Limit of shared connections. With more connections, fewer scripts wait and share. */
 export const sharedMax = 2;
@@ -27,7 +27,7 @@ const scriptsAlone = 32;
 /** A write that can share a transaction. */
 export type Job = {
   readonly lane: 'writes';
-  readonly subject: Subject;
+  readonly scope: WriteScope;
   /** Deadline, of `performance.now`. */
   readonly until: number;
   /** Returns a function that resolves the caller's promise after the commit. */
@@ -45,21 +45,21 @@ type Engine = {
    * Runs scripts in one transaction and commits it.
    * @throws Fault `unavailable` if the outcome of the commit is unknown; any other error if it was rolled back.
    */
-  readonly commitTogether: (
+  readonly commitBatch: (
     session: Session,
     scripts: readonly Script<() => void>[],
   ) => Promise<readonly Settling[]>;
   /** Whether a retry after this error can succeed. */
   readonly mayRunAgain: (error: unknown) => boolean;
   /** Converts the final error of a script to the caller's error. */
-  readonly told: (error: unknown) => unknown;
+  readonly publicError: (error: unknown) => unknown;
 };
 
 /**
  * Runs a script in one transaction with others, until a deadline of `performance.now`.
  * @throws as `Storage.write` does.
  */
-type Share = <T>(script: () => Script<T>, subject: Subject, until: number) => Promise<T>;
+type Share = <T>(script: () => Script<T>, scope: WriteScope, until: number) => Promise<T>;
 
 export type Sharing = {
   readonly share: Share;
@@ -67,19 +67,19 @@ export type Sharing = {
   isAloneNext(storeId: number): boolean;
 };
 
-export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: Engine): Sharing {
+export function openSharing({ pool, alone, commitBatch, mayRunAgain, publicError }: Engine): Sharing {
   /** Number of running scripts per card. */
   const underWay = new Map<string, number>();
   /** Number of scripts per store that still have to run alone. */
   const suspects = new Map<number, number>();
 
-  const share: Share = (script, subject, until) =>
+  const share: Share = (script, scope, until) =>
     new Promise((resolve, reject) => {
       const settling = function* (): Script<() => void> {
         const value = yield* script();
         return () => resolve(value);
       };
-      const job: Job = { lane: 'writes', subject, until, script: settling, reject };
+      const job: Job = { lane: 'writes', scope, until, script: settling, reject };
       pool
         .share(until, job)
         .then((session) => session && lead(session, job))
@@ -97,7 +97,7 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
     for (const job of jobs) count(job, 1);
     try {
       const scripts = jobs.map(({ script }) => script());
-      const endings = await commitTogether(session, scripts);
+      const endings = await commitBatch(session, scripts);
       for (const [place, job] of jobs.entries()) settle(job, endings[place]);
     } catch (error) {
       if (jobs.length > 1) undone(jobs, error);
@@ -124,7 +124,7 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
   const isUnderWay = (job: Job): boolean => underWay.has(cardOf(job));
 
   const count = (job: Job, added: number): void => {
-    if (job.subject.cardId === null) return;
+    if (job.scope.cardId === null) return;
     const scripts = (underWay.get(cardOf(job)) ?? 0) + added;
     if (scripts > 0) underWay.set(cardOf(job), scripts);
     else underWay.delete(cardOf(job));
@@ -133,7 +133,7 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
   const settle = (job: Job, ending: Settling | undefined): void => {
     if (ending?.kind === 'returned') ending.value();
     else if (mayRunAgain(ending?.error)) runAlone(job);
-    else job.reject(told(ending?.error));
+    else job.reject(publicError(ending?.error));
   };
 
   const undone = (jobs: readonly Job[], error: unknown): void => {
@@ -141,7 +141,7 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
       for (const { reject } of jobs) reject(error);
       return;
     }
-    for (const { subject } of suspectsOf(jobs, error)) suspects.set(subject.storeId, scriptsAlone);
+    for (const { scope } of suspectsOf(jobs, error)) suspects.set(scope.storeId, scriptsAlone);
     for (const job of jobs) runAlone(job);
   };
 
@@ -175,14 +175,14 @@ function suspectsOf(jobs: readonly Job[], error: unknown): readonly Job[] {
 }
 
 function isSameCard(left: Job, right: Job): boolean {
-  return left.subject.cardId !== null && byCard(left, right) === 0;
+  return left.scope.cardId !== null && byCard(left, right) === 0;
 }
 
-function cardOf({ subject: { storeId, cardId } }: Job): string {
+function cardOf({ scope: { storeId, cardId } }: Job): string {
   return `${storeId} ${cardId}`;
 }
 
-function byCard({ subject: left }: Job, { subject: right }: Job): number {
+function byCard({ scope: left }: Job, { scope: right }: Job): number {
   if (left.storeId !== right.storeId) return left.storeId - right.storeId;
   return (left.cardId ?? 0) - (right.cardId ?? 0);
 }

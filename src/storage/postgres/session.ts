@@ -273,9 +273,9 @@ function sessionOn({ client, socket }: Connected): Session {
       });
     },
     hasWarned() {
-      const answer = warned;
+      const response = warned;
       warned = false;
-      return answer;
+      return response;
     },
     get isBroken() {
       return isBroken;

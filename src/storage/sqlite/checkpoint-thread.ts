@@ -8,7 +8,7 @@ import type { Log, Checkpointer } from './checkpoints.ts';
 export type Order = 'checkpoint' | 'end';
 
 /** The state of the log after a checkpoint, or the error of SQLite. */
-export type Answer =
+export type HttpResponse =
   { readonly log: Log } | { readonly message: string; readonly errcode: number | undefined };
 
 /** Starts a checkpoint thread for a database. The thread does not keep the process running. */
@@ -26,11 +26,11 @@ export function startCheckpointThread(file: string): Checkpointer {
   };
   worker.on('error', end);
   worker.on('exit', (code) => end(new Error(`the thread for checkpoints has ended with ${code}`)));
-  worker.on('message', (answer: Answer) => {
-    if ('log' in answer) underWay?.resolve(answer.log);
-    else underWay?.reject(Object.assign(new Error(answer.message), { errcode: answer.errcode }));
+  worker.on('message', (response: HttpResponse) => {
+    if ('log' in response) underWay?.resolve(response.log);
+    else underWay?.reject(Object.assign(new Error(response.message), { errcode: response.errcode }));
   });
-  const tell = (order: Order): void => {
+  const post = (order: Order): void => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and not a window
     worker.postMessage(order);
   };
@@ -38,7 +38,7 @@ export function startCheckpointThread(file: string): Checkpointer {
     async checkpoint() {
       if (hasEnded) throw new Error('the thread for checkpoints has ended');
       underWay = Promise.withResolvers();
-      tell('checkpoint');
+      post('checkpoint');
       return underWay.promise;
     },
     get hasEnded() {
@@ -48,7 +48,7 @@ export function startCheckpointThread(file: string): Checkpointer {
       if (hasEnded) return;
       // The process must not exit before the thread.
       worker.ref();
-      tell('end');
+      post('end');
       await once(worker, 'exit');
     },
   };

@@ -107,7 +107,7 @@ export function checkpointsOf(
       // immediately.
       if (log.frames >= longFrames && moved >= log.frames) due = log.frames;
     } catch (error) {
-      told(error);
+      report(error);
     } finally {
       if (mover?.hasEnded) mover = inPlace(writer);
       isMoving = false;
@@ -119,7 +119,7 @@ export function checkpointsOf(
    * Ignores temporary errors, such as a full disk or a checkpoint of another process. The next checkpoint
    * retries.
    */
-  const told = (error: unknown): void => {
+  const report = (error: unknown): void => {
     if (isFatal(error)) failed(error);
   };
 
@@ -139,7 +139,7 @@ export function checkpointsOf(
       try {
         considerLog(look());
       } catch (error) {
-        told(error);
+        report(error);
       }
     },
     get isHolding() {

@@ -1,6 +1,6 @@
 /** Migrations of an SQLite file, on a connection of the engine. */
 
-import type { Clock } from '../../clock-and-chance.ts';
+import type { Clock } from '../../clock.ts';
 import {
   createMigrationsTable,
   insertApplied,

@@ -4,14 +4,14 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseColour } from '../delivery/email/colour.ts';
 import { parseKnownLocale } from '../delivery/email/language.ts';
 import { parseLogoUrl, parsePageUrl } from '../delivery/email/sender.ts';
-import { parseSenderAddress } from '../domain/email.ts';
-import { parseReminderDays, type MailSettings } from '../domain/mail.ts';
+import { parseSenderAddress } from '../domain/email-address.ts';
+import { parseReminderDays, type EmailSettings } from '../domain/email.ts';
 import type { Parsed } from '../domain/parsed.ts';
 import { CommandError } from './failure.ts';
 import type { Row } from './output.ts';
 import { readName } from './read.ts';
 
-export type MailOptions = {
+export type EmailOptions = {
   readonly mail?: boolean;
   readonly mailName?: string;
   readonly mailAddress?: string;
@@ -33,7 +33,7 @@ function orNone(parse: (text: string) => string): (text: string) => string {
 function reading<T>(parse: (text: string) => Parsed<T>): (text: string) => T {
   return (text) => {
     const parsed = parse(text);
-    if (!parsed.ok) throw new InvalidArgumentError(`It ${parsed.refusal}.`);
+    if (!parsed.ok) throw new InvalidArgumentError(`It ${parsed.error}.`);
     return parsed.value;
   };
 }
@@ -41,11 +41,11 @@ function reading<T>(parse: (text: string) => Parsed<T>): (text: string) => T {
 /** @throws CommandError that lists the known languages. */
 function readLocale(text: string): string {
   const locale = parseKnownLocale(text);
-  if (!locale.ok) throw new CommandError(`--mail-language ${locale.refusal}`);
+  if (!locale.ok) throw new CommandError(`--mail-language ${locale.error}`);
   return locale.value;
 }
 
-export function addMailSettings(command: Command): Command {
+export function addEmailSettings(command: Command): Command {
   const option = (flags: string, description: string, parse: (text: string) => unknown): void =>
     void command.addOption(new Option(flags, description).argParser(parse));
   command
@@ -90,7 +90,7 @@ export function addMailSettings(command: Command): Command {
 }
 
 /** The settings that the options set. */
-export function mailChangesOf(options: MailOptions): Partial<MailSettings> {
+export function emailChangesOf(options: EmailOptions): Partial<EmailSettings> {
   const named = {
     enabled: options.mail,
     senderName: options.mailName,
@@ -102,13 +102,13 @@ export function mailChangesOf(options: MailOptions): Partial<MailSettings> {
     pageUrl: options.mailPage,
     expiryReminderDays: options.mailExpiryReminders,
     balanceReminderDays: options.mailBalanceReminders,
-    tellFailures: options.mailTellFailures,
+    notifyFailures: options.mailTellFailures,
   };
   const given = Object.entries(named).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given.map(([name, value]) => [name, value === '' ? null : value]));
 }
 
-export function mailRowOf(settings: MailSettings): Row {
+export function emailRowOf(settings: EmailSettings): Row {
   return {
     mail: settings.enabled,
     mail_name: settings.senderName,
@@ -120,6 +120,6 @@ export function mailRowOf(settings: MailSettings): Row {
     mail_page: settings.pageUrl,
     mail_expiry_reminders: settings.expiryReminderDays.join(',') || null,
     mail_balance_reminders: settings.balanceReminderDays.join(',') || null,
-    mail_tell_failures: settings.tellFailures,
+    mail_tell_failures: settings.notifyFailures,
   };
 }

@@ -4,19 +4,19 @@ import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import type { Context } from '../context.ts';
 import type { QueryParameter } from '../domain/app-proxy.ts';
-import { Fault, type FaultCode, type Refusals } from '../domain/fault.ts';
+import { Fault, type FaultCode, type FieldErrors } from '../domain/fault.ts';
 import { InexactNumber } from '../domain/money.ts';
 import type { Store } from '../domain/store.ts';
 import {
-  Answered,
-  confirmAnswered,
+  AlreadyProcessed,
+  confirmStored,
   fingerprintsOf,
-  once,
-  type Answer,
+  withIdempotencyKey,
+  type HttpResponse,
   type KeyUse,
 } from '../service/idempotency.ts';
-import { constant, type Script } from '../storage/sql.ts';
-import type { Storage, Subject } from '../storage/storage.ts';
+import { resolved, type Script } from '../storage/sql.ts';
+import type { Storage, WriteScope } from '../storage/storage.ts';
 import type { WebhookUrls } from '../service/webhook.ts';
 import type { Caller } from './auth.ts';
 import { noBody, parseBody, type Body, type RawBody } from './body.ts';
@@ -24,7 +24,7 @@ import type { EventStreams } from './event-stream.ts';
 import type { LookupAttempt } from './lookup-throttle.ts';
 import { problemBody, problemHeaders, problems } from './problem.ts';
 
-export type Exchange = {
+export type RequestContext = {
   readonly request: FastifyRequest;
   readonly ctx: Context;
   readonly storage: Storage;
@@ -45,17 +45,17 @@ export type Exchange = {
   /** Whether the request returns its response without its effect. */
   readonly isDryRun: boolean;
   /** @throws Fault `unsupported-media-type` or `invalid-body`. */
-  readBody(wrapper: string, refusals: Refusals): Body;
+  readBody(wrapper: string, errors: FieldErrors): Body;
   /**
    * Runs the script of a write. With an idempotency key, it runs only once; a dry run is rolled back.
    * @param subject the records that the script can change; absent: any. It does not include the idempotency key,
    * because only one request uses a key at a time.
    */
-  write(body: Body, script: () => Script<Answer>, subject?: Subject): Promise<Answer>;
+  write(body: Body, script: () => Script<HttpResponse>, scope?: WriteScope): Promise<HttpResponse>;
 };
 
 /** A response whose body is a stream. */
-export type Streamed = Omit<Answer, 'body'> & { readonly stream: Readable };
+export type Streamed = Omit<HttpResponse, 'body'> & { readonly stream: Readable };
 
 /** The keys of requests in progress in this process. */
 export type KeysInFlight = Set<string>;
@@ -65,21 +65,21 @@ function isKept(code: FaultCode): boolean {
   return code !== 'idempotency-key-reused' && [404, 412, 422].includes(problems[code].status);
 }
 
-export function exchangeOf(
-  given: Omit<Exchange, 'readBody' | 'write'> & {
+export function requestContextOf(
+  given: Omit<RequestContext, 'readBody' | 'write'> & {
     readonly keysInFlight: KeysInFlight;
     readonly keysInFlightMax: number;
   },
-): Exchange {
+): RequestContext {
   const { request, ctx, storage, caller, basePath, isDryRun, keysInFlight, keysInFlightMax } = given;
   return {
     ...given,
-    readBody: (wrapper, refusals) =>
-      parseBody((request.body as RawBody | undefined) ?? noBody, { wrapper, refusals }),
-    async write(body, script, subject) {
+    readBody: (wrapper, errors) =>
+      parseBody((request.body as RawBody | undefined) ?? noBody, { wrapper, errors }),
+    async write(body, script, scope) {
       const key = idempotencyKeyOf(request);
-      if (isDryRun) return storage.rehearse(script);
-      if (key === undefined) return storage.write(script, subject);
+      if (isDryRun) return storage.dryRun(script);
+      if (key === undefined) return storage.write(script, scope);
       const owner = { storeId: caller.store.id, apiClientId: caller.apiClientId ?? 0, key };
       const name = `${owner.storeId} ${owner.apiClientId} ${key}`;
       if (keysInFlight.has(name)) throw new Fault('idempotency-key-in-use', { retryAfterSeconds: 1 });
@@ -92,14 +92,14 @@ export function exchangeOf(
           request.headers['if-match'] ?? null,
           sortedParameters(body),
         ]);
-        const { answer, replayed } = await writeOnce(
+        const { response, replayed } = await writeOnce(
           { ctx, storage, basePath, requestId: request.id },
           { owner, fingerprints },
-          { script, subject },
+          { script, scope },
         );
         return replayed
-          ? { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } }
-          : answer;
+          ? { ...response, headers: { ...response.headers, 'idempotent-replayed': 'true' } }
+          : response;
       } finally {
         keysInFlight.delete(name);
       }
@@ -117,33 +117,36 @@ async function writeOnce(
     storage,
     basePath,
     requestId,
-  }: Pick<Exchange, 'ctx' | 'storage' | 'basePath'> & { readonly requestId: string },
+  }: Pick<RequestContext, 'ctx' | 'storage' | 'basePath'> & { readonly requestId: string },
   use: KeyUse,
-  { script, subject }: { readonly script: () => Script<Answer>; readonly subject: Subject | undefined },
+  { script, scope }: { readonly script: () => Script<HttpResponse>; readonly scope: WriteScope | undefined },
 ): Promise<Outcome> {
-  const write = async (work: () => Script<Answer>): Promise<Outcome> => {
+  const write = async (work: () => Script<HttpResponse>): Promise<Outcome> => {
     try {
-      return { answer: await storage.write(() => once(ctx, use, work), subject), replayed: false };
+      return {
+        response: await storage.write(() => withIdempotencyKey(ctx, use, work), scope),
+        replayed: false,
+      };
     } catch (error) {
-      if (!(error instanceof Answered)) throw error;
-      await storage.write(() => confirmAnswered(ctx, use));
-      return { answer: error.answer, replayed: true };
+      if (!(error instanceof AlreadyProcessed)) throw error;
+      await storage.write(() => confirmStored(ctx, use));
+      return { response: error.response, replayed: true };
     }
   };
   try {
     return await write(script);
   } catch (error) {
     if (!(error instanceof Fault) || !isKept(error.code)) throw error;
-    const refusal: Answer = {
+    const rejection: HttpResponse = {
       status: problems[error.code].status,
       headers: problemHeaders(error),
       body: JSON.stringify(problemBody(error, { basePath, requestId })),
     };
-    return write(() => constant(refusal));
+    return write(() => resolved(rejection));
   }
 }
 
-type Outcome = { readonly answer: Answer; readonly replayed: boolean };
+type Outcome = { readonly response: HttpResponse; readonly replayed: boolean };
 
 /** @throws Fault `invalid-idempotency-key`. */
 function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {

@@ -13,7 +13,7 @@ export type Serve = (email: Email, signal: AbortSignal) => Outcome | Promise<Out
 
 export type TestMailer = {
   /** The emails that the server received, whatever its response. */
-  readonly mails: readonly Email[];
+  readonly emails: readonly Email[];
   readonly outcomes: readonly string[];
   readonly reclaimed: () => number;
   readonly operatorNeeded: () => readonly string[];
@@ -21,11 +21,11 @@ export type TestMailer = {
   stop(): Promise<void>;
 };
 
-export const accepts: Outcome = { kind: 'sent', answer: '250 2.0.0 taken' };
-export const bounces: Outcome = { kind: 'refused', answer: '550 5.1.1 no such user', code: 550 };
+export const accepts: Outcome = { kind: 'sent', response: '250 2.0.0 taken' };
+export const bounces: Outcome = { kind: 'rejected', response: '550 5.1.1 no such user', code: 550 };
 export const defers: Outcome = {
   kind: 'deferred',
-  answer: '451 4.7.1 later',
+  response: '451 4.7.1 later',
   code: 451,
   cause: 'temporary',
 };
@@ -34,7 +34,7 @@ export function startMailer(
   { ctx, storage }: { readonly ctx: Context; readonly storage: Storage },
   serve: Serve = () => accepts,
 ): TestMailer {
-  const mails: Email[] = [];
+  const emails: Email[] = [];
   const outcomes: string[] = [];
   const needs: string[] = [];
   let reclaimed = 0;
@@ -42,9 +42,9 @@ export function startMailer(
     from: 'gift-cards@largesse.example',
     connectionsMax: 4,
     emailMaxMs: 120_000,
-    async send(mail, _delivery, signal) {
-      mails.push(mail);
-      return serve(mail, signal);
+    async send(email, _delivery, signal) {
+      emails.push(email);
+      return serve(email, signal);
     },
     async [Symbol.asyncDispose]() {
       // Nothing to close.
@@ -53,7 +53,7 @@ export function startMailer(
   const observer = {
     attempted: (outcome: string) => void outcomes.push(outcome),
     reclaimed: () => void (reclaimed += 1),
-    operatorNeeded: (answer: string) => void needs.push(answer),
+    operatorNeeded: (response: string) => void needs.push(response),
   };
   const worker = startWorker(emailQueue({ ctx, storage, transport, observer }), pino({ level: 'silent' }), {
     ...emailWorkerLimits(transport),
@@ -61,7 +61,7 @@ export function startMailer(
     stopMs: 500,
   });
   return {
-    mails,
+    emails,
     outcomes,
     reclaimed: () => reclaimed,
     operatorNeeded: () => needs,

@@ -15,7 +15,7 @@ type Received = {
   readonly session: string;
 };
 
-export type MailServer = AsyncDisposable & {
+export type SmtpServer = AsyncDisposable & {
   readonly received: readonly Received[];
   /** Its SMTP_URL. */
   url(query?: string, credentials?: string): Secret;
@@ -27,9 +27,9 @@ export function reply(code: number, text: string): Error {
 }
 
 /** A mail server that accepts every email by default. */
-export async function mailServer(
+export async function smtpServer(
   options: SMTPServerOptions & { readonly afterData?: () => Error | null } = {},
-): Promise<MailServer> {
+): Promise<SmtpServer> {
   const { afterData, ...settings } = options;
   const received: Received[] = [];
   const server = new SMTPServer({
@@ -42,9 +42,9 @@ export async function mailServer(
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
-        const refusal = afterData?.() ?? null;
+        const error = afterData?.() ?? null;
         const { mailFrom, rcptTo } = session.envelope;
-        if (!refusal) {
+        if (!error) {
           assert.ok(mailFrom);
           received.push({
             from: mailFrom.address,
@@ -55,7 +55,7 @@ export async function mailServer(
             session: session.id,
           });
         }
-        done(refusal);
+        done(error);
       });
     },
   });
@@ -79,7 +79,7 @@ export async function mailServer(
  */
 export async function scriptedServer(
   script: Readonly<Record<string, string>>,
-): Promise<MailServer & { readonly lines: readonly string[]; readonly connections: () => number }> {
+): Promise<SmtpServer & { readonly lines: readonly string[]; readonly connections: () => number }> {
   const lines: string[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
@@ -99,13 +99,13 @@ export async function scriptedServer(
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => undefined);
     let isData = false;
-    const answer = (command: string): void => {
+    const response = (command: string): void => {
       const text = { ...standard, ...script }[command] ?? '502 what?';
       if (text === 'hang up') socket.destroy();
       else if (text !== 'stall') socket.write(`${text}\r\n`);
       isData = command === 'DATA' && text.startsWith('354');
     };
-    answer('greeting');
+    response('greeting');
     let rest = '';
     socket.on('data', (chunk) => {
       const parts = (rest + chunk.toString('latin1')).split('\r\n');
@@ -113,7 +113,7 @@ export async function scriptedServer(
       for (const line of parts) {
         lines.push(line);
         if (isData && line !== '.') continue;
-        answer(Object.keys(standard).find((command) => line.toUpperCase().startsWith(command)) ?? line);
+        response(Object.keys(standard).find((command) => line.toUpperCase().startsWith(command)) ?? line);
       }
     });
   });
@@ -132,7 +132,7 @@ export async function scriptedServer(
   };
 }
 
-function urlTo(server: Pick<Server, 'address'>): MailServer['url'] {
+function urlTo(server: Pick<Server, 'address'>): SmtpServer['url'] {
   const { port } = server.address() as AddressInfo;
   return (query = '', credentials = '') => new Secret(`smtp://${credentials}127.0.0.1:${port}${query}`);
 }

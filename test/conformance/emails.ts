@@ -11,7 +11,7 @@ import {
   startMailer,
   type Serve,
   type TestMailer,
-} from '../support/mailing.ts';
+} from '../support/emailing.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { until } from '../support/delivering.ts';
 import {
@@ -26,14 +26,14 @@ import {
 } from '../support/fixtures.ts';
 import { listEvents, openStore, type OpenStore } from '../support/open-store.ts';
 import { Fault, type FaultCode } from '../../src/domain/fault.ts';
-import type { MailDelivery, MailSettings } from '../../src/domain/mail.ts';
-import type { MailDeliveryRecord } from '../../src/domain/schemas.ts';
+import type { EmailDelivery, EmailSettings } from '../../src/domain/email.ts';
+import type { EmailRecord } from '../../src/domain/schemas.ts';
 import { issue, lookUp, update } from '../../src/service/card.ts';
-import { changeMailSettings, listCardMails, notify, rotateCode } from '../../src/service/mail.ts';
+import { changeEmailSettings, listCardEmails, notify, rotateCode } from '../../src/service/email.ts';
 import { requireCard } from '../../src/service/money.ts';
 import { bookReminders, firstPlace, planReminders } from '../../src/service/reminder.ts';
 import { debit } from '../../src/service/spend.ts';
-import { claimMails } from '../../src/storage/mail-queue.ts';
+import { claimEmails } from '../../src/storage/email-queue.ts';
 import { all, sql } from '../../src/storage/sql.ts';
 
 const minute = 60_000;
@@ -47,8 +47,8 @@ const grace = email('grace@example.com');
 type Mailing = OpenStore & {
   mailer(serve?: Serve): TestMailer;
   /** The emails of a card, oldest first. */
-  mails(cardId: number): Promise<readonly MailDelivery[]>;
-  settings(changes: Partial<MailSettings>): Promise<void>;
+  emails(cardId: number): Promise<readonly EmailDelivery[]>;
+  settings(changes: Partial<EmailSettings>): Promise<void>;
   events(): Promise<readonly string[]>;
 };
 
@@ -67,13 +67,13 @@ async function open(
       mailers.push(mailer);
       return mailer;
     },
-    async mails(cardId) {
+    async emails(cardId) {
       const request = { limit: 100, before: null, after: null };
-      const page = await storage.read(() => listCardMails({ storeId: store.id, cardId }, request));
+      const page = await storage.read(() => listCardEmails({ storeId: store.id, cardId }, request));
       return page.items.toReversed();
     },
     async settings(changes) {
-      await storage.write(() => changeMailSettings(ctx, store.id, changes));
+      await storage.write(() => changeEmailSettings(ctx, store.id, changes));
     },
     events: async () => (await storage.read(listEvents)).map(({ type }) => type),
     async [Symbol.asyncDispose]() {
@@ -84,7 +84,7 @@ async function open(
   return mailing;
 }
 
-const mailed = { recipient: grace, mails: { sendAt: null } } as const;
+const mailed = { recipient: grace, emails: { sendAt: null } } as const;
 
 /** Counts the emails that still have a sealed code. */
 async function sealed({ storage }: Mailing): Promise<number> {
@@ -111,7 +111,7 @@ async function faultOf(promise: Promise<unknown>): Promise<FaultCode | undefined
   return error?.code;
 }
 
-export function testMails(factory: StorageFactory): void {
+export function testEmails(factory: StorageFactory): void {
   testBooking(factory);
   testSending(factory);
   testCodes(factory);
@@ -124,17 +124,17 @@ function testBooking(factory: StorageFactory): void {
     const { card, code } = await opened.issue({ ...mailed, customer: ada });
     assert.equal(await sealed(opened), 1);
     const mailer = opened.mailer();
-    await until(() => mailer.mails.length === 2);
-    await until(async () => (await opened.mails(card.id)).every(({ state }) => state === 'sent'));
+    await until(() => mailer.emails.length === 2);
+    await until(async () => (await opened.emails(card.id)).every(({ state }) => state === 'sent'));
     assert.deepEqual(
-      (await opened.mails(card.id)).map(({ kind, address }) => [kind, address]),
+      (await opened.emails(card.id)).map(({ kind, address }) => [kind, address]),
       [
         ['gift_card', 'grace@example.com'],
         ['receipt', 'ada@example.com'],
       ],
     );
-    const gift = mailer.mails.find(({ to }) => to === 'grace@example.com');
-    const receipt = mailer.mails.find(({ to }) => to === 'ada@example.com');
+    const gift = mailer.emails.find(({ to }) => to === 'grace@example.com');
+    const receipt = mailer.emails.find(({ to }) => to === 'ada@example.com');
     assert.ok(gift && receipt);
     assert.equal(codeIn(gift), code.reveal());
     assert.equal(codeIn(receipt), '');
@@ -144,44 +144,44 @@ function testBooking(factory: StorageFactory): void {
 
   test('a card is emailed to its recipient or else its customer, once if they are the same person', async () => {
     await using opened = await open(factory);
-    const { mails } = mailed;
+    const { emails } = mailed;
     const kindsOf = async (given: Parameters<Mailing['issue']>[0]) =>
-      (await opened.mails((await opened.issue(given)).card.id)).map(
+      (await opened.emails((await opened.issue(given)).card.id)).map(
         ({ kind, address }) => `${kind} ${address}`,
       );
-    assert.deepEqual(await kindsOf({ customer: ada, mails }), ['gift_card ada@example.com']);
-    assert.deepEqual(await kindsOf({ customer: ada, recipient: email('ADA@example.com'), mails }), [
+    assert.deepEqual(await kindsOf({ customer: ada, emails }), ['gift_card ada@example.com']);
+    assert.deepEqual(await kindsOf({ customer: ada, recipient: email('ADA@example.com'), emails }), [
       'gift_card ada@example.com',
     ]);
-    assert.deepEqual(await kindsOf({ mails }), []);
+    assert.deepEqual(await kindsOf({ emails }), []);
     assert.deepEqual(await kindsOf({ customer: ada, recipient: grace }), []);
     await opened.settings({ enabled: false });
-    assert.deepEqual(await kindsOf({ customer: ada, recipient: grace, mails }), []);
+    assert.deepEqual(await kindsOf({ customer: ada, recipient: grace, emails }), []);
     assert.equal(
-      await faultOf(opened.issue({ recipient: grace, mails: { sendAt: noon + day } })),
+      await faultOf(opened.issue({ recipient: grace, emails: { sendAt: noon + day } })),
       'invalid-parameter',
     );
     await opened.settings({ enabled: true });
-    assert.equal((await kindsOf({ customer: ada, recipient: grace, mails })).length, 2);
+    assert.equal((await kindsOf({ customer: ada, recipient: grace, emails })).length, 2);
   });
 
   test('a scheduled email waits for its time, and its receipt does not', async () => {
     await using opened = await open(factory);
     const { ctx } = opened;
     const at = noon + 3 * day;
-    const { card } = await opened.issue({ recipient: grace, customer: ada, mails: { sendAt: at } });
+    const { card } = await opened.issue({ recipient: grace, customer: ada, emails: { sendAt: at } });
     const mailer = opened.mailer();
-    await until(() => mailer.mails.length === 1);
-    assert.match(mailer.mails[0]?.content.text ?? '', /March 18, 2026/);
+    await until(() => mailer.emails.length === 1);
+    assert.match(mailer.emails[0]?.content.text ?? '', /March 18, 2026/);
     ctx.clock.advance(3 * day - 1);
     mailer.wake();
     await wait(100);
-    const [gift] = await opened.mails(card.id);
+    const [gift] = await opened.emails(card.id);
     assert.deepEqual([gift?.state, gift?.sendAt, gift?.attempts], ['scheduled', at, 0]);
     ctx.clock.advance(1);
-    await until(() => mailer.mails.length === 2);
-    assert.equal(mailer.mails[1]?.to, 'grace@example.com');
-    assert.equal(mailer.mails[1]?.date, at);
+    await until(() => mailer.emails.length === 2);
+    assert.equal(mailer.emails[1]?.to, 'grace@example.com');
+    assert.equal(mailer.emails[1]?.date, at);
   });
 }
 
@@ -200,7 +200,7 @@ function testSending(factory: StorageFactory): void {
     await until(() => isIdle(opened));
     assert.deepEqual([...first.outcomes, ...second.outcomes], ['deferred', 'deferred']);
     assert.deepEqual(
-      (await opened.mails(card.id)).map(({ state }) => state),
+      (await opened.emails(card.id)).map(({ state }) => state),
       ['deferred'],
     );
   });
@@ -212,9 +212,9 @@ function testSending(factory: StorageFactory): void {
     const mailer = opened.mailer(() => defers);
     let last = 0;
     for (;;) {
-      await until(async () => mailer.mails.length === last + 1 && (await isIdle(opened)));
+      await until(async () => mailer.emails.length === last + 1 && (await isIdle(opened)));
       last += 1;
-      const [mail] = await opened.mails(card.id);
+      const [mail] = await opened.emails(card.id);
       assert.ok(mail);
       if (mail.state === 'dead') break;
       assert.ok(mail.nextAt !== null && mail.nextAt > ctx.clock.now());
@@ -225,8 +225,8 @@ function testSending(factory: StorageFactory): void {
     assert.ok(last >= 20 && last <= 50, `${last} attempts`);
     const waited = ctx.clock.now() - noon;
     assert.ok(waited >= 72 * hour && waited < 77 * hour, `${waited / hour} hours`);
-    assert.equal(new Set(mailer.mails.map(({ messageId }) => messageId)).size, 1);
-    assert.equal(new Set(mailer.mails.map(({ date }) => date)).size, 1);
+    assert.equal(new Set(mailer.emails.map(({ messageId }) => messageId)).size, 1);
+    assert.equal(new Set(mailer.emails.map(({ date }) => date)).size, 1);
     assert.equal(await sealed(opened), 0);
     assert.deepEqual((await opened.events()).at(-1), 'gift_card.delivery_failed');
   });
@@ -235,25 +235,25 @@ function testSending(factory: StorageFactory): void {
     await using opened = await open(factory);
     const serve: Serve = ({ to }) => (to === 'grace@example.com' ? bounces : accepts);
     const mailer = opened.mailer(serve);
-    for (const tellFailures of [false, true]) {
-      await opened.settings({ tellFailures });
+    for (const notifyFailures of [false, true]) {
+      await opened.settings({ notifyFailures });
       const { card, code } = await opened.issue({ ...mailed, customer: ada });
       mailer.wake();
-      const expected = tellFailures ? 3 : 2;
+      const expected = notifyFailures ? 3 : 2;
       await until(async () => {
-        const mails = await opened.mails(card.id);
-        return mails.length === expected && mails.every(({ nextAt }) => nextAt === null);
+        const emails = await opened.emails(card.id);
+        return emails.length === expected && emails.every(({ nextAt }) => nextAt === null);
       });
-      const [gift, , failed] = await opened.mails(card.id);
-      assert.deepEqual([gift?.state, gift?.attempts, gift?.answer], ['bounced', 1, bounces.answer]);
+      const [gift, , failed] = await opened.emails(card.id);
+      assert.deepEqual([gift?.state, gift?.attempts, gift?.response], ['bounced', 1, bounces.response]);
       assert.equal(await sealed(opened), 0);
-      assert.equal(failed?.kind, tellFailures ? 'delivery_failed' : undefined);
+      assert.equal(failed?.kind, notifyFailures ? 'delivery_failed' : undefined);
       const events = (await opened.storage.read(listEvents)).filter(
         ({ type }) => type === 'gift_card.delivery_failed',
       );
       const { data } = events.at(-1) ?? assert.fail();
       assert.ok(!JSON.stringify(data).includes(code.reveal()));
-      assert.deepEqual((data['delivery'] as MailDeliveryRecord).last_attempt?.response, bounces.answer);
+      assert.deepEqual((data['delivery'] as EmailRecord).last_attempt?.response, bounces.response);
     }
   });
 
@@ -263,20 +263,20 @@ function testSending(factory: StorageFactory): void {
     const { card } = await opened.issue(mailed);
     let outcome: ReturnType<Serve> = {
       kind: 'deferred',
-      answer: '535 bad password',
+      response: '535 bad password',
       code: 535,
       cause: 'operator',
     };
     const mailer = opened.mailer(() => outcome);
     for (let round = 1; round <= 4; round += 1) {
-      await until(async () => mailer.mails.length === round && (await isIdle(opened)));
+      await until(async () => mailer.emails.length === round && (await isIdle(opened)));
       if (round === 4) break;
       if (round === 3) outcome = defers;
       ctx.clock.advance(2 * day);
       mailer.wake();
     }
     // The first temporary error of the recipient came after six days. The 72 hours start then.
-    const [mail] = await opened.mails(card.id);
+    const [mail] = await opened.emails(card.id);
     assert.equal(mail?.state, 'deferred');
     assert.deepEqual(mailer.operatorNeeded(), Array(3).fill('535 bad password'));
     assert.deepEqual(
@@ -285,7 +285,7 @@ function testSending(factory: StorageFactory): void {
     );
     outcome = accepts;
     ctx.clock.advance(2 * day);
-    await until(async () => (await opened.mails(card.id))[0]?.state === 'sent');
+    await until(async () => (await opened.emails(card.id))[0]?.state === 'sent');
   });
 
   test('an email whose process is killed before recording it is sent again with the same name, and counted', async () => {
@@ -293,22 +293,22 @@ function testSending(factory: StorageFactory): void {
     const { ctx, storage } = opened;
     const { card } = await opened.issue(mailed);
     const now = ctx.clock.now();
-    const lease = ctx.chance.id();
+    const lease = ctx.random.id();
     const claimed = await storage.write(() =>
-      claimMails({ lease, now, firstAt: now, until: now + 3 * minute, limit: 5 }),
+      claimEmails({ lease, now, firstAt: now, until: now + 3 * minute, limit: 5 }),
     );
     assert.equal(claimed.length, 1);
     const others = await storage.write(() =>
-      claimMails({ lease: lease + 1, now, firstAt: now, until: now + 3 * minute, limit: 5 }),
+      claimEmails({ lease: lease + 1, now, firstAt: now, until: now + 3 * minute, limit: 5 }),
     );
     assert.deepEqual(others, [], 'another process cannot claim it');
     const mailer = opened.mailer();
     ctx.clock.advance(3 * minute);
     mailer.wake();
-    await until(async () => (await opened.mails(card.id))[0]?.state === 'sent');
+    await until(async () => (await opened.emails(card.id))[0]?.state === 'sent');
     assert.equal(mailer.reclaimed(), 1);
-    assert.equal((await opened.mails(card.id))[0]?.attempts, 2);
-    assert.equal(mailer.mails.length, 1);
+    assert.equal((await opened.emails(card.id))[0]?.attempts, 2);
+    assert.equal(mailer.emails.length, 1);
   });
 
   test('many processes send each email once', async () => {
@@ -316,9 +316,9 @@ function testSending(factory: StorageFactory): void {
     const ids: number[] = [];
     for (let count = 0; count < 30; count += 1) ids.push((await opened.issue(mailed)).card.id);
     const mailers = [opened.mailer(), opened.mailer(), opened.mailer()];
-    const total = (): number => mailers.reduce((sum, { mails }) => sum + mails.length, 0);
+    const total = (): number => mailers.reduce((sum, { emails }) => sum + emails.length, 0);
     await until(async () => {
-      const states = await Promise.all(ids.map(async (id) => (await opened.mails(id))[0]?.state));
+      const states = await Promise.all(ids.map(async (id) => (await opened.emails(id))[0]?.state));
       return states.every((state) => state === 'sent');
     });
     assert.equal(total(), 30);
@@ -328,7 +328,7 @@ function testSending(factory: StorageFactory): void {
   test('a card that is disabled or expired when its email is due is not emailed', async () => {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
-    const later = { recipient: grace, mails: { sendAt: noon + 2 * day } };
+    const later = { recipient: grace, emails: { sendAt: noon + 2 * day } };
     const disabled = await opened.issue(later);
     const expired = await opened.issue({ ...later, expiresOn: '2026-03-16' });
     const spent = await opened.issue(later);
@@ -337,14 +337,14 @@ function testSending(factory: StorageFactory): void {
     ctx.clock.advance(2 * day);
     const mailer = opened.mailer();
     const endOf = async ({ card }: typeof disabled) => {
-      await until(async () => (await opened.mails(card.id))[0]?.nextAt === null);
-      const [mail] = await opened.mails(card.id);
-      return [mail?.state, mail?.answer];
+      await until(async () => (await opened.emails(card.id))[0]?.nextAt === null);
+      const [mail] = await opened.emails(card.id);
+      return [mail?.state, mail?.response];
     };
     assert.deepEqual(await endOf(disabled), ['cancelled', 'the card is disabled']);
     assert.deepEqual(await endOf(expired), ['cancelled', 'the card has expired']);
-    assert.deepEqual(await endOf(spent), ['sent', accepts.kind === 'sent' ? accepts.answer : '']);
-    assert.match(mailer.mails[0]?.content.text ?? '', /\$4\.00/);
+    assert.deepEqual(await endOf(spent), ['sent', accepts.kind === 'sent' ? accepts.response : '']);
+    assert.match(mailer.emails[0]?.content.text ?? '', /\$4\.00/);
     assert.equal(await sealed(opened), 0);
   });
 }
@@ -362,15 +362,15 @@ function testCodes(factory: StorageFactory): void {
     assert.deepEqual(found, { kind: 'missed', hadBy: card.id });
     assert.equal(await faultOf(opened.issue({ code: chosen })), 'invalid-parameter');
     const mailer = opened.mailer();
-    await until(async () => (await opened.mails(card.id)).at(-1)?.state === 'sent');
+    await until(async () => (await opened.emails(card.id)).at(-1)?.state === 'sent');
     assert.deepEqual(
-      (await opened.mails(card.id)).map(({ state, answer }) => [state, answer]),
+      (await opened.emails(card.id)).map(({ state, response }) => [state, response]),
       [
         ['cancelled', 'the card has another code'],
         ['sent', '250 2.0.0 taken'],
       ],
     );
-    const [mail] = mailer.mails;
+    const [mail] = mailer.emails;
     assert.ok(mail);
     const fresh = await storage.read(() =>
       lookUp(ctx, { store, code: codeOf(codeIn(mail)), usableOnly: false }),
@@ -386,14 +386,14 @@ function testCodes(factory: StorageFactory): void {
     const { card } = await opened.issue(mailed);
     const command = { store, cardId: card.id, versions: null, canSend: true };
     const again = () => storage.write(() => notify(ctx, command));
-    const refusal = async (): Promise<number | undefined> => {
-      const before = await opened.mails(card.id);
+    const rejection = async (): Promise<number | undefined> => {
+      const before = await opened.emails(card.id);
       const events = await opened.events();
       try {
         await again();
       } catch (error) {
         assert.ok(error instanceof Fault && error.code === 'too-many-requests', String(error));
-        assert.deepEqual(await opened.mails(card.id), before);
+        assert.deepEqual(await opened.emails(card.id), before);
         assert.deepEqual(await opened.events(), events);
         return error.retryAfterSeconds;
       }
@@ -403,20 +403,20 @@ function testCodes(factory: StorageFactory): void {
     let { card: latest } = await again();
     for (let count = 2; count <= 10; count += 1) {
       ctx.clock.advance(1_000);
-      assert.equal(await refusal(), 59);
+      assert.equal(await rejection(), 59);
       ctx.clock.advance(58_999);
-      assert.equal(await refusal(), 1);
+      assert.equal(await rejection(), 1);
       ctx.clock.advance(1);
       ({ card: latest } = await again());
       assert.equal(latest.version, card.version + count);
     }
     // The first of the ten was sent nine minutes ago.
     ctx.clock.advance(60_000);
-    assert.equal(await refusal(), (day - 10 * 60_000) / 1_000);
+    assert.equal(await rejection(), (day - 10 * 60_000) / 1_000);
     ctx.clock.advance(day - 10 * 60_000);
     ({ card: latest } = await again());
     assert.equal(latest.version, card.version + 11);
-    assert.equal(await refusal(), 60);
+    assert.equal(await rejection(), 60);
     // Each card has its own limits.
     const other = await opened.issue(mailed);
     await storage.write(() => notify(ctx, { ...command, cardId: other.card.id }));
@@ -431,9 +431,9 @@ function testCodes(factory: StorageFactory): void {
       const results = await Promise.allSettled(
         Array.from({ length: 8 }, () => storage.write(() => notify(ctx, command))),
       );
-      const refused = results.filter(({ status }) => status === 'rejected');
-      assert.equal(refused.length, 7);
-      for (const { reason } of refused as readonly PromiseRejectedResult[])
+      const rejected = results.filter(({ status }) => status === 'rejected');
+      assert.equal(rejected.length, 7);
+      for (const { reason } of rejected as readonly PromiseRejectedResult[])
         assert.ok(reason instanceof Fault && reason.code === 'too-many-requests', String(reason));
       const page = await storage.read(() => requireCard(store.id, card.id));
       assert.equal(page.version, card.version + 1);
@@ -507,16 +507,16 @@ function testCodes(factory: StorageFactory): void {
       [defers, 'cancelled'],
     ] as const) {
       const { card } = await opened.issue(mailed);
-      const { promise: answered, resolve: answer } = Promise.withResolvers<typeof outcome>();
+      const { promise: responded, resolve: response } = Promise.withResolvers<typeof outcome>();
       const mailer = opened.mailer(({ to, messageId }) =>
-        messageId.startsWith(`<${card.id}.`) && to === 'grace@example.com' ? answered : accepts,
+        messageId.startsWith(`<${card.id}.`) && to === 'grace@example.com' ? responded : accepts,
       );
-      await until(() => mailer.mails.length === 1);
+      await until(() => mailer.emails.length === 1);
       await storage.write(() => rotateCode(ctx, { store, cardId: card.id, versions: null }));
-      answer(outcome);
+      response(outcome);
       await until(async () => mailer.outcomes.length > 0);
       await mailer.stop();
-      const [mail] = await opened.mails(card.id);
+      const [mail] = await opened.emails(card.id);
       assert.deepEqual([mail?.state, mail?.nextAt], [state, null]);
     }
     assert.equal(await sealed(opened), 0);
@@ -559,7 +559,7 @@ function testReminders(factory: StorageFactory): void {
     }
   };
   const booked = async (opened: Mailing, cardId: number): Promise<readonly (string | number)[][]> =>
-    (await opened.mails(cardId)).map(({ kind, sendAt }) => [kind, new Date(sendAt).toISOString()]);
+    (await opened.emails(cardId)).map(({ kind, sendAt }) => [kind, new Date(sendAt).toISOString()]);
 
   test('a reminder of the expiry is queued once for each scheduled day, at nine in the store’s time zone', async () => {
     // Clocks in Paris go forward on 29 March 2026, at 2 in the night.
@@ -622,8 +622,8 @@ function testReminders(factory: StorageFactory): void {
     assert.deepEqual(await booked(opened, spent.card.id), []);
     assert.deepEqual(await booked(opened, disabled.card.id), []);
     const mailer = opened.mailer();
-    await until(async () => (await opened.mails(moved.card.id)).every(({ nextAt }) => nextAt === null));
-    assert.ok(mailer.mails.every(({ content }) => codeIn({ content }) === ''));
+    await until(async () => (await opened.emails(moved.card.id)).every(({ nextAt }) => nextAt === null));
+    assert.ok(mailer.emails.every(({ content }) => codeIn({ content }) === ''));
   });
 
   test('a reminder of the balance is queued the given days after the issue, and not for much older cards', async () => {
@@ -641,7 +641,7 @@ function testReminders(factory: StorageFactory): void {
     }
     const issuedAt = noon + 60 * day;
     assert.deepEqual(
-      (await opened.mails(card.card.id)).map(({ kind, sendAt }) => [
+      (await opened.emails(card.card.id)).map(({ kind, sendAt }) => [
         kind,
         Math.floor((sendAt - issuedAt) / day),
       ]),

@@ -118,9 +118,9 @@ test('emails of a real store are stored, and their pages have the same restricti
   for (const path of pages) {
     assert.equal((await service.request(path)).status, 200, path);
     for (const headers of foreign) {
-      const answer = await service.request(path, { headers });
-      assert.equal(answer.status, 403, `${path} ${JSON.stringify(headers)}`);
-      assert.ok(!answer.text.includes(grouped));
+      const response = await service.request(path, { headers });
+      assert.equal(response.status, 403, `${path} ${JSON.stringify(headers)}`);
+      assert.ok(!response.text.includes(grouped));
     }
     for (const host of ['evil.example', 'flowers.example', '', '0.0.0.0', 'localhost.evil.example']) {
       const raw = await service.raw(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);

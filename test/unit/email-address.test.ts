@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { emailLengthMax, parseEmail } from '../../src/domain/email.ts';
-import { anyUnits, refusalOf, show, valueOf } from './samples.ts';
+import { emailLengthMax, parseEmail } from '../../src/domain/email-address.ts';
+import { anyUnits, errorOf, show, valueOf } from './samples.ts';
 
 test('an email is stored as given, in normalization form C and without surrounding blanks', async (t) => {
   const cases = {
@@ -131,8 +131,8 @@ test('an email has at most 254 characters; surrounding space does not count', ()
   assert.equal(longest.length, 254);
   assert.equal(valueOf(parseEmail(longest)).address, longest);
   assert.equal(valueOf(parseEmail(`  ${longest}\t`)).address, longest);
-  assert.equal(refusalOf(parseEmail(addressOf(255))), 'must have at most 254 characters');
-  assert.equal(refusalOf(parseEmail('a'.repeat(60_000))), 'must have at most 254 characters');
+  assert.equal(errorOf(parseEmail(addressOf(255))), 'must have at most 254 characters');
+  assert.equal(errorOf(parseEmail('a'.repeat(60_000))), 'must have at most 254 characters');
 });
 
 test('a text that is not one valid email is rejected', async (t) => {
@@ -147,7 +147,7 @@ test('a text that is not one valid email is rejected', async (t) => {
   ]; // prettier-ignore
   for (const text of texts) {
     await t.test(show(text), () =>
-      assert.equal(refusalOf(parseEmail(text)), 'must be one valid e-mail address'),
+      assert.equal(errorOf(parseEmail(text)), 'must be one valid email address'),
     );
   }
 });
@@ -178,7 +178,7 @@ for (const [name, symbol] of Object.entries(unseen)) {
   test(`an email with ${name} is rejected`, () => {
     for (const text of [`ad${symbol}a@example.com`, `ada@exa${symbol}mple.com`, `ada${symbol}@example.com`]) {
       assert.equal(
-        refusalOf(parseEmail(text)),
+        errorOf(parseEmail(text)),
         'must not contain spaces, invisible or bidirectional characters',
         show(text),
       );
@@ -200,7 +200,7 @@ test('the time for the blanks around an email is linear', () => {
 
 test('a value of another type is not an email', () => {
   for (const value of [null, undefined, 5, true, ['ada@example.com'], { address: 'ada@example.com' }]) {
-    assert.equal(refusalOf(parseEmail(value)), 'must be an e-mail address');
+    assert.equal(errorOf(parseEmail(value)), 'must be an email address');
   }
 });
 
@@ -221,7 +221,7 @@ test('an email that would add a header is rejected', async (t) => {
   ];
   for (const text of texts) {
     await t.test(show(text), () =>
-      assert.equal(refusalOf(parseEmail(text)), 'must be one valid e-mail address'),
+      assert.equal(errorOf(parseEmail(text)), 'must be one valid email address'),
     );
   }
 });
@@ -239,7 +239,7 @@ test('an email with a quoted local part that would add a header is rejected', as
   ];
   for (const text of texts) {
     await t.test(show(text), () =>
-      assert.equal(refusalOf(parseEmail(text)), 'must be one valid e-mail address'),
+      assert.equal(errorOf(parseEmail(text)), 'must be one valid email address'),
     );
   }
 });

@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { openDatabase } from '../../src/database.ts';
 import { readConfig } from '../../src/config.ts';
-import { changeMailSettings } from '../../src/service/mail.ts';
+import { changeEmailSettings } from '../../src/service/email.ts';
 import { requireStore } from '../../src/service/store.ts';
-import { problemOf } from '../support/answers.ts';
+import { problemOf } from '../support/responses.ts';
 import { createStoreElsewhere } from '../support/second-process.ts';
 import { until } from '../support/delivering.ts';
 import { eventSchema } from '../../src/domain/schemas.ts';
 import { startService, type TestRequest, type TestService } from '../support/service.ts';
-import { mailServer, reply, scriptedServer, type MailServer } from '../delivery/email/mail-server.ts';
-import { receivedMails } from '../delivery/email/received.ts';
+import { smtpServer, reply, scriptedServer, type SmtpServer } from '../delivery/email/smtp-server.ts';
+import { receivedEmails } from '../delivery/email/received.ts';
 
 const isEvent = Compile(eventSchema);
 
@@ -41,14 +41,14 @@ type Shop = AsyncDisposable & {
 };
 
 /** @param server null: no mail server is configured. In production nothing replaces it. */
-async function open(server: MailServer | null, timeZone = 'UTC'): Promise<Shop> {
+async function open(server: SmtpServer | null, timeZone = 'UTC'): Promise<Shop> {
   const domain = 'flowers.example';
-  const mail = server
+  const email = server
     ? { SMTP_URL: server.url().reveal(), MAIL_FROM: 'cards@flowers.example' }
     : { NODE_ENV: 'production' };
   const service = await startService({
     stores: [{ domain, timeZone }],
-    environment: { ...mail },
+    environment: { ...email },
     database: { durable: !server },
   });
   const token = await service.token(domain);
@@ -61,14 +61,14 @@ async function open(server: MailServer | null, timeZone = 'UTC'): Promise<Shop> 
     token,
     ask,
     async issue(parameters = {}) {
-      const answer = await ask('POST /gift_card', { json: { initial_value: 25, ...parameters } });
-      assert.equal(answer.status, 201, answer.text);
-      return (answer.json as { readonly gift_card: Card }).gift_card;
+      const response = await ask('POST /gift_card', { json: { initial_value: 25, ...parameters } });
+      assert.equal(response.status, 201, response.text);
+      return (response.json as { readonly gift_card: Card }).gift_card;
     },
     async deliveries(id) {
-      const answer = await ask(`GET /gift_card/${id}/deliveries`);
-      assert.equal(answer.status, 200, answer.text);
-      return (answer.json as { readonly deliveries: readonly Delivery[] }).deliveries;
+      const response = await ask(`GET /gift_card/${id}/deliveries`);
+      assert.equal(response.status, 200, response.text);
+      return (response.json as { readonly deliveries: readonly Delivery[] }).deliveries;
     },
     events: async () =>
       (await service.query('select type, data from events order by id')).map(({ type, data }) => ({
@@ -100,14 +100,14 @@ async function assertNowhere(service: TestService, codes: readonly string[]): Pr
 const grace = { recipient_email: 'grace@example.com' };
 
 test('the email of a new card arrives with a valid code', async () => {
-  await using server = await mailServer();
+  await using server = await smtpServer();
   await using shop = await open(server);
   const card = await shop.issue({ ...grace, email: 'ada@example.com', message: 'Joyeux anniversaire 🎂' });
   await until(async () => (await shop.deliveries(card.id)).every(({ status }) => status === 'sent'));
-  const mails = receivedMails(server);
-  const gift = mails.find(({ to }) => to[0] === 'grace@example.com');
-  const receipt = mails.find(({ to }) => to[0] === 'ada@example.com');
-  assert.equal(mails.length, 2);
+  const emails = receivedEmails(server);
+  const gift = emails.find(({ to }) => to[0] === 'grace@example.com');
+  const receipt = emails.find(({ to }) => to[0] === 'ada@example.com');
+  assert.equal(emails.length, 2);
   assert.equal(gift?.code, card.code);
   assert.equal(receipt?.code, '');
   assert.match(gift.text, /Joyeux anniversaire 🎂/);
@@ -124,7 +124,7 @@ test('the email of a new card arrives with a valid code', async () => {
 });
 
 test('the four operations have no additional fields, and notify: false sends no email', async () => {
-  await using server = await mailServer();
+  await using server = await smtpServer();
   await using shop = await open(server);
   for (const notify of [true, false]) {
     const card = await shop.issue({ ...grace, notify, ...(notify && { send_on: '2027-01-01T09:00:00Z' }) });
@@ -137,8 +137,8 @@ test('the four operations have no additional fields, and notify: false sends no 
 });
 
 test('a temporary rejection is retried with the same Message-ID; a permanent one bounces and publishes an event', async () => {
-  let refusal: Error | null = reply(451, '4.7.1 greylisted');
-  await using server = await mailServer({ onRcptTo: (_address, _session, done) => done(refusal) });
+  let error: Error | null = reply(451, '4.7.1 greylisted');
+  await using server = await smtpServer({ onRcptTo: (_address, _session, done) => done(error) });
   await using shop = await open(server);
   const deferred = await shop.issue(grace);
   await until(async () => (await shop.deliveries(deferred.id))[0]?.status === 'deferred');
@@ -146,20 +146,20 @@ test('a temporary rejection is retried with the same Message-ID; a permanent one
     (await shop.deliveries(deferred.id))[0]?.last_attempt?.response ?? '',
     /^451 4\.7\.1 greylisted/,
   );
-  refusal = reply(550, '5.1.1 no such user');
+  error = reply(550, '5.1.1 no such user');
   const bounced = await shop.issue(grace);
   await until(async () => (await shop.deliveries(bounced.id))[0]?.status === 'bounced');
   assert.match((await shop.deliveries(bounced.id))[0]?.last_attempt?.response ?? '', /^550 5\.1\.1/);
   const failures = (await shop.events()).filter(({ type }) => type === 'gift_card.delivery_failed');
   assert.equal(failures.length, 1);
   assert.equal((JSON.parse(failures[0]?.data ?? '') as { delivery: Delivery }).delivery.status, 'bounced');
-  const told = await shop.ask('GET /events?limit=250');
-  for (const event of (told.json as { readonly events: readonly { readonly type: string }[] }).events)
+  const reported = await shop.ask('GET /events?limit=250');
+  for (const event of (reported.json as { readonly events: readonly { readonly type: string }[] }).events)
     assert.ok(isEvent.Check(event), `does not match its documented schema: ${JSON.stringify(event)}`);
-  refusal = null;
+  error = null;
   shop.service.clock.advance(2 * 60_000);
   await until(async () => (await shop.deliveries(deferred.id))[0]?.status === 'sent');
-  assert.equal(receivedMails(server)[0]?.messageId, (await shop.deliveries(deferred.id))[0]?.message_id);
+  assert.equal(receivedEmails(server)[0]?.messageId, (await shop.deliveries(deferred.id))[0]?.message_id);
   await assertNowhere(shop.service, [deferred.code, bounced.code]);
 });
 
@@ -192,7 +192,7 @@ test('a server that stalls delays neither requests nor the stop of the service',
 });
 
 test('a repeated email has a new code, and the old one gets the response and event of an unknown one', async () => {
-  await using server = await mailServer();
+  await using server = await smtpServer();
   await using shop = await open(server);
   const card = await shop.issue(grace);
   await until(() => server.received.length === 1);
@@ -201,8 +201,8 @@ test('a repeated email has a new code, and the old one gets the response and eve
   const etag = read.headers.get('etag') ?? '';
   const stale = await shop.ask(`POST /gift_card/${card.id}/notify`, { headers: { 'if-match': '"1-1"' } });
   assert.equal(stale.status, 412);
-  const rehearsed = await shop.ask(`POST /gift_card/${card.id}/notify?dry_run=true`);
-  assert.equal(rehearsed.status, 201);
+  const dryRun = await shop.ask(`POST /gift_card/${card.id}/notify?dry_run=true`);
+  assert.equal(dryRun.status, 201);
   assert.equal((await shop.ask(`GET /gift_card/${card.id}`)).headers.get('etag'), etag);
   const headers = { 'if-match': etag, 'idempotency-key': 'again' };
   const first = await shop.ask(`POST /gift_card/${card.id}/notify`, { headers });
@@ -212,11 +212,11 @@ test('a repeated email has a new code, and the old one gets the response and eve
   assert.equal(replayed.headers.get('idempotent-replayed'), 'true');
   assert.notEqual(first.headers.get('etag'), etag);
   await until(() => server.received.length === 2);
-  const fresh = receivedMails(server)[1]?.code ?? '';
+  const fresh = receivedEmails(server)[1]?.code ?? '';
   assert.match(fresh, /^[0-9a-z]{16}$/);
   assert.notEqual(fresh, card.code);
   assert.ok(!first.text.includes(fresh));
-  assert.match(receivedMails(server)[1]?.text ?? '', /\$20\.00/);
+  assert.match(receivedEmails(server)[1]?.text ?? '', /\$20\.00/);
 
   const before = (await shop.events()).length;
   const unknown = await shop.ask('POST /gift_card/lookup', { json: { code: 'zzzzzzzzzzzzzzzz' } });
@@ -224,14 +224,14 @@ test('a repeated email has a new code, and the old one gets the response and eve
   const dead = await shop.ask('POST /gift_card/lookup', { json: { code: card.code } });
   const spent = await shop.ask('POST /gift_card/redeem', { json: { code: card.code, amount: 1 } });
   const withoutId = (text: string): string => text.replace(/"request_id":"[^"]*"/, '');
-  for (const answer of [dead, spent]) {
-    assert.equal(answer.status, 404);
-    assert.equal(withoutId(answer.text), withoutId(unknown.text));
+  for (const response of [dead, spent]) {
+    assert.equal(response.status, 404);
+    assert.equal(withoutId(response.text), withoutId(unknown.text));
   }
   // Events are published after responses.
   await until(async () => (await shop.events()).length >= before + 2);
-  const told = (await shop.events()).slice(before);
-  assert.deepEqual(told.map(({ type }) => type), Array(2).fill('gift_card.retired_code_used')); // prettier-ignore
+  const reported = (await shop.events()).slice(before);
+  assert.deepEqual(reported.map(({ type }) => type), Array(2).fill('gift_card.retired_code_used')); // prettier-ignore
   const updated = await shop.ask(`PUT /gift_card/${card.id}`, { json: { code: card.code } });
   assert.equal(updated.status, 422);
   const search = (last: string) => shop.ask(`GET /gift_card?last_characters=${last}&email=grace@example.com`);
@@ -245,13 +245,13 @@ test('a repeated email has a new code, and the old one gets the response and eve
 });
 
 test('a rotated code is returned once and in replays, and needs write_gift_cards', async () => {
-  await using server = await mailServer();
+  await using server = await smtpServer();
   await using shop = await open(server);
   const card = await shop.issue();
   const reader = await shop.service.token('flowers.example', ['read_gift_cards', 'redeem_gift_cards']);
   for (const path of ['rotate_code', 'notify']) {
-    const refused = await shop.ask(`POST /gift_card/${card.id}/${path}`, { token: reader });
-    assert.equal(refused.status, 403);
+    const rejected = await shop.ask(`POST /gift_card/${card.id}/${path}`, { token: reader });
+    assert.equal(rejected.status, 403);
   }
   const headers = { 'idempotency-key': 'once' };
   const rotated = await shop.ask(`POST /gift_card/${card.id}/rotate_code`, { headers });
@@ -260,8 +260,8 @@ test('a rotated code is returned once and in replays, and needs write_gift_cards
   assert.equal((await shop.ask(`POST /gift_card/${card.id}/rotate_code`, { headers })).text, rotated.text);
   assert.equal((await shop.ask('POST /gift_card/lookup', { json: { code } })).status, 200);
   assert.equal((await shop.ask('POST /gift_card/lookup', { json: { code: card.code } })).status, 404);
-  const nobody = await shop.ask(`POST /gift_card/${card.id}/notify`);
-  assert.match(nobody.text, /problems\/no-address/);
+  const anonymous = await shop.ask(`POST /gift_card/${card.id}/notify`);
+  assert.match(anonymous.text, /problems\/no-address/);
   assert.equal((await shop.ask(`POST /gift_card/${card.id}/notify`, { json: { more: 1 } })).status, 422);
   assert.equal((await shop.ask('POST /gift_card/7/rotate_code')).status, 404);
   assert.equal(server.received.length, 0);
@@ -269,28 +269,28 @@ test('a rotated code is returned once and in replays, and needs write_gift_cards
 });
 
 test('an invalid send_on is rejected together with all other errors', async () => {
-  await using server = await mailServer();
+  await using server = await smtpServer();
   await using shop = await open(server, 'America/New_York');
-  const refused = async (parameters: object): Promise<unknown> => {
-    const answer = await shop.ask('POST /gift_card', { json: { initial_value: 25, ...parameters } });
-    assert.equal(answer.status, 422, answer.text);
-    return (answer.json as { readonly errors: unknown }).errors;
+  const rejected = async (parameters: object): Promise<unknown> => {
+    const response = await shop.ask('POST /gift_card', { json: { initial_value: 25, ...parameters } });
+    assert.equal(response.status, 422, response.text);
+    return (response.json as { readonly errors: unknown }).errors;
   };
   const soon = new Date(shop.service.clock.now() + 5 * 86_400_000).toISOString();
-  assert.deepEqual(await refused({ ...grace, send_on: '2020-01-01' }), {
+  assert.deepEqual(await rejected({ ...grace, send_on: '2020-01-01' }), {
     send_on: ['must not be in the past'],
   });
-  assert.deepEqual(await refused({ ...grace, send_on: '2099-01-01' }), {
+  assert.deepEqual(await rejected({ ...grace, send_on: '2099-01-01' }), {
     send_on: ['must be at most a year ahead'],
   });
-  assert.deepEqual(await refused({ send_on: soon }), { send_on: ['needs a recipient_email or an email'] });
-  assert.deepEqual(await refused({ ...grace, send_on: soon, notify: false }), {
+  assert.deepEqual(await rejected({ send_on: soon }), { send_on: ['needs a recipient_email or an email'] });
+  assert.deepEqual(await rejected({ ...grace, send_on: soon, notify: false }), {
     send_on: ['cannot be kept: no mail is sent'],
   });
-  assert.deepEqual(await refused({ ...grace, send_on: soon, expires_on: new Date(shop.service.clock.now() + 2 * 86_400_000).toISOString().slice(0, 10) }), {
+  assert.deepEqual(await rejected({ ...grace, send_on: soon, expires_on: new Date(shop.service.clock.now() + 2 * 86_400_000).toISOString().slice(0, 10) }), {
     send_on: ['must not be after expires_on'],
   }); // prettier-ignore
-  assert.deepEqual(await refused({ ...grace, send_on: 5, notify: 'maybe', note: 5 }), {
+  assert.deepEqual(await rejected({ ...grace, send_on: 5, notify: 'maybe', note: 5 }), {
     note: ['must be a string'],
     send_on: ['must be a date, or a date and time with Z or an offset'],
     notify: ['must be true or false'],
@@ -304,19 +304,19 @@ test('an invalid send_on is rejected together with all other errors', async () =
   assert.deepEqual((await shop.deliveries(later.id)).map(({ status }) => status), ['scheduled']); // prettier-ignore
   shop.service.clock.advance(5 * 86_400_000 + 1_000);
   await until(async () => (await shop.deliveries(later.id))[0]?.status === 'sent');
-  assert.equal(receivedMails(server)[0]?.code, later.code);
+  assert.equal(receivedEmails(server)[0]?.code, later.code);
 });
 
 test('a second email too soon is a 429 with Retry-After, and the code remains valid', async () => {
-  await using server = await mailServer();
+  await using server = await smtpServer();
   await using shop = await open(server);
   const card = await shop.issue(grace);
   const notify = (key: string) =>
     shop.ask(`POST /gift_card/${card.id}/notify`, { headers: { 'idempotency-key': key } });
   const first = await notify('first');
   assert.equal(first.status, 201, first.text);
-  await until(() => receivedMails(server).some(({ code }) => code !== card.code));
-  const code = receivedMails(server).find((mail) => mail.code !== card.code)?.code ?? '';
+  await until(() => receivedEmails(server).some(({ code }) => code !== card.code));
+  const code = receivedEmails(server).find((email) => email.code !== card.code)?.code ?? '';
   const deliveries = await shop.deliveries(card.id);
   const soon = await notify('second');
   problemOf(soon, { code: 'too-many-requests' });
@@ -357,9 +357,9 @@ test('without a mail server, Email-Status says that no email is sent, and the lo
   const warnings = (): number => service.log().split('a gift card was not emailed').length - 1;
   assert.match(service.log(), /"level":40,[^\n]*"SMTP_URL is not set: no email is sent/);
   const statusOf = async (json: object, path = 'POST /gift_card'): Promise<string | null> => {
-    const answer = await shop.ask(path, { json: { initial_value: 25, ...json } });
-    assert.equal(answer.status, 201, answer.text);
-    return answer.headers.get('email-status');
+    const response = await shop.ask(path, { json: { initial_value: 25, ...json } });
+    assert.equal(response.status, 201, response.text);
+    return response.headers.get('email-status');
   };
   assert.equal(await statusOf({}), null);
   assert.equal(await statusOf({ ...grace, notify: false }), null);
@@ -389,23 +389,23 @@ test('a store that sends no email gets no warning about the missing mail server'
   const { ctx, storage } = database;
   await storage.write(function* () {
     const { store } = yield* requireStore('flowers.example');
-    yield* changeMailSettings(ctx, store.id, { enabled: false });
+    yield* changeEmailSettings(ctx, store.id, { enabled: false });
   });
-  const answer = await shop.ask('POST /gift_card', { json: { initial_value: 25, ...grace } });
-  assert.deepEqual([answer.status, answer.headers.get('email-status')], [201, null]);
+  const response = await shop.ask('POST /gift_card', { json: { initial_value: 25, ...grace } });
+  assert.deepEqual([response.status, response.headers.get('email-status')], [201, null]);
   assert.ok(!service.log().includes('was not emailed'));
 });
 
 test('with a mail server, no response has an Email-Status', async () => {
-  await using server = await mailServer();
+  await using server = await smtpServer();
   await using shop = await open(server);
-  const answer = await shop.ask('POST /gift_card', { json: { initial_value: 25, ...grace } });
-  assert.deepEqual([answer.status, answer.headers.get('email-status')], [201, null]);
+  const response = await shop.ask('POST /gift_card', { json: { initial_value: 25, ...grace } });
+  assert.deepEqual([response.status, response.headers.get('email-status')], [201, null]);
   assert.ok(!shop.service.log().includes('SMTP_URL is not set'));
 });
 
 test('an email or text of a client cannot add a header', async () => {
-  await using server = await mailServer();
+  await using server = await smtpServer();
   await using shop = await open(server);
   const breaks = ['\r\n', '\n', '\r', '\u0085', '\u2028', '%0d%0a', '\u0000', '\r\n ', '\v'];
   const addresses = breaks.flatMap((text) => [
@@ -426,15 +426,15 @@ test('an email or text of a client cannot add a header', async () => {
   ];
   for (const address of [...addresses, ...others]) {
     for (const name of ['recipient_email', 'email']) {
-      const answer = await shop.ask('POST /gift_card', { json: { initial_value: 25, [name]: address } });
-      assert.equal(answer.status, 422, `${name} ${JSON.stringify(address)}: ${answer.text}`);
+      const response = await shop.ask('POST /gift_card', { json: { initial_value: 25, [name]: address } });
+      assert.equal(response.status, 422, `${name} ${JSON.stringify(address)}: ${response.text}`);
     }
   }
   for (const message of ['x\nBcc: eve@example.com', 'x\n.\nMAIL FROM:<eve@example.com>\nDATA', '\n\n--boundary\nContent-Type: text/html\n\n<script>alert(1)</script>'])
     await shop.issue({ ...grace, message }); // prettier-ignore
   await until(() => server.received.length === 3);
   const known = new Set(['from', 'to', 'subject', 'message-id', 'date', 'mime-version', 'content-type', 'auto-submitted', 'x-auto-response-suppress', 'content-language']); // prettier-ignore
-  for (const { to, headers, text } of receivedMails(server)) {
+  for (const { to, headers, text } of receivedEmails(server)) {
     assert.deepEqual(to, ['grace@example.com']);
     for (const header of headers) assert.ok(known.has(header.split(':', 1)[0]?.toLowerCase() ?? ''), header);
     assert.match(text, /Bcc: eve|MAIL FROM|<script>/);

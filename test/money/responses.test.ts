@@ -6,7 +6,7 @@ import { availableOf } from '../../src/domain/card.ts';
 import type { Script } from '../../src/storage/sql.ts';
 import type { Action } from '../support/reference-model.ts';
 import { openBooks } from './open-books.ts';
-import { perform, refusalOf, type Done } from './service-under-test.ts';
+import { perform, errorOf, type Done } from './service-under-test.ts';
 
 const onCard = { card: 0, isCurrent: null };
 
@@ -39,7 +39,7 @@ for (const action of movements) {
     const update: Action = { kind: 'update', releaseHolds: false, changes: { note: 'four' }, ...onCard };
     for (const each of [update, action]) {
       await assert.rejects(opened.act(each, [3, 5]), (error) => {
-        assert.equal(refusalOf(error).code, 'precondition-failed');
+        assert.equal(errorOf(error).code, 'precondition-failed');
         return true;
       });
     }

@@ -8,8 +8,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { mailServer, reply } from '../delivery/email/mail-server.ts';
-import { receivedMails } from '../delivery/email/received.ts';
+import { smtpServer, reply } from '../delivery/email/smtp-server.ts';
+import { receivedEmails } from '../delivery/email/received.ts';
 import { publicIdsOf } from '../support/public-ids.ts';
 import { until } from '../support/delivering.ts';
 import type { EngineDatabase } from '../support/engine-database.ts';
@@ -73,7 +73,7 @@ test(`the service loses no email when killed ${rounds} times while it sends them
     if (address.startsWith('is-refused-')) return reply(550, '5.1.1 nobody');
     return address.startsWith('arrives-later-') && random() < 0.5 ? reply(451, '4.7.1 later') : null;
   };
-  await using server = await mailServer({
+  await using server = await smtpServer({
     onRcptTo: ({ address }, _session, done) => done(outcomeOf(address)),
   });
   await using database = await databaseToServe();
@@ -101,21 +101,21 @@ test(`the service loses no email when killed ${rounds} times while it sends them
     claimedAtDeath += await passTime(database, { claimsToo: true });
   }
 
-  const mailsByCard = async (): Promise<ReadonlyMap<number, readonly string[]>> => {
+  const emailsByCard = async (): Promise<ReadonlyMap<number, readonly string[]>> => {
     const rows = await database.query('select card_id, state from mail_deliveries');
     const ids = publicIdsOf(database.keysFile);
-    const mails = new Map<number, string[]>();
+    const emails = new Map<number, string[]>();
     for (const { card_id: cardId, state } of rows) {
       const id = ids.of(Number(cardId));
-      mails.set(id, [...(mails.get(id) ?? []), String(state)]);
+      emails.set(id, [...(emails.get(id) ?? []), String(state)]);
     }
-    return mails;
+    return emails;
   };
   const states = async (): Promise<Map<string, number>> => {
-    const mails = await mailsByCard();
+    const emails = await emailsByCard();
     const counts = new Map<string, number>();
     for (const { id } of issued) {
-      const [state, ...others] = mails.get(id) ?? [];
+      const [state, ...others] = emails.get(id) ?? [];
       assert.ok(state !== undefined && others.length === 0, `card ${id} has one email`);
       counts.set(state, (counts.get(state) ?? 0) + 1);
     }
@@ -135,9 +135,9 @@ test(`the service loses no email when killed ${rounds} times while it sends them
   assert.deepEqual([...ended.keys()].toSorted(), ['bounced', 'sent']);
   assert.equal(sum(ended), issued.length);
 
-  const last = await mailsByCard();
-  const received = receivedMails(server);
-  const codes = new Map(received.map((mail) => [mail.code, mail]));
+  const last = await emailsByCard();
+  const received = receivedEmails(server);
+  const codes = new Map(received.map((email) => [email.code, email]));
   const bounced = new Set(issued.filter(({ id }) => last.get(id)?.[0] === 'bounced').map(({ code }) => code));
   for (const { id, code } of issued) {
     assert.equal(codes.has(code), !bounced.has(code), `the email of card ${id}`);

@@ -11,7 +11,7 @@ import type { FaultCode } from '../../src/domain/fault.ts';
 import { giftCardSchema, issuedGiftCardSchema } from '../../src/domain/schemas.ts';
 import { problemSchema } from '../../src/api/schemas.ts';
 import { retriedCodes, statusOfCode, titleOfStatus } from './error-codes.ts';
-import type { TestAnswer } from './service.ts';
+import type { TestResponse } from './service.ts';
 
 export type Problem = {
   readonly type: string;
@@ -81,7 +81,7 @@ export type ExpectedProblem = {
 };
 
 /** Asserts what every response has in common, success or error. */
-export function assertEveryAnswer({ headers, text }: TestAnswer): void {
+export function assertEveryResponse({ headers, text }: TestResponse): void {
   const requestId = headers.get('x-request-id');
   assert.ok(requestId, `a response without X-Request-Id: ${text}`);
   assert.match(requestId, /^[A-Za-z0-9._:/+=@-]{1,128}$/);
@@ -95,12 +95,12 @@ export function assertEveryAnswer({ headers, text }: TestAnswer): void {
 
 /** Asserts that a response is the expected problem in every detail, and returns the problem. */
 export function problemOf(
-  answer: TestAnswer,
+  response: TestResponse,
   { code, errors, replayed = false, basePath = '', ...extensions }: ExpectedProblem,
 ): Problem {
-  const { status, headers, json, text } = answer;
+  const { status, headers, json, text } = response;
   assert.equal(status, statusOfCode[code], `${code} was expected, not ${status} ${text.slice(0, 500)}`);
-  assertEveryAnswer(answer);
+  assertEveryResponse(response);
   assert.match(headers.get('content-type') ?? '', /^application\/problem\+json(?:;|$)/);
   assert.equal(headers.get('cache-control'), 'no-store');
   assert.ok(isProblem.Check(json), `not of the documented form: ${text}`);
@@ -147,10 +147,10 @@ function assertBelongs(headers: Headers, name: string, belongs: boolean): void {
 
 /** Asserts that a response has one valid card without its code, and returns the card. */
 export function giftCardOf(
-  answer: TestAnswer,
+  response: TestResponse,
   { status = 200 }: { readonly status?: number } = {},
 ): GiftCard {
-  const { gift_card: card } = recordOf(answer, status, isGiftCard.Check(answer.json)) as {
+  const { gift_card: card } = recordOf(response, status, isGiftCard.Check(response.json)) as {
     readonly gift_card: GiftCard;
   };
   assert.deepEqual(Object.keys(card), fieldsInOrder);
@@ -159,28 +159,28 @@ export function giftCardOf(
 }
 
 /** Asserts that a response creates a card, and returns the card with its code. */
-export function issuedGiftCardOf(answer: TestAnswer, { basePath = '' } = {}): IssuedGiftCard {
-  const { gift_card: card } = recordOf(answer, 201, isIssued.Check(answer.json)) as {
+export function issuedGiftCardOf(response: TestResponse, { basePath = '' } = {}): IssuedGiftCard {
+  const { gift_card: card } = recordOf(response, 201, isIssued.Check(response.json)) as {
     readonly gift_card: IssuedGiftCard;
   };
   assert.deepEqual(Object.keys(card), [...fieldsInOrder, 'code']);
   assertAmounts(card);
   assert.equal(card.last_characters, card.code.slice(-4));
-  assert.equal(answer.headers.get('location'), `${basePath}/gift_card/${card.id}`);
+  assert.equal(response.headers.get('location'), `${basePath}/gift_card/${card.id}`);
   return card;
 }
 
-function recordOf(answer: TestAnswer, status: number, isOfSchema: boolean): unknown {
-  const { headers, text } = answer;
-  assert.equal(answer.status, status, text);
-  assertEveryAnswer(answer);
+function recordOf(response: TestResponse, status: number, isOfSchema: boolean): unknown {
+  const { headers, text } = response;
+  assert.equal(response.status, status, text);
+  assertEveryResponse(response);
   assert.ok(isOfSchema, `not of the documented form: ${text}`);
   assert.match(headers.get('content-type') ?? '', /^application\/json(?:; *charset=utf-8)?$/);
   assert.equal(headers.get('cache-control'), 'no-store');
   assert.match(headers.get('etag') ?? '', /^"[\x21\x23-\x7e]+"$/);
   assert.equal(headers.get('www-authenticate'), null);
   assert.equal(headers.get('retry-after'), null);
-  return answer.json;
+  return response.json;
 }
 
 const decimals: Readonly<Record<string, number>> = { USD: 2, EUR: 2, JPY: 0, KWD: 3, CLF: 4 };

@@ -5,7 +5,7 @@ import { isDisabled, isExpired, type Card } from '../domain/card.ts';
 import { lastCharactersOf, randomCode } from '../domain/code.ts';
 import { codeRotated } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
-import { buyerOf, holderOf, type MailDelivery, type MailSettings } from '../domain/mail.ts';
+import { buyerOf, holderOf, type EmailDelivery, type EmailSettings } from '../domain/email.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { lockCard, replaceCode } from '../storage/card.ts';
@@ -13,48 +13,48 @@ import { codeLookup, insertCode } from '../storage/code.ts';
 import { recordEvent } from '../storage/event.ts';
 import {
   enqueueEmail,
-  cancelCodeMails,
-  findMail,
+  cancelCodeEmails,
+  findEmail,
   creationOccasion,
-  findMailSettings,
-  listMailsAfter,
-  listMailsBefore,
-  listRepeatedMails,
-  saveMailSettings,
-} from '../storage/mail.ts';
-import { constant, together, type Script } from '../storage/sql.ts';
+  findEmailSettings,
+  listEmailsAfter,
+  listEmailsBefore,
+  listRepeatedEmails,
+  saveEmailSettings,
+} from '../storage/email.ts';
+import { resolved, parallel, type Script } from '../storage/sql.ts';
 import { newerPage, olderPage, requirePlace, type Page, type PageRequest } from './history.ts';
-import { refuseVersion, requireCard, today } from './money.ts';
+import { assertVersion, requireCard, today } from './money.ts';
 
 /** The emails of a new card. */
-export type CardMails = {
+export type CardEmails = {
   /** When the card is sent (ms); null: immediately. */
   readonly sendAt: number | null;
 };
 
 /** Enqueues the emails of a new card, if it has a holder: the card to the holder, and a receipt to a buyer. */
-export function* bookCardMails(
+export function* enqueueCardEmails(
   ctx: Context,
-  { card, code, mails }: { readonly card: Card; readonly code: Secret; readonly mails: CardMails },
+  { card, code, emails }: { readonly card: Card; readonly code: Secret; readonly emails: CardEmails },
 ): Script<void> {
   const { storeId, id: cardId } = card;
   const holder = holderOf(card);
   if (!holder) return;
-  const beside = { storeId, cardId, occasion: null };
-  const gift = { ...beside, occasion: creationOccasion, address: holder.email, code, sendAt: mails.sendAt };
+  const common = { storeId, cardId, occasion: null };
+  const gift = { ...common, occasion: creationOccasion, address: holder.email, code, sendAt: emails.sendAt };
   yield* enqueueEmail(ctx, { ...gift, kind: 'gift_card' });
   const buyer = buyerOf(card);
   if (buyer)
-    yield* enqueueEmail(ctx, { ...beside, kind: 'receipt', address: buyer.email, code: null, sendAt: null });
+    yield* enqueueEmail(ctx, { ...common, kind: 'receipt', address: buyer.email, code: null, sendAt: null });
 }
 
 /** @throws Fault `invalid-parameter` if a time is requested and the store does not send emails. */
-export function* refuseTime(storeId: number, { sendAt }: CardMails): Script<void> {
-  if (sendAt !== null && !(yield* findMailSettings(storeId)).enabled)
-    throw new Fault('invalid-parameter', { errors: { send_on: [noMails] } });
+export function* assertSendTime(storeId: number, { sendAt }: CardEmails): Script<void> {
+  if (sendAt !== null && !(yield* findEmailSettings(storeId)).enabled)
+    throw new Fault('invalid-parameter', { errors: { send_on: [noEmails] } });
 }
 
-const noMails = 'cannot be kept: the store sends no mails';
+const noEmails = 'cannot be kept: the store sends no mails';
 
 export type RotateCommand = {
   readonly store: Store;
@@ -88,18 +88,18 @@ export function* notify(
   command: RotateCommand & {
     /** Whether the service can send emails. */ readonly canSend: boolean;
   },
-): Script<{ readonly card: Card; readonly delivery: MailDelivery }> {
+): Script<{ readonly card: Card; readonly delivery: EmailDelivery }> {
   const { store, cardId } = command;
   // Locks the card first: of two concurrent requests, the later one reads the email of the earlier one.
-  const [read, { enabled }, recent] = yield* together(
+  const [read, { enabled }, recent] = yield* parallel(
     requireUsable(ctx, command),
-    findMailSettings(store.id),
-    listRepeatedMails({ storeId: store.id, cardId }, repeatLimits.perDayMax),
+    findEmailSettings(store.id),
+    listRepeatedEmails({ storeId: store.id, cardId }, repeatLimits.perDayMax),
   );
   const holder = holderOf(read);
   if (!holder) throw new Fault('no-address');
   if (!enabled || !command.canSend) throw new Fault('no-mail');
-  refuseRepetition(recent, { address: holder.email, now: ctx.clock.now() });
+  assertNotRepeatedSend(recent, { address: holder.email, now: ctx.clock.now() });
   const { card, code } = yield* giveCode(ctx, read);
   const delivery = yield* enqueueEmail(ctx, {
     storeId: card.storeId,
@@ -117,8 +117,8 @@ export function* notify(
  * @param recent the newest repeated emails of the card, at most as many as are allowed per day.
  * @throws Fault `too-many-requests`.
  */
-function refuseRepetition(
-  recent: readonly MailDelivery[],
+function assertNotRepeatedSend(
+  recent: readonly EmailDelivery[],
   { address, now }: { readonly address: string; readonly now: number },
 ): void {
   const { intervalMs, dayMs, perDayMax } = repeatLimits;
@@ -126,7 +126,7 @@ function refuseRepetition(
   const waitMs = (createdAt: number, periodMs: number): number =>
     Math.abs(now - createdAt) < periodMs ? createdAt + periodMs - now : 0;
   const intervalWaits = recent
-    .filter((mail) => mail.address === address)
+    .filter((email) => email.address === address)
     .map(({ createdAt }) => waitMs(createdAt, intervalMs));
   const dayWaits = recent.map(({ createdAt }) => waitMs(createdAt, dayMs));
   const isDayFull = dayWaits.length >= perDayMax && dayWaits.every((left) => left > 0);
@@ -145,7 +145,7 @@ function* requireUsable(ctx: Context, command: RotateCommand): Script<Card> {
   // The lock keeps the card unchanged until the transaction ends.
   yield* lockCard({ storeId: store.id, cardId });
   const card = yield* requireCard(store.id, cardId);
-  refuseVersion(versions, card.version);
+  assertVersion(versions, card.version);
   if (isDisabled(card)) throw new Fault('card-disabled');
   if (isExpired(card, today(ctx, store))) throw new Fault('card-expired');
   return card;
@@ -153,11 +153,14 @@ function* requireUsable(ctx: Context, command: RotateCommand): Script<Card> {
 
 function* giveCode(ctx: Context, read: Card): Script<{ readonly card: Card; readonly code: Secret }> {
   const { storeId, id: cardId } = read;
-  const code = randomCode((length) => ctx.chance.bytes(length));
+  const code = randomCode((length) => ctx.random.bytes(length));
   const card: Card = { ...read, version: read.version + 1, lastCharacters: lastCharactersOf(code) };
   yield* replaceCode(read, card, codeLookup(ctx, storeId, code));
   yield* insertCode(ctx, { storeId, cardId, code });
-  yield* cancelCodeMails({ storeId, cardId }, { now: ctx.clock.now(), answer: 'the card has another code' });
+  yield* cancelCodeEmails(
+    { storeId, cardId },
+    { now: ctx.clock.now(), response: 'the card has another code' },
+  );
   yield* recordEvent(ctx, codeRotated(ctx.keys.publicIds, card));
   return { card, code };
 }
@@ -165,29 +168,29 @@ function* giveCode(ctx: Context, read: Card): Script<{ readonly card: Card; read
 type CardKey = { readonly storeId: number; readonly cardId: number };
 
 /** @throws Fault `not-found`; `invalid-query` if `before` or `after` is not the id of an email of the card. */
-export function* listCardMails(
+export function* listCardEmails(
   key: CardKey,
   { limit, before, after }: PageRequest,
-): Script<Page<MailDelivery>> {
+): Script<Page<EmailDelivery>> {
   const id = after ?? before;
-  const [, named, found] = yield* together(
+  const [, named, found] = yield* parallel(
     requireCard(key.storeId, key.cardId),
-    id === null ? constant(undefined) : findMail({ ...key, id }),
+    id === null ? resolved(undefined) : findEmail({ ...key, id }),
     after === null
-      ? listMailsBefore(key, { before: before ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
-      : listMailsAfter(key, { after, limit: limit + 1 }),
+      ? listEmailsBefore(key, { before: before ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
+      : listEmailsAfter(key, { after, limit: limit + 1 }),
   );
   if (id !== null) requirePlace(key, after === null ? 'before' : 'after', named);
   return after === null ? olderPage(found, { limit, isFirst: before === null }) : newerPage(found, limit);
 }
 
 /** Changes a store's email settings; absent ones keep their values. */
-export function* changeMailSettings(
+export function* changeEmailSettings(
   ctx: Context,
   storeId: number,
-  changes: Partial<MailSettings>,
-): Script<MailSettings> {
-  const settings = { ...(yield* findMailSettings(storeId)), ...changes };
-  if (Object.keys(changes).length > 0) yield* saveMailSettings(ctx, storeId, settings);
+  changes: Partial<EmailSettings>,
+): Script<EmailSettings> {
+  const settings = { ...(yield* findEmailSettings(storeId)), ...changes };
+  if (Object.keys(changes).length > 0) yield* saveEmailSettings(ctx, storeId, settings);
   return settings;
 }

@@ -9,14 +9,14 @@ import type { RetiredCodeUses } from './http/retired-codes.ts';
 import type { TokenUses } from './http/token-last-used.ts';
 import { noteTokenUses } from './service/caller.ts';
 import { shownId } from './domain/public-id.ts';
-import { hasExpiryToTell, tellExpired, tellExpiringSoon } from './service/expiry.ts';
+import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from './service/expiry.ts';
 import { expireHolds } from './service/hold.ts';
 import { recordRetiredCodeUses } from './service/lookup-throttle.ts';
 import { bookReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
 import { eraseDeliveriesOf, eraseOutdated } from './service/retention.ts';
 import { verifyPage } from './service/verify.ts';
 import { beat } from './storage/heartbeat.ts';
-import { listRemindingStores } from './storage/mail.ts';
+import { listRemindingStores } from './storage/email.ts';
 import { listStores } from './storage/store.ts';
 import { listWebhookPlaces, type WebhookPlace } from './storage/webhook.ts';
 
@@ -57,12 +57,12 @@ export function startBackground(given: {
       place = webhooks.at(-1);
     }
   };
-  const tellExpiries = async (): Promise<void> => {
+  const recordExpiries = async (): Promise<void> => {
     for (const { store } of await storage.read(listStores)) {
       // Reads first, because most stores have nothing to publish and do not need a write transaction.
-      if (!(await storage.read(() => hasExpiryToTell(ctx, store)))) continue;
-      while (await storage.write(() => tellExpired(ctx, store, limits.upkeepRowsMax)));
-      while (await storage.write(() => tellExpiringSoon(ctx, store, limits.upkeepRowsMax)));
+      if (!(await storage.read(() => hasExpiryToRecord(ctx, store)))) continue;
+      while (await storage.write(() => recordExpired(ctx, store, limits.upkeepRowsMax)));
+      while (await storage.write(() => recordExpiringSoon(ctx, store, limits.upkeepRowsMax)));
     }
   };
   const expire = async (): Promise<void> => {
@@ -83,7 +83,7 @@ export function startBackground(given: {
     repeat(publishRetiredUses, limits.retiredCodesPeriodMs, logger),
     repeat(whileTrusted(erase), limits.upkeepPeriodMs, logger),
     repeat(whileTrusted(expire), limits.holdExpiryPeriodMs, logger),
-    repeat(whileTrusted(tellExpiries), limits.expiryPeriodMs, logger),
+    repeat(whileTrusted(recordExpiries), limits.expiryPeriodMs, logger),
     repeat(whileTrusted(keepTime), limits.heartbeatPeriodMs, logger),
     repeat(audit, limits.auditPeriodMs, logger),
     repeat(whileTrusted(remind), limits.reminderPeriodMs, logger),

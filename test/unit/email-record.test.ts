@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { mailRecordOf, type MailDelivery } from '../../src/domain/mail.ts';
+import { emailRecordOf, type EmailDelivery } from '../../src/domain/email.ts';
 import { attemptRecordOf, deliveryRecordOf, type Delivery } from '../../src/domain/webhook.ts';
-import { mailWith, show, sameIds } from './samples.ts';
+import { emailWith, show, sameIds } from './samples.ts';
 
 const now = Date.UTC(2026, 5, 15, 12, 1);
-const recordOf = (given: Partial<MailDelivery> = {}) =>
-  mailRecordOf(sameIds, mailWith(given), { domain: 'flowers.example', now });
+const recordOf = (given: Partial<EmailDelivery> = {}) =>
+  emailRecordOf(sameIds, emailWith(given), { domain: 'flowers.example', now });
 
 test('the record of an email has the same form as that of a webhook delivery', () => {
   assert.equal(
@@ -39,11 +39,11 @@ test('the record of an email has the same form as that of a webhook delivery', (
     createdAt: 0,
     attempts: 1,
     nextAt: 1,
-    last: { at: 0, durationMs: 3, result: { kind: 'answered', status: 503, body: 'later' } },
+    last: { at: 0, durationMs: 3, result: { kind: 'responded', status: 503, body: 'later' } },
   };
-  const [mail, webhook] = [Object.keys(recordOf()), Object.keys(deliveryRecordOf(delivery))];
+  const [email, webhook] = [Object.keys(recordOf()), Object.keys(deliveryRecordOf(delivery))];
   const shared = ['status', 'created_at', 'attempts', 'next_attempt_at', 'last_attempt'];
-  for (const keys of [mail, webhook])
+  for (const keys of [email, webhook])
     assert.deepEqual(
       keys.filter((key) => shared.includes(key)),
       shared,
@@ -58,14 +58,14 @@ test('the record of an email has the same form as that of a webhook delivery', (
 });
 
 test('the reply of a mail server is the response of the last attempt, and any other error is its failure', () => {
-  const cases: readonly (readonly [Partial<MailDelivery>, string | null, string | null])[] = [
-    [{ answer: '550-5.1.1 no such user' }, '550-5.1.1 no such user', null],
-    [{ answer: '451' }, '451', null],
-    [{ answer: 'connect ECONNREFUSED 127.0.0.1:25' }, null, 'connect ECONNREFUSED 127.0.0.1:25'],
-    [{ answer: '5500 is no reply code' }, null, '5500 is no reply code'],
-    [{ answer: null }, null, null],
+  const cases: readonly (readonly [Partial<EmailDelivery>, string | null, string | null])[] = [
+    [{ response: '550-5.1.1 no such user' }, '550-5.1.1 no such user', null],
+    [{ response: '451' }, '451', null],
+    [{ response: 'connect ECONNREFUSED 127.0.0.1:25' }, null, 'connect ECONNREFUSED 127.0.0.1:25'],
+    [{ response: '5500 is no reply code' }, null, '5500 is no reply code'],
+    [{ response: null }, null, null],
     // The folder of development mode accepted it, not a mail server.
-    [{ state: 'sent', answer: 'kept in the folder', nextAt: null }, 'kept in the folder', null],
+    [{ state: 'sent', response: 'kept in the folder', nextAt: null }, 'kept in the folder', null],
   ];
   for (const [given, response, detail] of cases) {
     const { last_attempt: last, cancel_reason: reason } = recordOf(given);
@@ -76,12 +76,12 @@ test('the reply of a mail server is the response of the last attempt, and any ot
 });
 
 test('an email without an attempt has no last attempt, even after a claim and its release', () => {
-  for (const given of [{ attempts: 0, lastAt: null, answer: null }, { attempts: 0 }])
+  for (const given of [{ attempts: 0, lastAt: null, response: null }, { attempts: 0 }])
     assert.equal(recordOf(given).last_attempt, null);
 });
 
 test('a cancelled email has a reason and no response', () => {
-  const cancelled = { state: 'cancelled', answer: 'the card is disabled', nextAt: null } as const;
+  const cancelled = { state: 'cancelled', response: 'the card is disabled', nextAt: null } as const;
   const { status, cancel_reason: reason, last_attempt: last } = recordOf(cancelled);
   assert.deepEqual([status, reason], ['cancelled', 'the card is disabled']);
   assert.deepEqual([last?.response, last?.failure], [null, null]);

@@ -8,14 +8,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { formatInstant } from '../domain/day.ts';
 import { Fault } from '../domain/fault.ts';
-import type { MailKind } from '../domain/mail.ts';
+import type { EmailKind } from '../domain/email.ts';
 import { requireLocalRequest } from './auth.ts';
-import { style } from './dev-mails-style.ts';
+import { style } from './development-emails-style.ts';
 import { markup, type Markup } from './reference/markup.ts';
 
-type KeptMail = {
+type StoredEmail = {
   readonly name: string;
-  readonly kind: MailKind;
+  readonly kind: EmailKind;
   readonly to: string;
   readonly from: string;
   readonly subject: string;
@@ -25,42 +25,42 @@ type KeptMail = {
 };
 
 /** The kept emails of a service in development. */
-export type KeptMails = {
+export type StoredEmails = {
   /** Newest first. */
-  list(): Promise<readonly KeptMail[]>;
+  list(): Promise<readonly StoredEmail[]>;
   /** Undefined if the name is unknown or invalid. */
-  read(name: string): Promise<(KeptMail & { readonly html: string; readonly text: string }) | undefined>;
+  read(name: string): Promise<(StoredEmail & { readonly html: string; readonly text: string }) | undefined>;
   readEml(name: string): Promise<Uint8Array | undefined>;
 };
 
 const pagePolicy =
   "default-src 'none'; style-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /** The HTML of an email has inline styles and `data:` images. */
-const mailPolicy =
+const emailPolicy =
   "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox";
 
-export function addDevelopmentMails(
+export function addDevelopmentEmails(
   app: FastifyInstance,
-  { kept }: { readonly kept: KeptMails },
+  { kept }: { readonly kept: StoredEmails },
   prefix: string,
 ): void {
   app.get(`${prefix}/dev/mails`, { onRequest }, async (_request, reply) =>
     page(reply, { title: 'Mails', body: list(await kept.list()), base: '' }),
   );
   app.get(`${prefix}/dev/mails.css`, { onRequest }, (_request, reply) =>
-    answer(reply, pagePolicy).type('text/css; charset=utf-8').send(style),
+    response(reply, pagePolicy).type('text/css; charset=utf-8').send(style),
   );
   app.get(`${prefix}/dev/mails/:name`, { onRequest }, async (request, reply) => {
-    const mail = await found(kept.read(nameOf(request)));
-    return page(reply, { title: mail.subject, body: view(mail), base: '../' });
+    const email = await found(kept.read(nameOf(request)));
+    return page(reply, { title: email.subject, body: view(email), base: '../' });
   });
   app.get(`${prefix}/dev/mails/:name/html`, { onRequest }, async (request, reply) => {
     const { html } = await found(kept.read(nameOf(request)));
-    return answer(reply, mailPolicy).type('text/html; charset=utf-8').send(html);
+    return response(reply, emailPolicy).type('text/html; charset=utf-8').send(html);
   });
   app.get(`${prefix}/dev/mails/:name/eml`, { onRequest }, async (request, reply) => {
     const eml = await found(kept.readEml(nameOf(request)));
-    return answer(reply, pagePolicy)
+    return response(reply, pagePolicy)
       .type('message/rfc822')
       .header('content-disposition', `attachment; filename="${nameOf(request)}.eml"`)
       .send(Buffer.from(eml));
@@ -73,7 +73,7 @@ function onRequest(request: FastifyRequest, _reply: FastifyReply, done: HookHand
 }
 
 function page(reply: FastifyReply, shown: Page): FastifyReply {
-  return answer(reply, pagePolicy)
+  return response(reply, pagePolicy)
     .type('text/html; charset=utf-8')
     .send(String(frame(shown)));
 }
@@ -89,7 +89,7 @@ async function found<T>(reading: Promise<T | undefined>): Promise<T> {
   return read;
 }
 
-function answer(reply: FastifyReply, policy: string): FastifyReply {
+function response(reply: FastifyReply, policy: string): FastifyReply {
   return reply.headers({
     'content-security-policy': policy,
     'referrer-policy': 'no-referrer',
@@ -120,8 +120,8 @@ ${body}
 `;
 }
 
-function list(mails: readonly KeptMail[]): Markup {
-  const rows = mails.map(
+function list(emails: readonly StoredEmail[]): Markup {
+  const rows = emails.map(
     ({ name, subject, to, kind, date }) => markup`<tr>
 <td><a href="mails/${name}">${subject}</a></td>
 <td>${to}</td>
@@ -144,8 +144,8 @@ ${rows.length > 0 ? table : markup`<p class="none">No mails yet. Create a gift c
 </main>`;
 }
 
-function view(mail: KeptMail & { readonly text: string }): Markup {
-  const { name, subject, to, from, kind, date, messageId, text } = mail;
+function view(email: StoredEmail & { readonly text: string }): Markup {
+  const { name, subject, to, from, kind, date, messageId, text } = email;
   return markup`<header>
 <p><a href="../mails">← Mails</a></p>
 <h1>${subject}</h1>

@@ -10,7 +10,7 @@ import * as schemas from '../../src/domain/schemas.ts';
 import { problemSchema } from '../../src/api/schemas.ts';
 import type { FaultCode } from '../../src/domain/fault.ts';
 import { codeOfType, statusOfCode, titleOfStatus } from './error-codes.ts';
-import type { TestAnswer } from './service.ts';
+import type { TestResponse } from './service.ts';
 
 export type CardView = {
   readonly id: number;
@@ -59,7 +59,7 @@ export type HoldView = {
   readonly closed_at: string | null;
 };
 
-/** The fields of responses. Each operation has its own selection, which `assertAnswer` checks. */
+/** The fields of responses. Each operation has its own selection, which `assertResponse` checks. */
 export type View = {
   readonly gift_card: CardView;
   readonly transaction: TransactionView;
@@ -112,8 +112,8 @@ const shapes: readonly (readonly [line: RegExp, isShape: (value: unknown) => boo
 const isProblem = Compile(problemSchema);
 
 /** Checks the response to `line`, a method and a path, if its form is documented here. */
-export function assertAnswer(line: string, answer: TestAnswer): void {
-  const { status, headers, text, json } = answer;
+export function assertResponse(line: string, response: TestResponse): void {
+  const { status, headers, text, json } = response;
   const path = line.split('?', 1)[0] ?? '';
   const shape = shapes.find(([pattern]) => pattern.test(path));
   if (!shape || status === 304) return;
@@ -122,7 +122,7 @@ export function assertAnswer(line: string, answer: TestAnswer): void {
   assert.equal(headers.get('cache-control'), 'no-store', said);
   assert.equal(headers.get('access-control-allow-origin'), null, said);
   if (status >= 400) {
-    assertProblem(answer, said);
+    assertProblem(response, said);
     return;
   }
   assert.equal(headers.get('content-type'), 'application/json; charset=utf-8', said);
@@ -142,7 +142,7 @@ function assertCard(card: CardView, tag: string | null, said: string): void {
   assert.equal(card.balance.split('.')[1]?.length, other.split('.')[1]?.length, said);
 }
 
-function assertProblem({ status, headers, json, text }: TestAnswer, said: string): void {
+function assertProblem({ status, headers, json, text }: TestResponse, said: string): void {
   assert.equal(headers.get('content-type'), 'application/problem+json; charset=utf-8', said);
   assert.ok(isProblem.Check(json), said);
   const problem = problemOf({ json });
@@ -160,7 +160,7 @@ function assertProblem({ status, headers, json, text }: TestAnswer, said: string
   assert.doesNotMatch(text, /\bat .*\.ts:\d+|sqlite|select |update /i);
 }
 
-export function problemOf({ json }: Pick<TestAnswer, 'json'>): ProblemView {
+export function problemOf({ json }: Pick<TestResponse, 'json'>): ProblemView {
   return json as ProblemView;
 }
 
@@ -169,7 +169,7 @@ export function codeOf({ type }: ProblemView): FaultCode {
   return codeOfType(type);
 }
 
-export function viewOf({ json }: TestAnswer): View {
+export function viewOf({ json }: TestResponse): View {
   return json as View;
 }
 
@@ -179,6 +179,6 @@ export function minor(text: string): bigint {
 }
 
 /** Returns a problem's bytes without the id of the request. */
-export function withoutRequestId({ text, headers }: TestAnswer): string {
+export function withoutRequestId({ text, headers }: TestResponse): string {
   return text.replaceAll(headers.get('x-request-id') ?? '', '');
 }

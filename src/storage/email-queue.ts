@@ -5,12 +5,21 @@
  * lost, but one is sent twice if a process ends between the mail server's acceptance and the record of it.
  */
 
-import type { MailDelivery, MailState } from '../domain/mail.ts';
-import { toMailDelivery, type DeliveryRow } from './mail.ts';
-import { all, first, forUpdateSkipLocked, run, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import type { EmailDelivery, EmailState } from '../domain/email.ts';
+import { toEmailDelivery, type DeliveryRow } from './email.ts';
+import {
+  all,
+  first,
+  forUpdateSkipLocked,
+  execute,
+  sql,
+  toNumber,
+  toNumberOrNull,
+  type Script,
+} from './sql.ts';
 
 /** An email that this process has claimed. */
-export type ClaimedMail = MailDelivery & {
+export type ClaimedEmail = EmailDelivery & {
   readonly lease: number;
   /** Start of the first attempt (ms), from which the retry period is measured. */
   readonly firstAt: number;
@@ -25,7 +34,7 @@ type ClaimedRow = DeliveryRow & {
   readonly code: Uint8Array | null;
 };
 
-export function* hasDueMails(now: number): Script<boolean> {
+export function* hasDueEmails(now: number): Script<boolean> {
   const row = yield* first(
     sql<{ id: bigint }>`select id from mail_deliveries where next_at <= ${now} limit 1`,
   );
@@ -33,7 +42,7 @@ export function* hasDueMails(now: number): Script<boolean> {
 }
 
 /** Claims up to `limit` due emails, the longest due first. Each claim counts as an attempt. */
-export function* claimMails({
+export function* claimEmails({
   lease,
   now,
   firstAt,
@@ -46,7 +55,7 @@ export function* claimMails({
   readonly firstAt: number;
   readonly until: number;
   readonly limit: number;
-}): Script<readonly ClaimedMail[]> {
+}): Script<readonly ClaimedEmail[]> {
   const rows = yield* all(sql<ClaimedRow>`
     select * from mail_deliveries where next_at <= ${now}
     order by next_at limit ${limit} ${forUpdateSkipLocked}`);
@@ -57,9 +66,9 @@ export function* claimMails({
         state = case when state = 'scheduled' then 'queued' else state end
       where store_id = ${row.store_id} and card_id = ${row.card_id} and id = ${row.id}`,
   );
-  if (claims.length > 0) yield* run(...claims);
+  if (claims.length > 0) yield* execute(...claims);
   return rows.map((row) => ({
-    ...toMailDelivery(row),
+    ...toEmailDelivery(row),
     attempts: toNumber(row.attempts) + 1,
     lastAt: now,
     lease,
@@ -70,7 +79,7 @@ export function* claimMails({
 }
 
 /** Returns whether the claim is still valid and the email still pending. */
-export function* hasMail({ storeId, cardId, id, lease }: ClaimedMail): Script<boolean> {
+export function* hasEmail({ storeId, cardId, id, lease }: ClaimedEmail): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
     select id from mail_deliveries
     where store_id = ${storeId} and card_id = ${cardId} and id = ${id} and lease = ${lease} and next_at is not null`);
@@ -86,9 +95,9 @@ export function* findFirstSendAt(storeId: number, cardId: number): Script<number
 }
 
 /** The result of an attempt. */
-export type MailSettlement = {
-  readonly state: Exclude<MailState, 'scheduled' | 'queued'>;
-  readonly answer: string;
+export type EmailSettlement = {
+  readonly state: Exclude<EmailState, 'scheduled' | 'queued'>;
+  readonly response: string;
   /** Time of the next attempt (ms); null: no further attempt. */
   readonly nextAt: number | null;
   /** Whether the retry period restarts, because the error is in the service's own settings. */
@@ -100,14 +109,14 @@ export type MailSettlement = {
  * after the claim stays cancelled, unless it was sent.
  * @returns whether the result was recorded.
  */
-export function* settleMail(
-  { storeId, cardId, id, lease }: ClaimedMail,
-  { state, answer, nextAt, startsOver }: MailSettlement,
+export function* settleEmail(
+  { storeId, cardId, id, lease }: ClaimedEmail,
+  { state, response, nextAt, startsOver }: EmailSettlement,
   now: number,
 ): Script<boolean> {
   const endedAt = nextAt === null ? now : null;
   const row = yield* first(sql<{ id: bigint }>`
-    update mail_deliveries set state = ${state}, answer = ${answer}, next_at = ${nextAt}, lease = null,
+    update mail_deliveries set state = ${state}, answer = ${response}, next_at = ${nextAt}, lease = null,
       first_at = case when ${Number(startsOver)} = 1 then null else first_at end,
       code = case when ${Number(nextAt === null)} = 1 then null else code end, ended_at = ${endedAt}
     where store_id = ${storeId} and card_id = ${cardId} and id = ${id} and lease = ${lease}
@@ -117,8 +126,8 @@ export function* settleMail(
 }
 
 /** Releases a claimed email that was not attempted. */
-export function* releaseMail({ storeId, cardId, id, lease }: ClaimedMail, now: number): Script<void> {
-  yield* run(sql`
+export function* releaseEmail({ storeId, cardId, id, lease }: ClaimedEmail, now: number): Script<void> {
+  yield* execute(sql`
     update mail_deliveries set lease = null, next_at = ${now}, attempts = attempts - 1,
       first_at = case when attempts = 1 then null else first_at end
     where store_id = ${storeId} and card_id = ${cardId} and id = ${id} and lease = ${lease}
