@@ -109,18 +109,11 @@ export async function stop(service: Server): Promise<void> {
   assert.equal(await service.stop(), 0, 'the service did not stop properly');
 }
 
-/** The requests of each operation. Those of the baseline expect nothing of the ledger. */
 export function requestsOf(
   { token, population, expected }: Fixture,
-  { forBaseline }: { readonly forBaseline: boolean },
+  { isChecking }: { readonly isChecking: boolean },
 ): Readonly<Record<OperationName, () => Request>> {
-  return operationsOf({
-    token,
-    population,
-    expected: forBaseline ? new ExpectedLedger() : expected,
-    isChecking: !forBaseline,
-    keyPrefix: Date.now().toString(36),
-  });
+  return operationsOf({ token, population, expected, isChecking, keyPrefix: Date.now().toString(36) });
 }
 
 /** @throws Error if the ledger does not agree with every balance, or with the responses. */

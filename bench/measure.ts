@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { requestsOf, start, stop, verify, type Fixture } from './fixture.ts';
 import { figureOf } from './format.ts';
-import type { OperationName } from './operations.ts';
+import { ExpectedLedger, type OperationName } from './operations.ts';
 import type { Plan } from './options.ts';
 import type { Server } from './processes.ts';
 import type { Compared, ComparedFixture, FixtureResults, Measured, Rounds } from './results.ts';
@@ -30,48 +30,39 @@ const countedTransactions = 64;
  * @throws Error if a response was wrong, a process failed, or the ledger does not agree with the responses.
  */
 export async function measureFixture({ plan, folder }: Bench, fixture: Fixture): Promise<FixtureResults> {
-  const { engine, cards, fillSeconds, bytesPerCard, database } = fixture;
+  const { engine, cards, fillSeconds, bytesPerCard } = fixture;
   await using service = await start(fixture);
-  const { readyAfterMs } = service;
   await wait(restMs);
-  const atRest = service.memoryMb();
+  const { memoryMb: atRest } = service.usage();
   await using baseline = await startBaseline(folder);
-  const requests = requestsOf(fixture, { forBaseline: false });
-  const baselineRequests = requestsOf(fixture, { forBaseline: true });
+  const contestant = contestantOf(fixture, service);
+  const requests = requestsOf({ ...fixture, expected: new ExpectedLedger() }, { isChecking: false });
+  const rival: Contestant = { server: baseline, requests, database: null };
   const measured: Measured[] = [];
-  let underLoad = 0;
   for (const operation of plan.operations) {
-    const contestant = { server: service, next: requests[operation], database: database.usage };
-    await setResponseLengths(baseline, contestant);
-    const rival = { server: baseline, next: baselineRequests[operation], database: null };
-    const [ofService, ofBaseline] = await measureInTurn(plan, {
-      operation,
-      contestants: [contestant, rival],
-    });
+    await setResponseLengths(baseline, { server: service, next: contestant.requests[operation] });
+    const [ofService, ofBaseline] = await measureInTurn(plan, operation, [contestant, rival]);
+    report(operation, { service: ofService, baseline: ofBaseline });
     const { microsPerRequest, requestsPerSecond } = ofBaseline;
-    const rounds = { service: ofService, baseline: { microsPerRequest, requestsPerSecond } };
-    measured.push({ operation, ...rounds });
-    report(operation, rounds);
-    underLoad = Math.max(underLoad, service.memoryMb());
+    measured.push({ operation, service: ofService, baseline: { microsPerRequest, requestsPerSecond } });
   }
   const capacity = measured.find(({ operation }) => operation === 'create')?.service.requestsPerSecond;
   // On PostgreSQL, the load generator shares the service's core and would disturb what it times.
-  const halfCapacity =
-    engine === 'postgres' || !capacity
-      ? null
-      : await measureHalfCapacity(plan, { server: service, next: requests.create, capacity });
+  const isPaced = engine === 'embedded' && capacity;
+  const halfCapacity = isPaced ? await measureHalfCapacity(plan, contestant, capacity) : null;
+  const underLoad = Math.max(...measured.map((each) => each.service.memoryMb ?? 0));
   await stop(service);
   return {
     engine,
     cards,
     fillSeconds,
     bytesPerCard,
-    readyAfterMs,
+    readyAfterMs: service.readyAfterMs,
     memoryMb: { atRest, underLoad },
     measured,
     halfCapacity,
     ...verify(fixture),
-    writes: engine === 'postgres' ? null : await countWrites(fixture),
+    writes: engine === 'embedded' ? await countWrites(fixture) : null,
   };
 }
 
@@ -96,34 +87,27 @@ export async function measureFixtures(
 ): Promise<ComparedFixture> {
   await using serviceBefore = await start(before);
   await using serviceAfter = await start(after);
-  const contestant = (fixture: Fixture, server: Server) => {
-    const requests = requestsOf(fixture, { forBaseline: false });
-    return (operation: OperationName): Contestant => ({
-      server,
-      next: requests[operation],
-      database: fixture.database.usage,
-    });
-  };
-  const [one, other] = [contestant(before, serviceBefore), contestant(after, serviceAfter)];
+  const contestants = [contestantOf(before, serviceBefore), contestantOf(after, serviceAfter)] as const;
   const compared: Compared[] = [];
   for (const operation of plan.operations) {
-    const contestants = [one(operation), other(operation)] as const;
-    const [ofBefore, ofAfter] = await measureInTurn(plan, { operation, contestants });
+    const [ofBefore, ofAfter] = await measureInTurn(plan, operation, contestants);
     const rounds = { before: ofBefore, after: ofAfter };
-    compared.push({ operation, ...rounds });
     report(operation, rounds);
+    compared.push({ operation, ...rounds });
   }
   for (const service of [serviceBefore, serviceAfter]) await stop(service);
   for (const fixture of [before, after]) verify(fixture);
   return { engine: after.engine, cards: after.cards, compared };
 }
 
+function contestantOf(fixture: Fixture, server: Server): Contestant {
+  const requests = requestsOf(fixture, { isChecking: true });
+  return { server, requests, database: fixture.database.usage };
+}
+
 /** Shows the progress of the run. */
-function report(
-  operation: OperationName,
-  costs: Readonly<Record<string, Pick<Rounds, 'microsPerRequest'>>>,
-): void {
-  const shown = Object.entries(costs).map(
+function report(operation: OperationName, rounds: Readonly<Record<string, Rounds>>): void {
+  const shown = Object.entries(rounds).map(
     ([name, { microsPerRequest }]) => `${name} ${figureOf(lowerQuartile(microsPerRequest))} µs`,
   );
   console.error(`${operation}: ${shown.join(', ')}`);

@@ -105,13 +105,14 @@ export function comparisonTables(comparison: Comparison): readonly Table[] {
       ...[before, after].map(({ requestsPerSecond }) => countOf(median(requestsPerSecond))),
       ...[before, after].map(({ latency }) => latency.p99Ms.toFixed(1)),
       ...[before, after].map(writtenCell),
+      ...[before, after].map(({ memoryMb }) => countOf(memoryMb ?? Number.NaN)),
     ]),
   );
   return [
     changeTable(title, changesIn(comparison)),
     {
       title: 'Other figures, before and after',
-      headings: ['', 'requests/s', 'after', 'p99 ms', 'after', 'kB written', 'after'],
+      headings: ['', 'requests/s', 'after', 'p99 ms', 'after', 'kB written', 'after', 'MB', 'after'],
       rows,
     },
   ];

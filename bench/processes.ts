@@ -31,9 +31,8 @@ export type Server = AsyncDisposable & {
   readonly pid: number;
   /** From the start of the process until it is ready. */
   readonly readyAfterMs: number;
-  /** Resident memory without mapped files, in MB. */
-  memoryMb(): number;
-  usage(): Usage;
+  /** Until now, with its resident memory without mapped files. */
+  usage(): Usage & { readonly memoryMb: number };
   /** Ends it with SIGTERM and returns its exit code. */
   stop(): Promise<number | null>;
 };
@@ -42,7 +41,7 @@ export type Server = AsyncDisposable & {
 export type Usage = {
   /** Processor time of all its threads, in µs. */
   readonly micros: number;
-  /** Bytes that it caused to be written to the disk. */
+  /** Written to the disk: pages of files that it changed. */
   readonly bytes: number;
 };
 
@@ -105,9 +104,11 @@ export async function startServer(options: {
     port,
     pid,
     readyAfterMs: performance.now() - startedAt,
-    memoryMb: () =>
-      Number(/^RssAnon:\s+(\d+) kB$/m.exec(readProc(`${pid}/status`))?.[1] ?? Number.NaN) / 1_024,
-    usage: () => ({ micros: cpuMicros([pid]), bytes: writtenBytes(pid) }),
+    usage: () => ({
+      micros: cpuMicros([pid]),
+      bytes: numberIn(`${pid}/io`, /^write_bytes: (\d+)$/m),
+      memoryMb: numberIn(`${pid}/status`, /^RssAnon:\s+(\d+) kB$/m) / 1_024,
+    }),
     stop,
     async [Symbol.asyncDispose]() {
       await stop();
@@ -126,11 +127,6 @@ export function cpuMicros(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + (threadsNs(pid) + childrenNs(pid)) / 1_000, 0);
 }
 
-/** Pages that the process changed in files, log lines and moved pages of the database included. */
-function writtenBytes(pid: number): number {
-  return Number(/^write_bytes: (\d+)$/m.exec(readProc(`${pid}/io`))?.[1] ?? Number.NaN);
-}
-
 function threadsNs(pid: number): number {
   const threads = listProc(`${pid}/task`);
   return threads.reduce(
@@ -143,6 +139,11 @@ function childrenNs(pid: number): number {
   const [, fields] = /^.*\) (.*)$/.exec(readProc(`${pid}/stat`).trim()) ?? [];
   const [user = 0, system = 0] = fields?.split(' ').slice(13, 15).map(Number) ?? [];
   return (user + system) * nsPerTick;
+}
+
+/** NaN if there is no such process. */
+function numberIn(path: string, pattern: RegExp): number {
+  return Number(pattern.exec(readProc(path))?.[1] ?? Number.NaN);
 }
 
 /** Empty if there is no such process. */

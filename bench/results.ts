@@ -17,6 +17,8 @@ export type Rounds = {
   readonly requestsPerSecond: readonly number[];
   /** In a closed loop, over all rounds. */
   readonly latency: Latency;
+  /** The most resident memory after a round, without mapped files; null: not measured. */
+  readonly memoryMb: number | null;
 };
 
 export type Measured = {

@@ -18,36 +18,40 @@ export type Bench = {
   readonly folder: string;
 };
 
-/** A server and the requests of one operation. */
+/** A server and the requests that it receives. */
 export type Contestant = {
   readonly server: Pick<Server, 'port' | 'usage'>;
-  readonly next: () => Request;
+  readonly requests: Readonly<Record<OperationName, () => Request>>;
   /** What the database server has used; null: the database is in the service, or there is none. */
   readonly database: (() => Promise<Usage>) | null;
 };
 
 type Pair<T> = readonly [T, T];
-type Round = Figures & { readonly own: Usage; readonly database: Usage | null };
-type Runner = Contestant & { readonly client: LoadClient; readonly rounds: Round[] };
+type Round = Figures & { readonly own: Usage; readonly database: Usage | null; readonly memoryMb: number };
+type Runner = Pick<Contestant, 'server' | 'database'> & {
+  readonly client: LoadClient;
+  readonly next: () => Request;
+  readonly rounds: Round[];
+};
 
-/** Warms up both servers, and measures them in turn. */
+/** Warms up both servers with an operation, and measures them in turn. */
 export async function measureInTurn(
   plan: Plan,
-  { operation, contestants }: { readonly operation: OperationName; readonly contestants: Pair<Contestant> },
+  operation: OperationName,
+  contestants: Pair<Contestant>,
 ): Promise<Pair<Rounds>> {
-  await using clients = new AsyncDisposableStack();
-  const connect = async ({ server }: Contestant): Promise<LoadClient> =>
-    clients.use(await LoadClient.connect([server.port], plan.connections));
+  using clients = new DisposableStack();
+  const prepare = async ({ server, database, requests }: Contestant): Promise<Runner> => {
+    const client = clients.use(await LoadClient.connect([server.port], plan.connections));
+    return { server, database, client, next: requests[operation], rounds: [] };
+  };
   const requests = operation === plan.operations[0] ? plan.firstWarmUpRequests : plan.warmUpRequests;
-  const warmUp = async (contestant: Contestant): Promise<unknown> =>
-    (await connect(contestant)).run({ next: contestant.next, requests });
+  const warmUp = async (contestant: Contestant): Promise<void> => {
+    const { client, next } = await prepare(contestant);
+    await client.run({ next, requests });
+  };
   await Promise.all(contestants.map(warmUp));
   // With new connections: a server may have closed those that were idle while the other was warmed up.
-  const prepare = async (contestant: Contestant): Promise<Runner> => ({
-    ...contestant,
-    client: await connect(contestant),
-    rounds: [],
-  });
   const runners: Pair<Runner> = [await prepare(contestants[0]), await prepare(contestants[1])];
   for (let count = 0; count < plan.rounds; count += 1)
     // The order alternates, so that neither is always the first.
@@ -73,7 +77,9 @@ async function measureRound(seconds: number, runners: readonly Runner[]): Promis
     const { figures, databaseBefore } = turn;
     const databaseEnd = turns[place + 1]?.databaseBefore ?? databaseAfter;
     const database = databaseBefore && databaseEnd ? difference(databaseEnd, databaseBefore) : null;
-    rounds.push({ ...figures, own: difference(server.usage(), ownBefore), database });
+    const ownAfter = server.usage();
+    const { memoryMb } = ownAfter;
+    rounds.push({ ...figures, own: difference(ownAfter, ownBefore), database, memoryMb });
   }
 }
 
@@ -90,15 +96,18 @@ function roundsOf({ rounds, database }: Runner): Rounds {
     writtenBytes: perRequest(({ own, database: used }) => (used ?? own).bytes),
     requestsPerSecond: rounds.map(({ seconds, latenciesMs }) => latenciesMs.length / seconds),
     latency: latencyOf(rounds.map(({ latenciesMs }) => latenciesMs)),
+    memoryMb: Math.max(...rounds.map(({ memoryMb }) => memoryMb)),
   };
 }
 
 /** Creations at a fixed rate of half of what the service can do in a closed loop, so that they rarely wait in line. */
 export async function measureHalfCapacity(
   { connections, openLoopSeconds: seconds }: Plan,
-  { server, next, capacity }: Pick<Contestant, 'server' | 'next'> & { readonly capacity: readonly number[] },
+  { server, requests }: Contestant,
+  capacity: readonly number[],
 ): Promise<HalfCapacity> {
   const rate = Math.round(median(capacity) / 2);
+  const next = requests.create;
   using client = await LoadClient.connect([server.port], connections);
   await client.run({ next, rate, seconds: seconds / 5 });
   const { latenciesMs } = await client.run({ next, rate, seconds });
@@ -115,7 +124,10 @@ export function startBaseline(folder: string): Promise<Server> {
 }
 
 /** Has a baseline return as many bytes as a service does to these requests. */
-export async function setResponseLengths(baseline: Server, { server, next }: Contestant): Promise<void> {
+export async function setResponseLengths(
+  baseline: Server,
+  { server, next }: { readonly server: Server; readonly next: () => Request },
+): Promise<void> {
   using client = await LoadClient.connect([server.port], 1);
   const body = JSON.stringify(await responseLengths(client, next));
   const { ok } = await fetch(`http://127.0.0.1:${baseline.port}/`, { method: 'PATCH', body });

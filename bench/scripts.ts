@@ -4,15 +4,14 @@ import { readDatabaseConfig } from '../src/config.ts';
 import type { Context } from '../src/context.ts';
 import { openDatabase } from '../src/database.ts';
 import { noDetails } from '../src/domain/card.ts';
-import { parseEmail, type EmailAddress } from '../src/domain/email-address.ts';
 import type { Store } from '../src/domain/store.ts';
-import { issue, retrieve, search } from '../src/service/card.ts';
+import { issue } from '../src/service/card.ts';
 import { fingerprintsOf, withIdempotencyKey } from '../src/service/idempotency.ts';
 import { debit } from '../src/service/spend.ts';
 import { requireStore } from '../src/service/store.ts';
 import type { Script } from '../src/storage/sql.ts';
 import { domain } from './fixture.ts';
-import { cardValue, type Population } from './population.ts';
+import { cardValue } from './population.ts';
 import type { Environment } from './processes.ts';
 
 export type ScriptMaker = () => Script<unknown>;
@@ -29,12 +28,6 @@ export async function openStore(
   await using database = await openDatabase(readDatabaseConfig(environment), { prepare: false });
   const { store } = await database.storage.read(() => requireStore(domain));
   return { ctx: database.ctx, store };
-}
-
-function addressOf(text: string): EmailAddress {
-  const address = parseEmail(text);
-  if (!address.ok) throw new Error(`${text} is not a valid address`);
-  return address.value;
 }
 
 /** `anyCard` returns the internal id of a card. */
@@ -68,20 +61,5 @@ export function writeScripts(
     'create with a key': withKey(create),
     debit: debitOne,
     'debit with a key': withKey(debitOne),
-  };
-}
-
-export function readScripts(
-  ctx: Context,
-  given: { readonly store: Store; readonly anyCard: () => number; readonly population: Population },
-) {
-  const { store, anyCard, population } = given;
-  return {
-    retrieve: () => retrieve(store.id, anyCard()),
-    search() {
-      const { email, lastCharacters } = population.anySearch();
-      const address = addressOf(email);
-      return search(ctx, { store, address, lastCharacters, onlyStorefrontCustomerId: null });
-    },
   };
 }

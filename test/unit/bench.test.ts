@@ -31,6 +31,7 @@ function rounds(micros: readonly number[], given: Partial<Rounds> = {}): Rounds 
     writtenBytes: [8_400],
     requestsPerSecond: micros.map((value) => 1e6 / value),
     latency: { p50Ms: 1, p99Ms: 12, p999Ms: 30 },
+    memoryMb: 200,
     ...given,
   };
 }
@@ -241,7 +242,7 @@ test('the tables of a comparison show both services', () => {
   assert.equal(costs?.title, 'Processor time per request in µs: abcdef0 against 1234567');
   const what = 'PostgreSQL, 10,000 cards: debit';
   assert.deepEqual(costs.rows, [[what, '100', '80', '0.800', '0.800 – 0.800', 'lower']]);
-  assert.deepEqual(others?.rows, [[what, '10,000', '12,500', '12.0', '12.0', '8.4', '8.4']]);
+  assert.deepEqual(others?.rows, [[what, '10,000', '12,500', '12.0', '12.0', '8.4', '8.4', '200', '200']]);
 });
 
 test('--compare reports a request that costs more than recorded, beyond the spread of both runs', async (t) => {
