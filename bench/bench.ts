@@ -24,7 +24,7 @@ import { format, resolveConfig } from 'prettier';
 import { changesIn, changesSince, type Change } from './compare.ts';
 import { markdown } from './format.ts';
 import { readCommand, recordedFile, type Command } from './options.ts';
-import { changeTable, comparisonTables, pageOf, tablesOf, warningsOf } from './page.ts';
+import { changeTable, circumstancesOf, comparisonTables, pageOf, tablesOf, warningsOf } from './page.ts';
 import { joined, type Results, type Run } from './results.ts';
 import { measure, measureAgainst } from './run.ts';
 
@@ -64,7 +64,7 @@ async function showComparison({
 }: Command & { readonly against: string }): Promise<void> {
   const comparison = await measureAgainst(plan, against);
   if (json !== null) await writeResults(json, comparison);
-  await print([...comparisonTables(comparison).map(markdown), ...warningsOf(comparison)]);
+  await print([...comparisonTables(comparison).map(markdown), ...circumstancesOf(comparison)]);
   failIfHigher(changesIn(comparison));
 }
 

@@ -139,13 +139,18 @@ function writtenCell({ writtenBytes }: Rounds): string {
 }
 
 /** The reasons why the figures of a run must not be compared with others. */
-export function warningsOf({ isPinned, machine, rounds, warmUpRequests }: Run): readonly string[] {
+export function warningsOf(results: Results): readonly string[] {
+  const { rounds, warmUpRequests } = results;
+  const isProvisional = rounds < roundsMin || warmUpRequests < warmUpRequestsMin;
+  const figures = `${rounds} rounds after ${countOf(warmUpRequests)} warm-up requests`;
+  return [...circumstancesOf(results), ...(isProvisional ? [`Provisional: ${figures} are too few.`] : [])];
+}
+
+/** What else is wrong with a run: it affects both services of a comparison. */
+export function circumstancesOf({ isPinned, machine }: Run): readonly string[] {
   return [
     ...(isPinned ? [] : ['Not pinned: servers and load generator compete for the same cores.']),
     ...(machine.isInMemory ? ['Not durable: the databases are in memory, where a sync costs nothing.'] : []),
-    ...(rounds < roundsMin || warmUpRequests < warmUpRequestsMin
-      ? [`Provisional: ${rounds} rounds after ${countOf(warmUpRequests)} warm-up requests are too few.`]
-      : []),
   ];
 }
 
