@@ -168,14 +168,14 @@ export function pageOf(results: Results): string {
     `Goals without a number of cards are for SQLite with 1,000,000 cards.`,
     '## How it is measured',
     [
-      `- **Rounds.** The service and the baseline run in turn, for ${secondsPerRound} s each, ${rounds} rounds per operation, after ${countOf(warmUpRequests)} warm-up requests of the same operation to both. The first requests cost twice as much, until Node.js has compiled the code.`,
+      `- **Rounds.** The service and the baseline run in turn and in alternating order, for ${secondsPerRound} s each, ${rounds} rounds per operation, after ${countOf(warmUpRequests)} warm-up requests of the same operation to both. The first requests cost twice as much, until Node.js has compiled the code.`,
       '- **µs** is the processor time of all threads of the service, user and system, per request. It includes what the service does while the baseline runs, such as moving its log. It is read from the kernel and does not depend on the load generator. The figure is the lower quartile of the rounds, because other programs can only add to it. The share of the baseline is the quotient of both quartiles.',
       '- **kB written** per request: with SQLite by the service, its log, the database and the log lines included; with PostgreSQL to the log of the server. It makes no checkpoint during the run, so that it logs hardly any full pages after the warm-up.',
       '- **Requests/s** are medians in a closed loop: each of ' +
         `${connections} keep-alive connections sends its next request when its response has arrived. Latencies are over all rounds. The goals for PostgreSQL are shares of rates, because the service and the database server both limit them.`,
       '- **Half capacity** is an open loop: requests at a fixed rate of half the closed loop’s. Latency counts from the time at which a request was due.',
       '- **Baseline.** It returns as many bytes as the service does, and parses request bodies.',
-      '- **Requests.** All have an access token; every card has a note and one in four a customer; cards are chosen at random. Mixed 90/10 is 80 retrievals, 10 searches, 5 creations and 5 debits, half of the writes with an `Idempotency-Key`. The service logs every request; only its rate limit is off. Creations are measured first, and each adds a card.',
+      '- **Requests.** All have an access token; every card has a note and one in four a customer; cards were issued one by one through the API, and are chosen at random. Mixed 90/10 is 80 retrievals, 10 searches, 5 creations and 5 debits, half of the writes with an `Idempotency-Key`. The service logs every request; only its rate limit is off. Creations are measured first, and each adds a card.',
       '- **Cores.** With SQLite, the service has core 0 and the load generator core 1. With PostgreSQL, the database server has core 1, and the service and the baseline share core 0 with the load generator in turn. Its processor time is a column of its own.',
       '- **Writes** are counted without HTTP on the same database. A test fails if they grow.',
       '- **Proof.** Every response must have its status, and a sample of the bodies is checked. At the end `largesse verify` recomputes the ledger, and its cards, entries and total must follow from the responses, to the cent. Otherwise there is no result.',

@@ -60,26 +60,32 @@ export async function measureInTurn(
 }
 
 /**
- * A server also uses processor time when it is idle: it moves its log and collects garbage. So a round of a server lasts
- * until the round of both ends, and that of a database server until it serves the other.
+ * A server also works when it is idle: it moves its log and collects garbage. So its round lasts as long as those of
+ * both, and that of a database server until it serves the other.
  */
 async function measureRound(seconds: number, runners: readonly Runner[]): Promise<void> {
   const before = runners.map(({ server }) => server.usage());
-  const turns: { readonly databaseBefore: Usage | undefined; readonly figures: Figures }[] = [];
-  for (const { database, client, next } of runners) {
-    const databaseBefore = await database?.();
-    turns.push({ databaseBefore, figures: await client.run({ next, seconds }) });
+  const users = runners.filter(({ database }) => database);
+  const read = async (): Promise<Usage | undefined> => await users[0]?.database?.();
+  // At the start of the round, at the start of the second user's turn, and at the end of the round.
+  const readings = [await read()];
+  const turns: Figures[] = [];
+  for (const runner of runners) {
+    if (users.indexOf(runner) > 0) readings.push(await read());
+    turns.push(await runner.client.run({ next: runner.next, seconds }));
   }
-  const databaseAfter = await runners.find(({ database }) => database)?.database?.();
-  for (const [place, { server, rounds }] of runners.entries()) {
-    const [turn, ownBefore] = [turns[place], before[place]];
-    assert(turn && ownBefore);
-    const { figures, databaseBefore } = turn;
-    const databaseEnd = turns[place + 1]?.databaseBefore ?? databaseAfter;
-    const database = databaseBefore && databaseEnd ? difference(databaseEnd, databaseBefore) : null;
-    const ownAfter = server.usage();
-    const { memoryMb } = ownAfter;
-    rounds.push({ ...figures, own: difference(ownAfter, ownBefore), database, memoryMb });
+  readings.push(await read());
+  for (const [place, runner] of runners.entries()) {
+    const [figures, ownBefore, ownAfter] = [turns[place], before[place], runner.server.usage()];
+    assert(figures && ownBefore);
+    const user = users.indexOf(runner);
+    const [since, until] = [readings[user], readings[user + 1]];
+    runner.rounds.push({
+      ...figures,
+      own: difference(ownAfter, ownBefore),
+      database: user >= 0 && since && until ? difference(until, since) : null,
+      memoryMb: ownAfter.memoryMb,
+    });
   }
 }
 
