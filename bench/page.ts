@@ -5,7 +5,7 @@ import { countOf, figureOf, markdown, type Table } from './format.ts';
 import { costShare, goalsOf, rateShare, serviceMicros } from './goals.ts';
 import { roundsMin, warmUpRequestsMin } from './options.ts';
 import type { Comparison, FixtureResults, Results, Rounds, Run } from './results.ts';
-import { lowerQuartile, median, type Latency } from './statistics.ts';
+import { lowerQuartile, mean, median, type Latency } from './statistics.ts';
 import { scriptsPerTransaction } from './writes.ts';
 
 export function tablesOf(results: Results): readonly Table[] {
@@ -102,6 +102,7 @@ export function comparisonTables(comparison: Comparison): readonly Table[] {
   const rows = comparison.fixtures.flatMap((fixture) =>
     fixture.compared.map(({ operation, before, after }) => [
       `${titleOf(fixture)}: ${operation}`,
+      ...[before, after].map(({ microsPerRequest }) => figureOf(mean(microsPerRequest))),
       ...[before, after].map(({ requestsPerSecond }) => countOf(median(requestsPerSecond))),
       ...[before, after].map(({ latency }) => latency.p99Ms.toFixed(1)),
       ...[before, after].map(writtenCell),
@@ -112,7 +113,19 @@ export function comparisonTables(comparison: Comparison): readonly Table[] {
     changeTable(title, changesIn(comparison)),
     {
       title: 'Other figures, before and after',
-      headings: ['', 'requests/s', 'after', 'p99 ms', 'after', 'kB written', 'after', 'MB', 'after'],
+      headings: [
+        '',
+        'mean µs',
+        'after',
+        'requests/s',
+        'after',
+        'p99 ms',
+        'after',
+        'kB written',
+        'after',
+        'MB',
+        'after',
+      ],
       rows,
     },
   ];

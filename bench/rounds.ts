@@ -6,7 +6,7 @@ import type { OperationName } from './operations.ts';
 import type { Plan } from './options.ts';
 import { startServer, type Server, type Usage } from './processes.ts';
 import type { HalfCapacity, Rounds } from './results.ts';
-import { latencyOf, median } from './statistics.ts';
+import { latencyOf, mean, median } from './statistics.ts';
 import { thisTree } from './tree.ts';
 
 /** Requests that determine the length of the baseline's responses. */
@@ -159,7 +159,5 @@ async function responseLengths(
       return { ...request, check };
     },
   });
-  const mean = (values: readonly number[]): number =>
-    Math.round(values.reduce((sum, value) => sum + value, 0) / values.length);
-  return Object.fromEntries(Array.from(lengths, ([method, values]) => [method, mean(values)]));
+  return Object.fromEntries(Array.from(lengths, ([method, values]) => [method, Math.round(mean(values))]));
 }

@@ -17,6 +17,10 @@ export function median(values: readonly number[]): number {
   return quantile(Float64Array.from(values).toSorted(), 0.5);
 }
 
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
 /** How far the median lies above the lower quartile, as a share of it. */
 export function spread(values: readonly number[]): number {
   return median(values) / lowerQuartile(values) - 1;

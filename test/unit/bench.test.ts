@@ -242,7 +242,9 @@ test('the tables of a comparison show both services', () => {
   assert.equal(costs?.title, 'Processor time per request in µs: abcdef0 against 1234567');
   const what = 'PostgreSQL, 10,000 cards: debit';
   assert.deepEqual(costs.rows, [[what, '100', '80', '0.800', '0.800 – 0.800', 'lower']]);
-  assert.deepEqual(others?.rows, [[what, '10,000', '12,500', '12.0', '12.0', '8.4', '8.4', '200', '200']]);
+  assert.deepEqual(others?.rows, [
+    [what, '100', '80', '10,000', '12,500', '12.0', '12.0', '8.4', '8.4', '200', '200'],
+  ]);
 });
 
 test('--compare reports a request that costs more than recorded, beyond the spread of both runs', async (t) => {
