@@ -66,6 +66,6 @@ test('words are found in texts and identifiers, and names that are in use are no
   assert.deepEqual(wordsIn('// Tells whoever asked. toldCode, refuseLoss, an Answer'), [
     'Tells', 'whoever', 'told', 'refuse', 'Answer',
   ]); // prettier-ignore
-  assert.deepEqual(wordsIn('MAIL_FROM, mail_deliveries, /dev/mails, npx largesse mail test'), []);
+  assert.deepEqual(wordsIn('MAIL_FROM, email_deliveries, /dev/mails, npx largesse mail test'), []);
   assert.deepEqual(wordsIn('the server returns a response; understanding, outstanding'), []);
 });
