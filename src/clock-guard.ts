@@ -4,7 +4,7 @@
  * returns to the expected time, or when it has been stable for `stableMs` and its time is accepted.
  */
 
-import { isInRange, type Clock, type TimeSource } from './clock-and-chance.ts';
+import { isInRange, type Clock, type TimeSource } from './clock.ts';
 
 export type ClockGuard = {
   readonly clock: Clock;

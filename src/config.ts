@@ -17,7 +17,7 @@ export type DatabaseConfig = Omit<ValuesOf<typeof settings.database>, 'keysFile'
 };
 
 /** The mail server that sends the emails. */
-export type MailConfig = {
+export type EmailConfig = {
   readonly url: Secret;
   /** The envelope sender, and the default sender of stores. */
   readonly from: string;
@@ -26,9 +26,9 @@ export type MailConfig = {
 export type Config = DatabaseConfig &
   ValuesOf<typeof settings.service> & {
     /** Null: no mail server is configured. */
-    readonly mail: MailConfig | null;
+    readonly email: EmailConfig | null;
     /** Absolute path of the folder that emails are written to in development. */
-    readonly mailFolder: string;
+    readonly emailFolder: string;
     /** Whether only programs on this machine can connect to `host`. */
     readonly isLoopback: boolean;
   };
@@ -39,19 +39,19 @@ export function shownLocation(location: DatabaseLocation): string {
 }
 
 /** How emails are sent: through a mail server, to a folder on this machine, or not at all. */
-export type MailWay = 'smtp' | 'folder' | 'none';
+export type EmailTransportKind = 'smtp' | 'folder' | 'none';
 
 /** Whether the service runs in development: on a loopback address, with a `NODE_ENV` other than `production`. */
-export function mayDevelop({
+export function isDevelopment({
   isLoopback: isLocal,
   isProduction,
 }: Pick<Config, 'isLoopback' | 'isProduction'>): boolean {
   return isLocal && !isProduction;
 }
 
-export function mailWayOf(config: Config): MailWay {
-  if (config.mail) return 'smtp';
-  return mayDevelop(config) ? 'folder' : 'none';
+export function emailTransportOf(config: Config): EmailTransportKind {
+  if (config.email) return 'smtp';
+  return isDevelopment(config) ? 'folder' : 'none';
 }
 
 /** The fixed limits, timeouts and periods of the service. */
@@ -226,19 +226,22 @@ export function readConfig(environment: Environment = process.env): Config {
     ...database,
     ...service,
     isLoopback: isLoopback(service.host),
-    mail: readMail(reader),
-    mailFolder: join(dirname(database.keysFile), 'mails'),
+    email: readEmailSettings(reader),
+    emailFolder: join(dirname(database.keysFile), 'mails'),
   });
 }
 
 /**
- * `mayDevelop` for a command that does not read the whole configuration. In development, webhook URLs can point to this
+ * `isDevelopment` for a command that does not read the whole configuration. In development, webhook URLs can point to this
  * machine until the database contains a real store.
  */
-export function isDevelopment(environment: Environment = process.env): boolean {
+export function isDevelopmentEnvironment(environment: Environment = process.env): boolean {
   const reader = new Reader(environment);
   const { host, isProduction } = settings.service;
-  return mayDevelop({ isLoopback: isLoopback(reader.read(host)), isProduction: reader.read(isProduction) });
+  return isDevelopment({
+    isLoopback: isLoopback(reader.read(host)),
+    isProduction: reader.read(isProduction),
+  });
 }
 
 /** Reads the settings of commands that only use the database. @throws ConfigError. */
@@ -248,9 +251,9 @@ export function readDatabaseConfig(environment: Environment = process.env): Data
 }
 
 /** Reads the settings of commands that send emails. @throws ConfigError. */
-export function readMailConfig(environment: Environment = process.env): MailConfig | null {
+export function readEmailConfig(environment: Environment = process.env): EmailConfig | null {
   const reader = new Reader(environment);
-  return reader.finish({ mail: readMail(reader) }).mail;
+  return reader.finish({ email: readEmailSettings(reader) }).email;
 }
 
 /** The two databases of a copy. */
@@ -290,12 +293,12 @@ function readDatabase(reader: Reader, given?: DatabaseLocation): DatabaseConfig 
   return { ...values, database, keysFile: keysFile ?? join(folder, 'largesse.keys.json'), limits };
 }
 
-function readMail(reader: Reader): MailConfig | null {
-  const { smtpUrl, mailFrom } = settings.email;
+function readEmailSettings(reader: Reader): EmailConfig | null {
+  const { smtpUrl, sender } = settings.email;
   const url = reader.read(smtpUrl);
-  const from = reader.read(mailFrom);
+  const from = reader.read(sender);
   if (!url) return null;
-  if (from === null && !reader.isGiven(mailFrom))
+  if (from === null && !reader.isGiven(sender))
     reader.problems.push('MAIL_FROM must be set to the email address of the sender, because SMTP_URL is set');
   return from === null ? null : { url, from };
 }

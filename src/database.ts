@@ -1,14 +1,15 @@
 /** The database and its keys, opened together: neither is of use without the other. */
 
 import { dirname, join } from 'node:path';
-import { systemChance, systemClock, type Chance, type Clock } from './clock-and-chance.ts';
+import { systemClock, type Clock } from './clock.ts';
+import { systemRandom, type Random } from './random.ts';
 import { shownLocation, type DatabaseConfig } from './config.ts';
 import type { Context } from './context.ts';
 import { Fault } from './domain/fault.ts';
 import type { Secret } from './domain/secret.ts';
 import { KeyFileError, makeKeyFile, readKeyFile } from './key-file.ts';
 import { keysOf } from './keys.ts';
-import { refuseHalfCopied } from './service/copy.ts';
+import { assertNotHalfCopied } from './service/copy.ts';
 import { checkKeys, checkKeysWithoutWriting, hasKeys } from './service/key-check.ts';
 import { loadMigrations, MigrationError, pending, type Migration } from './storage/migrate.ts';
 import { openPostgres } from './storage/postgres/engine.ts';
@@ -29,20 +30,20 @@ export type OpenOptions = {
   readonly clock?: Clock;
 };
 
-const nobody: StorageObserver = { committed() {}, failed() {} };
+const noObserver: StorageObserver = { committed() {}, failed() {} };
 
 /** @throws MigrationError, KeyFileError, TimelineFileError, or Error if the file is not there or is no database. */
 export async function openDatabase(
   config: DatabaseConfig,
-  { prepare, unhurried = false, serves = false, observer = nobody, clock = systemClock }: OpenOptions,
+  { prepare, unhurried = false, serves = false, observer = noObserver, clock = systemClock }: OpenOptions,
 ): Promise<Database> {
-  const chance = systemChance(clock);
+  const random = systemRandom(clock);
   const storage = openStorage(config, {
     create: prepare,
     moveLog: serves,
     unhurried,
     clock,
-    chance,
+    random,
     observer,
   });
   try {
@@ -53,16 +54,16 @@ export async function openDatabase(
       throw new MigrationError(
         `the database is older than this version, ${shownLocation(config.database)}: run "largesse migrate"`,
       );
-    await storage.read(refuseHalfCopied);
+    await storage.read(assertNotHalfCopied);
 
     // Where keys are noted, a file was made before: by another process just now, or it is missing.
     if (prepare && !readKeyFile(config.keysFile) && !(await storage.read(hasKeys)))
-      makeKeyFile(config.keysFile, chance);
+      makeKeyFile(config.keysFile, random);
     const masters = readKeyFile(config.keysFile);
     if (!masters) throw new KeyFileError(missingKeys(config));
-    const opening: Context = { clock, chance, keys: keysOf(masters) };
+    const opening: Context = { clock, random, keys: keysOf(masters) };
     const oldestKey = await checked(storage, opening);
-    const ctx: Context = { clock, chance, keys: keysOf(masters, oldestKey) };
+    const ctx: Context = { clock, random, keys: keysOf(masters, oldestKey) };
     return { ctx, storage, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
   } catch (error) {
     await storage[Symbol.asyncDispose]();
@@ -93,8 +94,8 @@ export async function openTarget(config: DatabaseConfig): Promise<Storage> {
     moveLog: false,
     unhurried: true,
     clock,
-    chance: systemChance(clock),
-    observer: nobody,
+    random: systemRandom(clock),
+    observer: noObserver,
   };
   const storage = openStorage(config, given);
   try {
@@ -118,7 +119,7 @@ function openStorage(
     readonly moveLog: boolean;
     readonly unhurried: boolean;
     readonly clock: Clock;
-    readonly chance: Chance;
+    readonly random: Random;
     readonly observer: StorageObserver;
   },
 ): Storage {

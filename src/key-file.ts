@@ -14,7 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Chance } from './clock-and-chance.ts';
+import type { Random } from './random.ts';
 import { makeFolder, syncFolder } from './folders.ts';
 import type { MasterKey } from './keys.ts';
 
@@ -66,9 +66,9 @@ function parseKey(entry: unknown): MasterKey | undefined {
  * Creates a key file with one random key, with mode 0600. The file appears complete or not at all. If another process
  * creates it at the same time, that file is kept.
  */
-export function makeKeyFile(path: string, chance: Chance): void {
-  const id = Buffer.from(chance.bytes(4)).toString('hex');
-  const secret = Buffer.from(chance.bytes(32)).toString('base64');
+export function makeKeyFile(path: string, random: Random): void {
+  const id = Buffer.from(random.bytes(4)).toString('hex');
+  const secret = Buffer.from(random.bytes(32)).toString('base64');
   const temporary = `${path}.${id}`;
   makeFolder(dirname(path));
   const file = openSync(temporary, 'wx', 0o600);

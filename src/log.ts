@@ -2,7 +2,7 @@
 
 import type { FastifyBaseLogger } from 'fastify';
 import { pino } from 'pino';
-import { systemClock } from './clock-and-chance.ts';
+import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { lineWriter } from './line-writer.ts';
 import { loggedError } from './logged-error.ts';
@@ -10,13 +10,13 @@ import { loggedError } from './logged-error.ts';
 export type Log = {
   readonly logger: FastifyBaseLogger;
   /** Logs a response in one line. */
-  readonly answered: (request: AnsweredRequest) => void;
+  readonly request: (request: LoggedRequest) => void;
   /** Writes the buffered lines. Takes at most one second. */
   flush(): Promise<void>;
 };
 
 /** A request with its response: the fields of a log line. */
-export type AnsweredRequest = {
+export type LoggedRequest = {
   readonly request_id: string;
   readonly method: string;
   /** The path's template. */
@@ -33,7 +33,7 @@ export type AnsweredRequest = {
 /** Errors are logged without values from the database. */
 const serializers = { err: (error: unknown) => loggedError(error) };
 const messageKey = 'message';
-const answeredMessage = 'request';
+const requestMessage = 'request';
 
 export async function createLog({
   logLevel,
@@ -61,17 +61,17 @@ export async function createLog({
   process.once('exit', () => writer.flushSync());
   return {
     logger,
-    answered: logger.isLevelEnabled('info')
-      ? (request) => writer.write(answeredLine(request, time()))
+    request: logger.isLevelEnabled('info')
+      ? (request) => writer.write(requestLine(request, time()))
       : () => undefined,
     flush: () => writer.flush(),
   };
 }
 
 /** Formats a response as the logger would, at a third of the cost. Most log lines are responses. */
-function answeredLine(request: AnsweredRequest, time: string): string {
+function requestLine(request: LoggedRequest, time: string): string {
   const fields = JSON.stringify(request).slice(1, -1);
-  return `{"level":"info","time":"${time}",${fields},"${messageKey}":"${answeredMessage}"}\n`;
+  return `{"level":"info","time":"${time}",${fields},"${messageKey}":"${requestMessage}"}\n`;
 }
 
 /** Creates a log on an existing logger, without a buffer. */
@@ -79,7 +79,7 @@ export function logThrough(base: FastifyBaseLogger): Log {
   const logger = base.child({}, { serializers });
   return {
     logger,
-    answered: (request) => logger.info(request, answeredMessage),
+    request: (request) => logger.info(request, requestMessage),
     flush: () => Promise.resolve(),
   };
 }

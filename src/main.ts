@@ -3,10 +3,10 @@
 import { dirname } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { operations } from './api/index.ts';
-import { startBackground } from './background.ts';
-import { assertInRange, systemClock, type TimeSource } from './clock-and-chance.ts';
+import { startBackground } from './jobs.ts';
+import { assertInRange, systemClock, type TimeSource } from './clock.ts';
 import { guardClock } from './clock-guard.ts';
-import { mailWayOf, mayDevelop, shownLocation, type Config } from './config.ts';
+import { emailTransportOf, isDevelopment, shownLocation, type Config } from './config.ts';
 import { emailFolder } from './delivery/email/folder.ts';
 import { emailQueue, emailWorkerLimits } from './delivery/email/queue.ts';
 import { folderTransport, smtpTransport, type EmailTransport } from './delivery/email/transport.ts';
@@ -16,7 +16,8 @@ import { loopbackRule, startWebhooks, webhookUrlsOf } from './delivery/webhooks/
 import { openOutboundThread } from './delivery/webhooks/thread.ts';
 import { freeSpaceOf } from './disk.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
-import { createServer, type MailServices } from './http/server.ts';
+import { createServer } from './http/server.ts';
+import type { EmailServices } from './http/services.ts';
 import { retiredCodeUses } from './http/retired-codes.ts';
 import { tokenUses } from './http/token-last-used.ts';
 import { isExposed } from './key-file.ts';
@@ -85,12 +86,12 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
     const uses = tokenUses();
     const retiredUses = retiredCodeUses();
     const mayUseLoopback = loopbackRule(developmentMode, database.storage);
-    const way = wayOfMails(config, logger);
+    const way = emailTransport(config, logger);
     const app = createServer({
       operations,
-      async describe() {
-        const { openApiDocument } = await import('./docs/openapi.ts');
-        return openApiDocument(config.basePath);
+      async loadDocumentation() {
+        const { documentationOf } = await import('./docs/documentation.ts');
+        return documentationOf(config.basePath);
       },
       config,
       ctx: database.ctx,
@@ -111,7 +112,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         { ...database, guard, freeSpace },
         () => !isClosing && !hasFailed && primaries.areFew(),
       ),
-      mail: way,
+      email: way,
     });
     await listen(app, config);
     const url = urlOf(app, config);
@@ -125,8 +126,8 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       canSend: way.way !== 'none',
       logger,
     });
-    const mails = startMails(way.transport, { database, metrics, logger });
-    if (mails) commitListeners.add(() => mails.wake());
+    const emails = startEmails(way.transport, { database, metrics, logger });
+    if (emails) commitListeners.add(() => emails.wake());
     const webhooks = startWebhooks({
       ...database,
       outbound: openOutboundThread(),
@@ -154,7 +155,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         logger.info('stopping: requests in flight finish');
         // A connection that was busy when the server closed is idle once its answer is out.
         const idle = setInterval(() => app.server.closeIdleConnections(), 50);
-        const delivered = Promise.all([webhooks.stop(), mails?.stop()]);
+        const delivered = Promise.all([webhooks.stop(), emails?.stop()]);
         const late = setTimeout(() => app.server.closeAllConnections(), config.limits.stopTimeoutMs);
         await app.close();
         clearTimeout(late);
@@ -177,7 +178,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
  */
 async function chooseMode(config: Config, { ctx, storage }: Database): Promise<boolean> {
   const hasStores = await storage.read(hasRealStores);
-  if (!mayDevelop(config) && !(hasStores && (await storage.read(hasRealTokens)))) {
+  if (!isDevelopment(config) && !(hasStores && (await storage.read(hasRealTokens)))) {
     const why = config.isProduction ? 'NODE_ENV=production' : `HOST=${config.host}`;
     throw new StartError(
       `With ${why} the service needs a store and an access token. Make them first:\n` +
@@ -186,30 +187,30 @@ async function chooseMode(config: Config, { ctx, storage }: Database): Promise<b
     );
   }
   // Stores are never removed, so that a door that is closed now stays closed.
-  if (!mayDevelop(config) || hasStores) return false;
+  if (!isDevelopment(config) || hasStores) return false;
   // Where it is there, nothing is written: the disk may be full or read-only.
   if (!(await storage.read(findDemonstrationStore))) await storage.write(() => ensureDemonstrationStore(ctx));
   return true;
 }
 
-type MailSending = MailServices & { readonly transport: EmailTransport | null };
+type EmailSending = EmailServices & { readonly transport: EmailTransport | null };
 
 /**
  * How the emails of every store are sent. In development without a mail server they are kept in a folder, and a page
  * shows them, unless a proxy in front of the service could lead strangers to it.
  */
-function wayOfMails(config: Config, logger: Log['logger']): MailSending {
-  const way = mailWayOf(config);
+function emailTransport(config: Config, logger: Log['logger']): EmailSending {
+  const way = emailTransportOf(config);
   const noteUnsent = unsentLog(logger);
-  if (config.mail) return { way, kept: null, noteUnsent, transport: smtpTransport(config.mail) };
+  if (config.email) return { way, kept: null, noteUnsent, transport: smtpTransport(config.email) };
   if (way === 'none') return { way, kept: null, noteUnsent, transport: null };
-  const folder = emailFolder(config.mailFolder);
+  const folder = emailFolder(config.emailFolder);
   const kept = config.trustedProxies.length === 0 ? folder : null;
   return { way, kept, noteUnsent, transport: folderTransport(folder) };
 }
 
 /** Logs a store's first card that is not emailed, so that the log does not grow with every card. */
-function unsentLog(logger: Log['logger']): MailServices['noteUnsent'] {
+function unsentLog(logger: Log['logger']): EmailServices['noteUnsent'] {
   const noted = new Set<number>();
   return ({ id, domain }) => {
     if (noted.has(id)) return;
@@ -221,19 +222,19 @@ function unsentLog(logger: Log['logger']): MailServices['noteUnsent'] {
   };
 }
 
-type Mails = Pick<Worker, 'wake' | 'stop'>;
+type Emails = Pick<Worker, 'wake' | 'stop'>;
 
 /** Sends what waits to be mailed. Without a way to send it, it waits for a process that has one. */
-function startMails(
+function startEmails(
   transport: EmailTransport | null,
   { database, metrics, logger }: { database: Database; metrics: Metrics; logger: Log['logger'] },
-): Mails | undefined {
+): Emails | undefined {
   if (!transport) return undefined;
   const observer = {
-    attempted: metrics.mailAttempted,
-    reclaimed: metrics.mailReclaimed,
-    operatorNeeded: (answer: string) =>
-      logger.error({ answer }, 'the mail server refuses this service: see SMTP_URL and MAIL_FROM'),
+    attempted: metrics.emailAttempted,
+    reclaimed: metrics.emailReclaimed,
+    operatorNeeded: (response: string) =>
+      logger.error({ response }, 'the mail server refuses this service: see SMTP_URL and MAIL_FROM'),
   };
   const queue = emailQueue({ ...database, transport, observer });
   const worker = startWorker(queue, logger, emailWorkerLimits(transport));
@@ -282,7 +283,7 @@ function logStart(
   }: {
     readonly url: string;
     readonly developmentMode: boolean;
-    readonly way: MailServices;
+    readonly way: EmailServices;
     readonly logger: Log['logger'];
   },
 ): void {
@@ -291,7 +292,7 @@ function logStart(
       url: `${url}${config.basePath}`,
       docs: `${url}${config.basePath}/docs`,
       database: shownLocation(config.database),
-      ...(kept && { mails: `${url}${config.basePath}/dev/mails` }),
+      ...(kept && { emails: `${url}${config.basePath}/dev/mails` }),
     },
     'largesse serves',
   );
@@ -299,7 +300,7 @@ function logStart(
     logger.warn({ file: config.keysFile }, 'others than its owner may read the key file');
   if (way === 'folder') {
     logger.warn(
-      { folder: config.mailFolder },
+      { folder: config.emailFolder },
       'SMTP_URL is not set: the emails of every store are kept in the folder and are not sent',
     );
   }

@@ -8,7 +8,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseSenderAddress } from './domain/email.ts';
+import { parseSenderAddress } from './domain/email-address.ts';
 import { Secret } from './domain/secret.ts';
 import { parseSmtpUrl } from './smtp-url.ts';
 
@@ -119,7 +119,7 @@ const serviceSettings = {
   }),
   trustedProxies: setting<readonly string[]>({
     variable: 'TRUSTED_PROXIES',
-    description: 'The reverse proxies whose `X-Forwarded-For` is believed.',
+    description: 'The reverse proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are accepted.',
     accepts: 'addresses or networks separated by commas, such as `10.0.0.0/8,::1`',
     default: [],
     shownDefault: 'none',
@@ -205,11 +205,11 @@ const emailSettings = {
     parse: (text) => (parseSmtpUrl(new Secret(text)).ok ? new Secret(text) : undefined),
     explain(text) {
       const parsed = parseSmtpUrl(new Secret(text));
-      return parsed.ok ? '' : parsed.refusal;
+      return parsed.ok ? '' : parsed.error;
     },
     contains: 'secret',
   }),
-  mailFrom: setting<string | null>({
+  sender: setting<string | null>({
     variable: 'MAIL_FROM',
     description:
       'The sender of the emails of stores that have no address of their own. `SMTP_URL` requires it.',

@@ -1,7 +1,7 @@
 /** The URL of a mail server: `smtp://user:password@host:587` or `smtps://user:password@host:465`. */
 
 import { isLoopback } from './loopback.ts';
-import { accepted, refused, type Parsed } from './domain/parsed.ts';
+import { accepted, rejected, type Parsed } from './domain/parsed.ts';
 import { Secret } from './domain/secret.ts';
 
 /**
@@ -27,20 +27,20 @@ const form =
 export function parseSmtpUrl(secret: Secret): Parsed<SmtpServer> {
   const url = URL.parse(secret.reveal());
   const isSecure = url?.protocol === 'smtps:';
-  if (!url || (!isSecure && url.protocol !== 'smtp:') || url.hostname === '') return refused(form);
-  if (!['', '/'].includes(url.pathname) || url.hash !== '') return refused('must have no path');
+  if (!url || (!isSecure && url.protocol !== 'smtp:') || url.hostname === '') return rejected(form);
+  if (!['', '/'].includes(url.pathname) || url.hash !== '') return rejected('must have no path');
   const { starttls, ...others } = Object.fromEntries(url.searchParams);
   if (Object.keys(others).length > 0 || url.searchParams.size > 1)
-    return refused('must have no parameter but ?starttls');
+    return rejected('must have no parameter but ?starttls');
   if (isSecure && starttls !== undefined)
-    return refused('cannot have ?starttls with smtps, which uses TLS from the start');
+    return rejected('cannot have ?starttls with smtps, which uses TLS from the start');
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const tls = isSecure ? 'from_start' : starttlsOf(starttls, host);
-  if (!tls) return refused('must have ?starttls=required, ?starttls=optional or ?starttls=never');
+  if (!tls) return rejected('must have ?starttls=required, ?starttls=optional or ?starttls=never');
   const [user, password] = [decoded(url.username), decoded(url.password)];
   if (user === undefined || password === undefined)
-    return refused('must have its user and password percent-encoded');
-  if ((user === '') !== (password === '')) return refused('must have both a user and a password, or none');
+    return rejected('must have its user and password percent-encoded');
+  if ((user === '') !== (password === '')) return rejected('must have both a user and a password, or none');
   return accepted({
     host,
     port: Number(url.port || (isSecure ? 465 : 587)),

@@ -162,7 +162,7 @@ async function runFile(job: Job): Promise<{ job: Job; events: TestEvent[] }> {
 }
 
 /** Adds one file's results to the totals and yields the events to show. */
-function* judge(job: Job, events: readonly TestEvent[]): Generator<TestEvent> {
+function* evaluate(job: Job, events: readonly TestEvent[]): Generator<TestEvent> {
   const summaries = events.flatMap((event) => (event.type === 'test:summary' ? [event.data] : []));
   const testsInFile = summaries.find((summary) => summary.file !== undefined)?.counts.tests;
   if (values.name !== undefined && testsInFile === 0) return;
@@ -189,14 +189,14 @@ function* judge(job: Job, events: readonly TestEvent[]): Generator<TestEvent> {
 /** Adds the engine to the names of failures, which are repeated at the end, far from the heading. */
 function nameFailures({ engine }: Job, events: readonly TestEvent[]): readonly TestEvent[] {
   if (engine === null) return events;
-  const told = new Set(['test:start', 'test:pass', 'test:fail']);
+  const reported = new Set(['test:start', 'test:pass', 'test:fail']);
   const keyOf = ({ data }: TestEvent): string => {
     const { name, line, column, nesting } = data as unknown as Readonly<Record<string, unknown>>;
     return [name, line, column, nesting].join(' ');
   };
   const failed = new Set(events.filter(({ type }) => type === 'test:fail').map(keyOf));
   return events.map((event) => {
-    if (!told.has(event.type) || !failed.has(keyOf(event))) return event;
+    if (!reported.has(event.type) || !failed.has(keyOf(event))) return event;
     // A kind of event and its data stay together; only the name changes.
     const { name } = event.data as { readonly name: string };
     return { ...event, data: { ...event.data, name: `${name} [${engineNames[engine]}]` } } as TestEvent;
@@ -223,7 +223,7 @@ async function* runAll(jobs: readonly Job[]): AsyncGenerator<TestEvent> {
       running.set(next, runFile(next));
     const { job, events } = await Promise.race(running.values());
     running.delete(job);
-    yield* judge(job, nameFailures(job, events));
+    yield* evaluate(job, nameFailures(job, events));
   }
 }
 

@@ -1,7 +1,7 @@
 /** Issue, find and change gift cards. */
 
 import type { Card } from '../domain/card.ts';
-import { Fault, Refusals } from '../domain/fault.ts';
+import { Fault, FieldErrors } from '../domain/fault.ts';
 import type { PublicIds } from '../domain/public-id.ts';
 import { recordOf, type ClaimableField } from '../domain/record.ts';
 import {
@@ -11,11 +11,11 @@ import {
   type GiftCardRecord,
 } from '../domain/schemas.ts';
 import { cardEtagOf } from '../http/etag.ts';
-import type { Exchange } from '../http/exchange.ts';
-import { issue, refuseIssue, retrieve, search, undo, update } from '../service/card.ts';
-import { findMailSettings } from '../storage/mail.ts';
-import { constant, together } from '../storage/sql.ts';
-import type { Subject } from '../storage/storage.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import { issue, assertIssuable, retrieve, search, undo, update } from '../service/card.ts';
+import { findEmailSettings } from '../storage/email.ts';
+import { resolved, parallel } from '../storage/sql.ts';
+import type { WriteScope } from '../storage/storage.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
 import { echoed, echoedSchema, notSettable, type Field, type Values } from './field.ts';
@@ -25,12 +25,26 @@ import { read, write, type WriteRequest } from './operation.ts';
 /** All fields of a card in any response. */
 const recordFields = [...Object.keys(spendableGiftCardSchema.properties), 'state'];
 
+/** Details of a card that creations and updates set, under the same name in the request and in the card. */
+const detailFields = { note: fields.note };
+
+type Details = { readonly [K in keyof typeof detailFields]: string | null };
+
+/** The details that a request sets. @param absent the value of the others; undefined: they are left out. */
+function detailsIn(body: Partial<Details>): Partial<Details>;
+function detailsIn(body: Partial<Details>, absent: null): Details;
+function detailsIn(body: Partial<Details>, absent?: null): Partial<Details> {
+  const names = Object.keys(detailFields) as (keyof Details)[];
+  const entries = names.map((name) => [name, body[name] === undefined ? absent : body[name]] as const);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
 const creationFields = {
   initial_value: fields.initialValue,
   expires_on: fields.expiresOnOrLater,
   email: fields.email,
   recipient_email: fields.recipientEmail,
-  note: fields.note,
+  ...detailFields,
   message: fields.message,
   send_on: fields.sendOn,
   notify: fields.notify,
@@ -43,7 +57,7 @@ const settableFields = {
   disable: fields.disable,
   balance: fields.balance,
   expires_on: fields.expiresOn,
-  note: fields.note,
+  ...detailFields,
   release_holds: fields.releaseHolds,
 };
 
@@ -54,7 +68,7 @@ export const readOnlyFields = recordFields.filter((name) => !(name in settableFi
 export function cardInPath({
   store,
   ids,
-}: Pick<WriteRequest<'/gift_card/:gift_card_id', unknown>, 'store' | 'ids'>): Subject {
+}: Pick<WriteRequest<'/gift_card/:gift_card_id', unknown>, 'store' | 'ids'>): WriteScope {
   return { storeId: store.id, cardId: ids.gift_card_id };
 }
 
@@ -94,7 +108,7 @@ export const createGiftCard = write({
     status: 201,
     description: 'The new gift card. Only this response contains its code.',
     members: { gift_card: issuedGiftCardSchema },
-    example: { gift_card: { ...examples.card, code: examples.code } },
+    example: { gift_card: { ...examples.card, balance: '25.00', code: examples.exampleCode } },
     headers: ['ETag', 'Location', 'Email-Status'],
   },
   errors: [],
@@ -102,9 +116,9 @@ export const createGiftCard = write({
     body: { initial_value: '25.00', recipient_email: 'grace@example.com' },
     idempotencyKey: 'order-1001-line-1',
   },
-  check(values, errors, exchange) {
+  check(values, errors, requestContext) {
     const { email, storefront_customer_id: storefrontId } = values;
-    const error = sendOnError(values, exchange);
+    const error = sendOnError(values, requestContext);
     if (error !== null) errors.add('send_on', error);
     if ((storefrontId ?? null) !== null && !email && !errors.has('email'))
       errors.add('storefront_customer_id', 'cannot be set without email');
@@ -115,11 +129,11 @@ export const createGiftCard = write({
   // Another request can create the same new customer, or choose the same code.
   writeScope: ({ store, body: { email, recipient_email: recipient, code } }) =>
     email || recipient || code ? undefined : { storeId: store.id, cardId: null },
-  *run({ ctx, caller, store, body, exchange, after }) {
-    const isEmailed = isEmailWanted(body) && exchange.canSend;
-    const isUnsent = isEmailWanted(body) && !exchange.canSend && addressOf(body) !== null;
-    const [settings, issued] = yield* together(
-      isUnsent ? findMailSettings(store.id) : constant(undefined),
+  *run({ ctx, caller, store, body, requestContext, after }) {
+    const isEmailed = isEmailWanted(body) && requestContext.canSend;
+    const isUnsent = isEmailWanted(body) && !requestContext.canSend && addressOf(body) !== null;
+    const [settings, issued] = yield* parallel(
+      isUnsent ? findEmailSettings(store.id) : resolved(undefined),
       issue(ctx, {
         store,
         apiClientId: caller.apiClientId,
@@ -130,33 +144,35 @@ export const createGiftCard = write({
         recipient: body.recipient_email ?? null,
         details: {
           expiresOn: body.expires_on ?? null,
-          note: body.note ?? null,
           message: body.message ?? null,
+          ...detailsIn(body, null),
         },
         code: body.code ?? null,
-        ...(isEmailed && { mails: { sendAt: body.send_on?.at ?? null } }),
+        ...(isEmailed && { emails: { sendAt: body.send_on?.at ?? null } }),
       }),
     );
     const { publicIds } = ctx.keys;
     const { gift_card } = cardResult(publicIds, issued.card).body;
     if (settings?.enabled)
-      after((hasSucceeded) => void (hasSucceeded && !exchange.isDryRun && exchange.noteUnsent(store)));
+      after(
+        (hasSucceeded) => void (hasSucceeded && !requestContext.isDryRun && requestContext.noteUnsent(store)),
+      );
     return {
       body: { gift_card: { ...gift_card, code: issued.code.reveal() } },
       headers: {
         etag: cardEtagOf(publicIds, issued.card),
-        location: `${exchange.basePath}/gift_card/${gift_card.id}`,
+        location: `${requestContext.basePath}/gift_card/${gift_card.id}`,
         ...(settings?.enabled && { 'email-status': 'not-configured' }),
       },
     };
   },
   reject: ({ ctx, store, body }, errors) =>
-    refuseIssue(ctx, {
+    assertIssuable(ctx, {
       store,
       code: body.code ?? null,
       customer: body.email ?? null,
       storefrontCustomerId: body.storefront_customer_id ?? null,
-      refusals: errors,
+      errors,
     }),
 });
 
@@ -172,7 +188,7 @@ function addressOf({ email, recipient_email: recipient }: Creation) {
 }
 
 /** The error if the card cannot be emailed at the requested time; otherwise null. */
-function sendOnError(values: Creation, { canSend }: Exchange): string | null {
+function sendOnError(values: Creation, { canSend }: RequestContext): string | null {
   const { send_on: sendOn, expires_on: expiresOn } = values;
   if (!sendOn) return null;
   if (!isEmailWanted(values) || !canSend) return 'cannot be kept: no mail is sent';
@@ -257,7 +273,7 @@ export const updateGiftCard = write({
   // The response says whether the card has the code.
   guesses: ({ code }) => (code ? (status) => status === 422 : null),
   writeScope: cardInPath,
-  run: (request) => updated(request, new Refusals()),
+  run: (request) => updated(request, new FieldErrors()),
   reject: updated,
 });
 
@@ -270,17 +286,10 @@ function* updated(
     body,
     ifMatch,
   }: WriteRequest<'/gift_card/:gift_card_id', Partial<Values<typeof updateFields>>>,
-  refusals: Refusals,
+  errors: FieldErrors,
 ) {
-  const {
-    code,
-    disable,
-    balance,
-    expires_on: expiresOn,
-    note,
-    release_holds: releaseHolds,
-    ...readOnly
-  } = body;
+  const { code, disable, balance, expires_on: expiresOn, release_holds: releaseHolds } = body;
+  const readOnly = Object.entries(body).filter(([name]) => name !== 'code' && !(name in settableFields));
   const card = yield* update(ctx, {
     store,
     cardId: ids.gift_card_id,
@@ -289,13 +298,13 @@ function* updated(
       ...(disable !== undefined && { disable }),
       ...(balance !== undefined && { balance }),
       ...(expiresOn !== undefined && { expiresOn }),
-      ...(note !== undefined && { note }),
+      ...detailsIn(body),
     },
     releaseHolds: releaseHolds ?? false,
-    claims: new Map(Object.entries(readOnly) as [ClaimableField, unknown][]),
+    claims: new Map(readOnly as [ClaimableField, unknown][]),
     claimedCode: code ?? null,
     versions: ifMatch(ctx.keys.publicIds.of(ids.gift_card_id)),
-    refusals,
+    errors,
   });
   return cardResult(ctx.keys.publicIds, card);
 }

@@ -1,7 +1,7 @@
 /** Customers and their ids on the storefront. */
 
 import { customerRecordOf, type CustomerAccount } from '../domain/customer.ts';
-import { Refusals } from '../domain/fault.ts';
+import { FieldErrors } from '../domain/fault.ts';
 import type { PublicIds } from '../domain/public-id.ts';
 import { customerSchema } from '../domain/schemas.ts';
 import { linkCustomer, showCustomer } from '../service/customer.ts';
@@ -70,7 +70,7 @@ function assertUnchanged(
   sent: Readonly<Record<string, unknown>>,
   current: Readonly<Record<string, unknown>>,
 ): void {
-  const errors = new Refusals();
+  const errors = new FieldErrors();
   for (const [name, value] of Object.entries(sent)) {
     if (value !== current[name]) errors.add(name, 'cannot be changed');
   }

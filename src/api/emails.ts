@@ -1,21 +1,19 @@
 /** The emails of a gift card. */
 
 import type { Context } from '../context.ts';
-import { mailRecordOf, type MailDelivery } from '../domain/mail.ts';
-import { giftCardSchema, issuedGiftCardSchema, mailDeliverySchema } from '../domain/schemas.ts';
+import type { EmailDelivery } from '../domain/email.ts';
+import { emailRecordOf } from '../domain/email-record.ts';
+import { giftCardSchema, issuedGiftCardSchema, emailDeliverySchema } from '../domain/schemas.ts';
 import type { Store } from '../domain/store.ts';
-import { listCardMails, notify, rotateCode } from '../service/mail.ts';
+import { listCardEmails, sendGiftCard, rotateCode } from '../service/email.ts';
 import { cardResult } from './cards.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
 import { list, recordsOf } from './list.ts';
 import { write } from './operation.ts';
 
-function emailRecordOf(
-  { ctx, store }: { readonly ctx: Context; readonly store: Store },
-  email: MailDelivery,
-) {
-  return mailRecordOf(ctx.keys.publicIds, email, { domain: store.domain, now: ctx.clock.earliest() });
+function toRecord({ ctx, store }: { readonly ctx: Context; readonly store: Store }, email: EmailDelivery) {
+  return emailRecordOf(ctx.keys.publicIds, email, { domain: store.domain, now: ctx.clock.earliest() });
 }
 
 export const listGiftCardEmails = list({
@@ -27,15 +25,15 @@ export const listGiftCardEmails = list({
   description:
     'Returns the emails about the card, newest first. An email is `scheduled`, `queued` or `deferred` (retried later) until it is `sent` (accepted by a mail server), `bounced` (rejected permanently), `dead` (not accepted within 72 hours) or `cancelled` (out of date: the card has another code, is disabled or has expired).',
   member: 'deliveries',
-  record: mailDeliverySchema,
-  example: examples.email,
+  record: emailDeliverySchema,
+  example: examples.exampleEmail,
   responseDescription: 'A page of emails.',
   cursor: { isPublic: false, of: ({ id }) => id },
   errors: ['not-found'],
   *page(request, page) {
     const { store, ids } = request;
-    const found = yield* listCardMails({ storeId: store.id, cardId: ids.gift_card_id }, page);
-    return recordsOf(found, (email) => emailRecordOf(request, email));
+    const found = yield* listCardEmails({ storeId: store.id, cardId: ids.gift_card_id }, page);
+    return recordsOf(found, (email) => toRecord(request, email));
   },
 });
 
@@ -52,19 +50,24 @@ export const notifyGiftCardHolder = write({
   response: {
     status: 201,
     description: 'The card with its new code, and the queued email.',
-    members: { delivery: mailDeliverySchema, gift_card: giftCardSchema },
-    example: { delivery: examples.email, gift_card: examples.card },
+    members: { delivery: emailDeliverySchema, gift_card: giftCardSchema },
+    example: { delivery: examples.exampleEmail, gift_card: examples.card },
     headers: ['ETag'],
   },
   errors: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'no-address', 'no-mail'],
   sample: { idempotencyKey: 'notify-1' },
   *run(request) {
-    const { ctx, store, ids, ifMatch, exchange } = request;
+    const { ctx, store, ids, ifMatch, requestContext } = request;
     const cardId = ids.gift_card_id;
     const versions = ifMatch(ctx.keys.publicIds.of(cardId));
-    const { card, delivery } = yield* notify(ctx, { store, cardId, versions, canSend: exchange.canSend });
+    const { card, delivery } = yield* sendGiftCard(ctx, {
+      store,
+      cardId,
+      versions,
+      canSend: requestContext.canSend,
+    });
     const { body, headers } = cardResult(ctx.keys.publicIds, card);
-    return { body: { delivery: emailRecordOf(request, delivery), ...body }, headers };
+    return { body: { delivery: toRecord(request, delivery), ...body }, headers };
   },
 });
 
@@ -82,7 +85,7 @@ export const rotateGiftCardCode = write({
     status: 200,
     description: 'The card with its new code. Only this response contains the code.',
     members: { gift_card: issuedGiftCardSchema },
-    example: { gift_card: { ...examples.card, code: examples.code } },
+    example: { gift_card: { ...examples.card, code: examples.exampleCode } },
     headers: ['ETag'],
   },
   errors: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired'],

@@ -4,11 +4,11 @@ import { Readable } from 'node:stream';
 import Type from 'typebox';
 import { eventJson } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
-import { accepted, refused } from '../domain/parsed.ts';
+import { accepted, rejected } from '../domain/parsed.ts';
 import { deliverySchema, eventSchema } from '../domain/schemas.ts';
-import { deliveryRecordOf } from '../domain/webhook.ts';
-import type { Exchange } from '../http/exchange.ts';
-import { findEnd, listEvents as findEvents, redeliver, showEvent } from '../service/event.ts';
+import { deliveryRecordOf } from '../domain/webhook-record.ts';
+import type { RequestContext } from '../http/request-context.ts';
+import { findEnd, listPublishedEvents as findEvents, redeliver, showEvent } from '../service/event.ts';
 import * as examples from './examples.ts';
 import { field, integerFromForm } from './field.ts';
 import * as fields from './fields.ts';
@@ -27,7 +27,7 @@ const after = field<Start>(
   (value) =>
     value === 'latest' || Number.isSafeInteger(value)
       ? accepted(value as Start)
-      : refused('must be the id of an event, or latest'),
+      : rejected('must be the id of an event, or latest'),
   integerFromForm,
 );
 
@@ -48,12 +48,12 @@ export const listEvents = read({
   },
   errors: [],
   sample: { query: `after=${examples.event.id}&limit=100` },
-  *run({ store, query: { limit: size = limitDefault, after: start = null }, exchange }) {
+  *run({ store, query: { limit: size = limitDefault, after: start = null }, requestContext }) {
     const isLatest = start === 'latest';
     const events = isLatest ? [] : yield* findEvents(store.id, { after: start, limit: size });
     const last = isLatest ? yield* findEnd(store.id) : (events.at(-1)?.id ?? start);
     // There is always a next page, for later events. Before the store's first event, it is the first page.
-    const link = pageLink(exchange, `limit=${size}${last === null ? '' : `&after=${last}`}`, 'next');
+    const link = pageLink(requestContext, `limit=${size}${last === null ? '' : `&after=${last}`}`, 'next');
     const records = events.map((event) => eventJson(event, store.domain));
     return { body: new StoredJson(`{"events":[${records.join(',')}]}`), headers: { link } };
   },
@@ -74,8 +74,8 @@ export const streamEvents = stream({
     example: `id: ${examples.event.id}\nevent: gift_card.redeemed\ndata: {"id":${examples.event.id},"type":"gift_card.redeemed",…}\n\n`,
   },
   errors: [],
-  async open(exchange, query) {
-    const { storage, caller, request, streams } = exchange;
+  async open(requestContext, query) {
+    const { storage, caller, request, streams } = requestContext;
     const headers = {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
@@ -84,7 +84,7 @@ export const streamEvents = stream({
     };
     if (request.method === 'HEAD') return { status: 200, headers, stream: Readable.from([]) };
     const { id: storeId } = caller.store;
-    const start = lastEventIdOf(exchange) ?? query.after ?? 'latest';
+    const start = lastEventIdOf(requestContext) ?? query.after ?? 'latest';
     const from = start === 'latest' ? await storage.read(() => findEnd(storeId)) : start;
     // An unknown event is rejected here, while an error response is possible.
     if (from !== null) await storage.read(() => findEvents(storeId, { after: from, limit: 1 }));
@@ -93,7 +93,7 @@ export const streamEvents = stream({
 });
 
 /** The last event that a reconnecting client has received. @throws Fault `invalid-query`. */
-function lastEventIdOf({ request }: Exchange): number | undefined {
+function lastEventIdOf({ request }: RequestContext): number | undefined {
   const header = request.headers['last-event-id'];
   if (typeof header !== 'string' || header === '') return undefined;
   const id = integerFromForm(header);

@@ -7,8 +7,8 @@
  */
 
 import Type, { type TSchema } from 'typebox';
-import type { Refusals } from '../domain/fault.ts';
-import { accepted, refused, type Parsed } from '../domain/parsed.ts';
+import type { FieldErrors } from '../domain/fault.ts';
+import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
 import type { Store } from '../domain/store.ts';
 import type { Body } from '../http/body.ts';
 
@@ -92,7 +92,7 @@ export function echoed(name: string): Field<unknown, false> {
 /** A field of a record that a creation cannot set. */
 export const notSettable: Field<null, false> = field(
   Type.Null({ description: 'Optional; must be null.' }),
-  (value) => (value === null ? accepted(null) : refused('cannot be set')),
+  (value) => (value === null ? accepted(null) : rejected('cannot be set')),
 );
 
 export type Fields = Readonly<Record<string, Field<unknown>>>;
@@ -106,7 +106,7 @@ export type Values<F> = { readonly [K in RequiredNames<F> & keyof F]: ValueOf<F[
 };
 
 /** Parses the sent fields, and adds an error for each field that is missing, unknown or invalid. */
-export type FieldReader<F> = (sent: Body, context: FieldContext, errors: Refusals) => Partial<Values<F>>;
+export type FieldReader<F> = (sent: Body, context: FieldContext, errors: FieldErrors) => Partial<Values<F>>;
 
 /** @param wrapper the name that can wrap the fields; if it has an error, no field is reported as missing. */
 export function fieldReader<F extends Fields>(fields: F, wrapper = ''): FieldReader<F> {
@@ -116,9 +116,9 @@ export function fieldReader<F extends Fields>(fields: F, wrapper = ''): FieldRea
     const values: Record<string, unknown> = {};
     const isUnreadable = errors.has(wrapper);
     for (const [name, value] of sent) {
-      const parsed = known.get(name)?.read(value, context) ?? refused('is not a known parameter');
+      const parsed = known.get(name)?.read(value, context) ?? rejected('is not a known parameter');
       if (parsed.ok) values[name] = parsed.value;
-      else errors.add(name, parsed.refusal);
+      else errors.add(name, parsed.error);
     }
     if (!isUnreadable) {
       for (const name of requiredNames) if (!sent.has(name)) errors.add(name, 'is required');

@@ -4,11 +4,11 @@ import Type from 'typebox';
 import { codePattern, lastCharactersPattern, parseCode, parseLastCharacters } from '../domain/code.ts';
 import { findCurrency } from '../domain/currency.ts';
 import { dayOf, dayPattern, parseDay } from '../domain/day.ts';
-import { parseEmail, type EmailAddress } from '../domain/email.ts';
-import { eventTypes } from '../domain/event.ts';
+import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
+import { eventTypes } from '../domain/event-type.ts';
 import { holdSecondsDefault, holdSecondsMax } from '../domain/hold.ts';
 import { decimalPattern, parseAmount, type Money } from '../domain/money.ts';
-import { accepted, refused, type Parsed } from '../domain/parsed.ts';
+import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
 import type { Secret } from '../domain/secret.ts';
 import { parseSendOn, sendOnPattern, type SendOn } from '../domain/send-on.ts';
 import { aboveLimit, isAbove } from '../domain/store.ts';
@@ -24,7 +24,7 @@ function orNull<T>(read: Read<T>): Read<T | null> {
 /** Parses an amount that cannot be null. */
 function readAmount({ zeroAllowed }: { readonly zeroAllowed: boolean }): Read<Money> {
   return (value, { store }) =>
-    value === null ? refused('is required') : parseAmount(value, { currency: store.currency, zeroAllowed });
+    value === null ? rejected('is required') : parseAmount(value, { currency: store.currency, zeroAllowed });
 }
 
 const readPositive = readAmount({ zeroAllowed: false });
@@ -42,7 +42,7 @@ export const initialValue = required(
     (value, context) => {
       const amount = readPositive(value, context);
       const { issueLimit } = context.store;
-      return amount.ok && isAbove(issueLimit, amount.value) ? refused(aboveLimit(issueLimit)) : amount;
+      return amount.ok && isAbove(issueLimit, amount.value) ? rejected(aboveLimit(issueLimit)) : amount;
     },
   ),
 );
@@ -67,7 +67,7 @@ export const expiresOnOrLater = field(
   orNull((value, { store, now }): Parsed<string> => {
     const parsed = parseDay(value);
     return parsed.ok && parsed.value < dayOf(now, store.timeZone)
-      ? refused('must be today or later')
+      ? rejected('must be today or later')
       : parsed;
   }),
 );
@@ -134,7 +134,7 @@ function flagFromForm(sent: string): unknown {
 }
 
 function readFlag(value: unknown): Parsed<boolean> {
-  return typeof value === 'boolean' ? accepted(value) : refused('must be true or false');
+  return typeof value === 'boolean' ? accepted(value) : rejected('must be true or false');
 }
 
 function flag(description: string, example = true) {
@@ -214,7 +214,7 @@ function idField(description: string, example: number) {
     Type.Union(nullableId.anyOf, { description, examples: [example] }),
     orNull((value): Parsed<number> => {
       const isId = typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
-      return isId ? accepted(value) : refused('must be an integer from 1 to 2^53 - 1');
+      return isId ? accepted(value) : rejected('must be an integer from 1 to 2^53 - 1');
     }),
     integerFromForm,
   );
@@ -244,7 +244,7 @@ export const expiresIn = field(
       typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= holdSecondsMax;
     return isAllowed
       ? accepted(value)
-      : refused(`must be a whole number of seconds from 1 to ${holdSecondsMax}`);
+      : rejected(`must be a whole number of seconds from 1 to ${holdSecondsMax}`);
   },
   integerFromForm,
 );
@@ -271,7 +271,7 @@ export const expectedCurrency = field<string | null>(
   orNull((value, { store }) =>
     typeof value === 'string' && findCurrency(value)
       ? accepted(value)
-      : refused(`must be an ISO 4217 currency code in upper case, such as ${store.currency.code}`),
+      : rejected(`must be an ISO 4217 currency code in upper case, such as ${store.currency.code}`),
   ),
 );
 
@@ -285,8 +285,8 @@ export const currency = field<null>(
     const { code: own } = store.currency;
     if (value === own) return accepted(null);
     return typeof value === 'string' && findCurrency(value)
-      ? refused(`must be ${own}, the store’s currency`)
-      : refused(`must be an ISO 4217 currency code in upper case: ${own}, the store’s currency`);
+      ? rejected(`must be ${own}, the store’s currency`)
+      : rejected(`must be an ISO 4217 currency code in upper case: ${own}, the store’s currency`);
   }),
 );
 
@@ -302,9 +302,9 @@ export const webhookUrl = required(
       examples: ['https://shop.example.com/webhooks/gift-cards'],
     }),
     (value, { parseWebhookUrl = accepted }) => {
-      if (typeof value !== 'string') return refused('must be a string');
-      if (value.length > urlLengthMax) return refused('must have at most 2,048 characters');
-      if (!/^https?:\/\//i.test(value)) return refused('must be a URL that starts with https://');
+      if (typeof value !== 'string') return rejected('must be a string');
+      if (value.length > urlLengthMax) return rejected('must have at most 2,048 characters');
+      if (!/^https?:\/\//i.test(value)) return rejected('must be a URL that starts with https://');
       return parseWebhookUrl(value);
     },
   ),
@@ -321,7 +321,7 @@ export const webhookEvents = required(
       examples: [['gift_card.*']],
     }),
     (value) =>
-      Array.isArray(value) ? parsePatterns(value, knownPatterns) : refused('must be a list of event types'),
+      Array.isArray(value) ? parsePatterns(value, knownPatterns) : rejected('must be a list of event types'),
     (list) => list.split(',').map((pattern) => pattern.trim()),
   ),
 );

@@ -5,7 +5,7 @@ import { holdSecondsDefault, type Hold } from '../domain/hold.ts';
 import { holdRecordOf, transactionOf } from '../domain/record.ts';
 import { holdSchema, transactionSchema } from '../domain/schemas.ts';
 import { listCardHolds } from '../service/history.ts';
-import { capture, placeHold, showHold, voidHold as releaseHold } from '../service/hold.ts';
+import { capture, placeHold, showHold, voidOpenHold as releaseHold } from '../service/hold.ts';
 import { cardInPath } from './cards.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
@@ -63,11 +63,11 @@ export const createHold = write({
   sample: { idempotencyKey: 'checkout-77' },
   writeScope: cardInPath,
   *run(request) {
-    const { ctx, ids, body, exchange } = request;
+    const { ctx, ids, body, requestContext } = request;
     const { amount, expires_in: seconds = holdSecondsDefault } = body;
     const held = yield* placeHold(ctx, { ...moneyCommand(request, ids.gift_card_id), amount, seconds });
     const result = holdResult(request, held);
-    const location = `${exchange.basePath}/holds/${result.body.hold.id}`;
+    const location = `${requestContext.basePath}/holds/${result.body.hold.id}`;
     return { ...result, headers: { ...result.headers, location } };
   },
 });

@@ -2,9 +2,9 @@
 
 import Type, { type Static, type TArray, type TObject } from 'typebox';
 import { Fault, type FaultCode } from '../domain/fault.ts';
-import { accepted, refused, type Parsed } from '../domain/parsed.ts';
+import { accepted, rejected, type Parsed } from '../domain/parsed.ts';
 import type { Scope } from '../domain/store.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import type { Page, PageRequest } from '../service/history.ts';
 import type { Script } from '../storage/sql.ts';
 import type { Tag } from './documentation.ts';
@@ -18,7 +18,7 @@ function integer(max: number): (value: unknown) => Parsed<number> {
   return (value) =>
     typeof value === 'number' && value <= max
       ? accepted(value)
-      : refused(`must be an integer from 1 to ${max}`);
+      : rejected(`must be an integer from 1 to ${max}`);
 }
 
 export const limit = field(
@@ -43,7 +43,11 @@ const query = {
 };
 
 /** The path and query of another page of this list. */
-export function pageLink({ request }: Exchange, parameters: string, relation: 'next' | 'previous'): string {
+export function pageLink(
+  { request }: RequestContext,
+  parameters: string,
+  relation: 'next' | 'previous',
+): string {
   const [path = ''] = request.url.split('?', 1);
   return `<${path}?${parameters}>; rel="${relation}"`;
 }
@@ -83,7 +87,7 @@ export function list<
       headers: ['Link'],
     },
     *run(request) {
-      const { ctx, exchange } = request;
+      const { ctx, requestContext } = request;
       const { limit: size = limitDefault, before, after } = request.query;
       if (before !== undefined && after !== undefined)
         throw new Fault('invalid-query', { errors: { after: ['cannot be combined with before'] } });
@@ -96,9 +100,11 @@ export function list<
       const { items, hasOlder, hasNewer } = found;
       const [first, last] = [items.at(0), items.at(-1)];
       const links = [
-        ...(last && hasOlder ? [pageLink(exchange, `limit=${size}&before=${cursor.of(last)}`, 'next')] : []),
+        ...(last && hasOlder
+          ? [pageLink(requestContext, `limit=${size}&before=${cursor.of(last)}`, 'next')]
+          : []),
         ...(first && hasNewer
-          ? [pageLink(exchange, `limit=${size}&after=${cursor.of(first)}`, 'previous')]
+          ? [pageLink(requestContext, `limit=${size}&after=${cursor.of(first)}`, 'previous')]
           : []),
       ];
       return {

@@ -10,7 +10,7 @@ import type { Caller } from '../http/auth.ts';
 import { cardEtagOf } from '../http/etag.ts';
 import type { Context } from '../context.ts';
 import { lookUp } from '../service/card.ts';
-import { requireStanding, today, type MoneyCommand } from '../service/money.ts';
+import { loadCard, today, type MoneyCommand } from '../service/money.ts';
 import { credit, debit, reverse } from '../service/spend.ts';
 import { cardInPath } from './cards.ts';
 import * as examples from './examples.ts';
@@ -111,7 +111,7 @@ export const lookUpGiftCard = read({
     name: 'LookUp',
     wrapper: 'gift_card',
     fields: { code: fields.requiredCode },
-    example: { code: examples.code },
+    example: { code: examples.exampleCode },
   },
   response: {
     description: 'The gift card.',
@@ -121,11 +121,11 @@ export const lookUpGiftCard = read({
   },
   errors: ['not-found'],
   *run(request) {
-    const { ctx, caller, store, body, exchange, after } = request;
+    const { ctx, caller, store, body, requestContext, after } = request;
     const found = yield* lookUp(ctx, { store, code: body.code, usableOnly: !mayRead(caller) });
     if (found.kind === 'missed') {
       const { hadBy } = found;
-      if (hadBy !== null) after(() => exchange.noteRetiredCode(hadBy));
+      if (hadBy !== null) after(() => requestContext.noteRetiredCode(hadBy));
       throw new Fault('not-found');
     }
     return { body: { gift_card: viewOf(request, found.card) }, headers: cardHeaders(request, found.card) };
@@ -143,20 +143,20 @@ export const retrieveBalance = read({
   response: {
     description: 'The balance.',
     members: { gift_card: balanceSchema },
-    example: { gift_card: examples.balance },
+    example: { gift_card: examples.exampleBalance },
     headers: ['ETag'],
   },
   isConditional: true,
   errors: ['not-found'],
   *run({ ctx, store, ids }) {
     const key = { storeId: store.id, cardId: ids.gift_card_id };
-    const { card, runOut } = yield* requireStanding(ctx, key);
+    const { card, expiredHeld } = yield* loadCard(ctx, key);
     const balance = balanceRecordOf(card, today(ctx, store));
     return {
       body: { gift_card: balance },
       headers: cardHeaders({ ctx }, card),
       // An expiry, of the card or of a hold, changes the response without a new version of the card.
-      isVolatile: balance.state === 'expired' || runOut > 0n,
+      isVolatile: balance.state === 'expired' || expiredHeld > 0n,
     };
   },
 });
@@ -175,18 +175,18 @@ export const redeemGiftCard = write({
     name: 'Redeem',
     wrapper: 'transaction',
     fields: { code: fields.requiredCode, ...spending, partial: fields.partial },
-    example: { code: examples.code, amount: '10.00' },
+    example: { code: examples.exampleCode, amount: '10.00' },
   },
   response: { ...moved, description: 'The debit.' },
   errors: spendingErrors,
   sample: { idempotencyKey: 'till-7-receipt-1017' },
   *run(request) {
-    const { ctx, caller, store, body, exchange, after } = request;
+    const { ctx, caller, store, body, requestContext, after } = request;
     const { code, amount, partial = false } = body;
     const found = yield* lookUp(ctx, { store, code, usableOnly: !mayRead(caller) });
     if (found.kind === 'missed') {
       const { hadBy } = found;
-      if (hadBy !== null) after(() => exchange.noteRetiredCode(hadBy));
+      if (hadBy !== null) after(() => requestContext.noteRetiredCode(hadBy));
       throw new Fault('not-found');
     }
     const { card, codeLookup } = found;

@@ -4,19 +4,19 @@
  */
 
 import type { Context } from '../context.ts';
-import { Fault, Refusals, type FaultCode } from '../domain/fault.ts';
+import { Fault, FieldErrors, type FaultCode } from '../domain/fault.ts';
 import type { Scope, Store } from '../domain/store.ts';
 import type { Caller } from '../http/auth.ts';
 import { isKnown, matchedVersions, notModified } from '../http/etag.ts';
-import type { Exchange, Streamed } from '../http/exchange.ts';
+import type { RequestContext, Streamed } from '../http/request-context.ts';
 import type { Route } from '../http/route.ts';
-import type { Answer } from '../service/idempotency.ts';
+import type { HttpResponse } from '../service/http-response.ts';
 import type { Script } from '../storage/sql.ts';
-import type { Subject } from '../storage/storage.ts';
+import type { WriteScope } from '../storage/storage.ts';
 import type { BodyDefinition, Documentation, NoFields, Sample, Tag } from './documentation.ts';
 import { fieldReader, type FieldContext, type Fields, type Values } from './field.ts';
 import { idNamesIn, idReader, pathIds, type Ids } from './path.ts';
-import { answerOf, type HeaderName, type Members, type ResponseOf, type Result } from './response.ts';
+import { responseOf, type HeaderName, type Members, type ResponseOf, type Result } from './response.ts';
 
 type Common<Id extends string, P extends string> = {
   readonly id: Id;
@@ -42,7 +42,7 @@ type Request<P extends string> = {
   readonly store: Store;
   /** The internal ids that the path names. */
   readonly ids: Ids<P>;
-  readonly exchange: Exchange;
+  readonly requestContext: RequestContext;
   /**
    * Runs an effect once when the request has ended, even if the script ran several times; not for a replayed response.
    */
@@ -95,23 +95,23 @@ export function read<
   return {
     ...routeOf(definition, body ? 'POST' : 'GET'),
     query: Object.keys(query ?? {}),
-    async handle(exchange) {
-      const { ctx, caller, storage, request } = exchange;
-      const { ids, isGuess } = readIds(exchange);
-      if (isGuess || definition.isSearch) await exchange.lookup.reserve(isNotFound);
+    async handle(requestContext) {
+      const { ctx, caller, storage, request } = requestContext;
+      const { ids, isGuess } = readIds(requestContext);
+      if (isGuess || definition.isSearch) await requestContext.lookup.reserve(isNotFound);
       if (!ids) throw new Fault('not-found');
       const context = { store: caller.store, now: ctx.clock.now() };
-      const queried = readQuery?.(exchange, context) ?? {};
+      const queried = readQuery?.(requestContext, context) ?? {};
       let values = {};
       if (body && readBody) {
-        const errors = new Refusals();
-        const sent = exchange.readBody(body.wrapper, errors);
+        const errors = new FieldErrors();
+        const sent = requestContext.readBody(body.wrapper, errors);
         values = readBody(sent, { ...context, isForm: sent.isForm }, errors);
         errors.throwIfAny();
       }
       let effect: Effect | undefined;
       const given = {
-        ctx, caller, store: caller.store, ids, exchange, after: (last: Effect) => void (effect = last),
+        ctx, caller, store: caller.store, ids, requestContext, after: (last: Effect) => void (effect = last),
         // Without an error every required field is present.
         query: queried as Values<Q>,
         body: values as Values<F>,
@@ -133,7 +133,7 @@ export function read<
         isKnown(request.headers['if-none-match'], etag)
       )
         return notModified(etag);
-      return answerOf(200, result);
+      return responseOf(200, result);
     },
     documentation: {
       ...documentationOf(definition),
@@ -163,19 +163,23 @@ export function write<
     readonly body: BodyDefinition<F>;
     readonly response: ResponseOf<M, H> & { readonly status: 200 | 201 | 202 };
     /** The records that it can change, so that it can share a transaction; absent: any. */
-    readonly writeScope?: (request: WriteRequest<P, Partial<Values<F>>>) => Subject | undefined;
+    readonly writeScope?: (request: WriteRequest<P, Partial<Values<F>>>) => WriteScope | undefined;
     /** The context of the fields besides the store and the time. */
-    readonly prepare?: (exchange: Exchange) => Promise<Partial<FieldContext>>;
+    readonly prepare?: (requestContext: RequestContext) => Promise<Partial<FieldContext>>;
     /** Adds errors that concern several fields. */
-    readonly check?: (values: Partial<Values<F>>, errors: Refusals, exchange: Exchange) => void;
+    readonly check?: (
+      values: Partial<Values<F>>,
+      errors: FieldErrors,
+      requestContext: RequestContext,
+    ) => void;
     /** Which statuses are a failed lookup; null if the response does not reveal whether a code exists. */
     readonly guesses?: (
       values: Partial<Values<F>>,
-      exchange: Exchange,
+      requestContext: RequestContext,
     ) => ((status: number) => boolean) | null;
     readonly run: (request: WriteRequest<P, Values<F>>) => Script<NoInfer<Result<M, H>>>;
     /** Runs instead of `run` if fields are invalid, to report other errors together with them. It always throws. */
-    readonly reject?: (request: WriteRequest<P, Partial<Values<F>>>, errors: Refusals) => Script<unknown>;
+    readonly reject?: (request: WriteRequest<P, Partial<Values<F>>>, errors: FieldErrors) => Script<unknown>;
   },
 ): Operation<Id> {
   const { path, body, writeScope, prepare, check, guesses, run, reject } = definition;
@@ -185,39 +189,39 @@ export function write<
   return {
     ...routeOf(definition, definition.method),
     query: ['dry_run'],
-    async handle(exchange) {
-      const { ctx, caller, request } = exchange;
+    async handle(requestContext) {
+      const { ctx, caller, request } = requestContext;
       const { store } = caller;
-      const { ids, isGuess } = readIds(exchange);
-      if (isGuess || definition.isSearch) await exchange.lookup.reserve(isNotFound);
-      const prepared = prepare && (await prepare(exchange));
-      const errors = new Refusals();
-      const sent = exchange.readBody(body.wrapper, errors);
+      const { ids, isGuess } = readIds(requestContext);
+      if (isGuess || definition.isSearch) await requestContext.lookup.reserve(isNotFound);
+      const prepared = prepare && (await prepare(requestContext));
+      const errors = new FieldErrors();
+      const sent = requestContext.readBody(body.wrapper, errors);
       const context = { store, now: ctx.clock.now(), isForm: sent.isForm, ...prepared };
       const values = readBody(sent, context, errors);
-      check?.(values, errors, exchange);
-      const isFailedGuess = guesses?.(values, exchange) ?? null;
-      if (isFailedGuess) await exchange.lookup.reserve(isFailedGuess);
+      check?.(values, errors, requestContext);
+      const isFailedGuess = guesses?.(values, requestContext) ?? null;
+      if (isFailedGuess) await requestContext.lookup.reserve(isFailedGuess);
       let effect: Effect | undefined;
       const given = ids && {
-        ctx, caller, store, ids, exchange, body: values, after: (last: Effect) => void (effect = last),
+        ctx, caller, store, ids, requestContext, body: values, after: (last: Effect) => void (effect = last),
         ifMatch: (id: number) => matchedVersions(request.headers['if-match'], id),
       }; // prettier-ignore
-      const script = function* (): Script<Answer> {
+      const script = function* (): Script<HttpResponse> {
         effect = undefined;
         if (!given) throw new Fault('not-found');
         if (errors.any && reject) yield* reject(given, errors);
         errors.throwIfAny();
         // Without an error every required field is present.
-        return answerOf(status, yield* run(given as WriteRequest<P, Values<F>>));
+        return responseOf(status, yield* run(given as WriteRequest<P, Values<F>>));
       };
-      let answer;
+      let response;
       try {
-        answer = await exchange.write(sent, script, given ? writeScope?.(given) : undefined);
-        if (isReplayed(answer)) effect = undefined;
-        return answer;
+        response = await requestContext.write(sent, script, given ? writeScope?.(given) : undefined);
+        if (isReplayed(response)) effect = undefined;
+        return response;
       } finally {
-        effect?.(answer !== undefined && answer.status < 400);
+        effect?.(response !== undefined && response.status < 400);
       }
     },
     documentation: {
@@ -240,7 +244,7 @@ export function stream<const Id extends string, const P extends string, Q extend
   definition: Common<Id, P> & {
     readonly query: Q;
     readonly response: { readonly description: string; readonly type: string; readonly example: string };
-    readonly open: (exchange: Exchange, query: Values<Q>) => Promise<Streamed>;
+    readonly open: (requestContext: RequestContext, query: Values<Q>) => Promise<Streamed>;
   },
 ): Operation<Id> {
   const { query, open, response } = definition;
@@ -248,9 +252,9 @@ export function stream<const Id extends string, const P extends string, Q extend
   return {
     ...routeOf(definition, 'GET'),
     query: Object.keys(query),
-    handle(exchange) {
-      const { ctx, caller } = exchange;
-      return open(exchange, readQuery(exchange, { store: caller.store, now: ctx.clock.now() }));
+    handle(requestContext) {
+      const { ctx, caller } = requestContext;
+      return open(requestContext, readQuery(requestContext, { store: caller.store, now: ctx.clock.now() }));
     },
     documentation: {
       ...documentationOf(definition),
@@ -287,10 +291,10 @@ function isThrottled({ path, isSearch = false }: Common<string, string>): boolea
 
 function queryReader<Q extends Fields>(query: Q, code: 'invalid-query' | 'invalid-parameter') {
   const readFields = fieldReader(query);
-  return (exchange: Exchange, context: Omit<FieldContext, 'isForm'>): Values<Q> => {
+  return (requestContext: RequestContext, context: Omit<FieldContext, 'isForm'>): Values<Q> => {
     // A required parameter without a value is missing.
-    const sent = exchange.query.filter(([name, value]) => value !== '' || !query[name]?.isRequired);
-    const errors = new Refusals();
+    const sent = requestContext.query.filter(([name, value]) => value !== '' || !query[name]?.isRequired);
+    const errors = new FieldErrors();
     const body = { parameters: new Map(sent), isForm: true };
     const values = readFields(body, { ...context, isForm: true }, errors);
     if (errors.any) throw new Fault(code, { errors: errors.toErrors() });
@@ -298,6 +302,6 @@ function queryReader<Q extends Fields>(query: Q, code: 'invalid-query' | 'invali
   };
 }
 
-function isReplayed({ headers }: Answer): boolean {
+function isReplayed({ headers }: HttpResponse): boolean {
   return Object.hasOwn(headers, 'idempotent-replayed');
 }

@@ -1,6 +1,6 @@
 /** The ids in the paths of operations. */
 
-import type { Exchange } from '../http/exchange.ts';
+import type { RequestContext } from '../http/request-context.ts';
 
 type PathId = {
   /** Whether callers know the id and could guess others. Events and webhooks have internal ids. */
@@ -56,7 +56,7 @@ export type ReadIds<P extends string> = {
 /** Reads the ids of a request with this path. */
 export function idReader<P extends string>(
   path: P,
-): (exchange: Pick<Exchange, 'request' | 'ctx'>) => ReadIds<P> {
+): (requestContext: Pick<RequestContext, 'request' | 'ctx'>) => ReadIds<P> {
   const names = idNamesIn(path);
   return ({ request, ctx }) => {
     const params = request.params as Readonly<Record<string, string>>;

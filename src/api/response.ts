@@ -1,7 +1,7 @@
 /** Responses: their members, their headers, and how a script's result becomes one. */
 
 import type { Static, TSchema } from 'typebox';
-import type { Answer } from '../service/idempotency.ts';
+import type { HttpResponse } from '../service/http-response.ts';
 
 export type Members = Readonly<Record<string, TSchema>>;
 
@@ -42,10 +42,10 @@ export type ResponseOf<M extends Members, H extends readonly HeaderName[]> = {
 const jsonHeaders = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 /** The response for the result of a script. */
-export function answerOf(
+export function responseOf(
   status: number,
   result: { readonly body: object; readonly headers?: Readonly<Record<string, string>> },
-): Answer {
+): HttpResponse {
   const { body, headers } = result;
   return {
     status,

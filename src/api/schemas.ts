@@ -42,7 +42,7 @@ export const components: Readonly<Record<string, TSchema>> = {
   Transaction: records.transactionSchema,
   Hold: records.holdSchema,
   Customer: records.customerSchema,
-  MailDelivery: records.mailDeliverySchema,
+  EmailDelivery: records.emailDeliverySchema,
   Event: records.eventSchema,
   Webhook: records.webhookSchema,
   WebhookWithSecret: records.webhookWithSecretSchema,

@@ -7,9 +7,10 @@ import {
   webhookSchema,
   webhookWithSecretSchema,
 } from '../domain/schemas.ts';
-import { attemptRecordOf, deliveryRecordOf, webhookRecordOf, type Webhook } from '../domain/webhook.ts';
+import type { Webhook } from '../domain/webhook.ts';
+import { attemptRecordOf, deliveryRecordOf, webhookRecordOf } from '../domain/webhook-record.ts';
 import { etagOf } from '../http/etag.ts';
-import type { Exchange } from '../http/exchange.ts';
+import type { RequestContext } from '../http/request-context.ts';
 import * as service from '../service/webhook.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
@@ -47,7 +48,7 @@ function commandOf({
 }
 
 /** Which URLs are allowed depends on the database: development mode ends with the first real store. */
-async function prepare({ webhookUrls }: Exchange): Promise<Partial<FieldContext>> {
+async function prepare({ webhookUrls }: RequestContext): Promise<Partial<FieldContext>> {
   return { parseWebhookUrl: await webhookUrls.urlParser() };
 }
 
@@ -74,11 +75,14 @@ export const createWebhook = write({
   },
   errors: ['too-many-webhooks'],
   prepare,
-  *run({ ctx, store, body: { url, events: patterns }, exchange }) {
-    const secret = exchange.webhookUrls.drawSecret();
-    const created = yield* service.createWebhook(ctx, { storeId: store.id, url, patterns, secret });
+  *run({ ctx, store, body: { url, events: patterns }, requestContext }) {
+    const secret = requestContext.webhookUrls.drawSecret();
+    const created = yield* service.addWebhook(ctx, { storeId: store.id, url, patterns, secret });
     const { body, headers } = secretResult(created);
-    return { body, headers: { ...headers, location: `${exchange.basePath}/webhooks/${created.webhook.id}` } };
+    return {
+      body,
+      headers: { ...headers, location: `${requestContext.basePath}/webhooks/${created.webhook.id}` },
+    };
   },
 });
 
@@ -184,9 +188,9 @@ export const rotateWebhookSecret = write({
   },
   errors: ['not-found', 'precondition-failed'],
   *run(request) {
-    const { ctx, exchange } = request;
-    const secret = exchange.webhookUrls.drawSecret();
-    return secretResult(yield* service.rotateWebhookSecret(ctx, { ...commandOf(request), secret }));
+    const { ctx, requestContext } = request;
+    const secret = requestContext.webhookUrls.drawSecret();
+    return secretResult(yield* service.replaceWebhookSecret(ctx, { ...commandOf(request), secret }));
   },
 });
 
@@ -208,7 +212,7 @@ export const testWebhook = write({
   },
   errors: ['not-found', 'webhook-paused'],
   *run({ ctx, store, ids }) {
-    const delivery = yield* service.testWebhook(ctx, { storeId: store.id, id: ids.webhook_id });
+    const delivery = yield* service.sendTestEvent(ctx, { storeId: store.id, id: ids.webhook_id });
     return { body: { delivery: deliveryRecordOf(delivery) } };
   },
 });
@@ -228,7 +232,7 @@ export const listDeliveries = list({
   cursor: { isPublic: false, of: ({ event_id: id }) => id },
   errors: ['not-found'],
   *page({ store, ids }, page) {
-    return recordsOf(yield* service.listDeliveries(store.id, ids.webhook_id, page), deliveryRecordOf);
+    return recordsOf(yield* service.listWebhookDeliveries(store.id, ids.webhook_id, page), deliveryRecordOf);
   },
 });
 

@@ -17,7 +17,7 @@ import { pipeline } from 'node:stream/promises';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readDatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
-import type { Clock } from '../clock-and-chance.ts';
+import type { Clock } from '../clock.ts';
 import { proxyParameters, signingText, type QueryParameter } from '../domain/app-proxy.ts';
 import type { Secret } from '../domain/secret.ts';
 import { openProxySecret } from '../storage/store.ts';
@@ -144,10 +144,10 @@ async function handOn(proxy: AppProxy, request: IncomingMessage, response: Serve
   });
   // The service can respond before it has received the whole body. That is not an error of the proxy.
   pipeline(request, onward).catch(() => undefined);
-  const answer = await arrival;
-  const answered = Object.entries(answer.headers).filter(([name]) => !droppedHeaders.has(name));
-  response.writeHead(answer.statusCode ?? 502, Object.fromEntries(answered));
-  await pipeline(answer, response);
+  const reply = await arrival;
+  const forwarded = Object.entries(reply.headers).filter(([name]) => !droppedHeaders.has(name));
+  response.writeHead(reply.statusCode ?? 502, Object.fromEntries(forwarded));
+  await pipeline(reply, response);
 }
 
 /** The query with the signature and the proxy's parameters, which replace the client's. */

@@ -5,7 +5,7 @@ import { readCopyConfig, shownLocation, type DatabaseConfig } from '../config.ts
 import { openDatabase, openTarget } from '../database.ts';
 import { currencyOf } from '../domain/currency.ts';
 import { formatMoney } from '../domain/money.ts';
-import { copyDatabase, type Outcome } from './copying.ts';
+import { copyDatabase, type CopyOutcome } from './copying.ts';
 import { print, printJson, printTable } from './output.ts';
 import { showProgress } from './progress.ts';
 
@@ -42,15 +42,15 @@ export function addCopyCommand(root: Command): void {
       await using target = await openTarget(to);
       const { ctx, storage: source } = opened;
       const progress = showProgress(process.stderr, { isSilent: options.json === true });
-      const copying = { ctx, source, target, run: ctx.chance.requestId(), progress };
+      const copying = { ctx, source, target, run: ctx.random.requestId(), progress };
       const outcome = await copyDatabase(copying, shownLocation(from.database));
       const seconds = (performance.now() - startedAt) / 1_000;
-      tell(outcome, { from, to, seconds, asJson: options.json === true });
+      printOutcome(outcome, { from, to, seconds, asJson: options.json === true });
     });
 }
 
-function tell(
-  { resumed, copied, source, differences }: Outcome,
+function printOutcome(
+  { resumed, copied, source, differences }: CopyOutcome,
   given: {
     readonly from: DatabaseConfig;
     readonly to: DatabaseConfig;

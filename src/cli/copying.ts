@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { Fault } from '../domain/fault.ts';
 import {
   addRows,
+  assertSameTables,
   beginCopy,
   bearsMark,
   concludeCopy,
@@ -22,7 +23,7 @@ import { listKeyChecks } from '../storage/key-check.ts';
 import { loadMigrations } from '../storage/migrate.ts';
 import type { Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
-import { readPage, tables, type Table } from '../storage/table.ts';
+import { listTables, readPage, type Table } from '../storage/table.ts';
 import { CommandError } from './failure.ts';
 import type { Progress } from './progress.ts';
 
@@ -35,7 +36,7 @@ type Copying = {
   readonly progress: Progress;
 };
 
-export type Outcome = {
+export type CopyOutcome = {
   readonly resumed: boolean;
   /** Rows that this run copied, and how long that took. */
   readonly copied: { readonly rows: number; readonly seconds: number };
@@ -49,9 +50,11 @@ export type Outcome = {
  * @throws CopyError if the source cannot be copied into the target; CommandError if a database is temporarily
  * unavailable.
  */
-export async function copyDatabase(copying: Copying, sourceShown: string): Promise<Outcome> {
+export async function copyDatabase(copying: Copying, sourceShown: string): Promise<CopyOutcome> {
   const { ctx, source, target, run } = copying;
-  await refuseOtherSchema(copying);
+  await assertSameSchema(copying);
+  const tables = await fromSource(source, listTables);
+  assertSameTables(tables, await atTarget(target.read(listTables)));
   const command = {
     source: await fromSource(source, identify),
     sourceShown,
@@ -64,12 +67,12 @@ export async function copyDatabase(copying: Copying, sourceShown: string): Promi
     throw new CopyError('the source and the target are the same database');
   }
   const beat = await fromSource(source, lastBeat);
-  const copied = await copyTables(copying, beat);
+  const copied = await copyTables(copying, { tables, beat });
   return { resumed, copied, ...(await compare(copying, beat)) };
 }
 
 /** Both databases must have the same tables. Migrations of only one engine are ignored, because they create none. */
-async function refuseOtherSchema({ source, target }: Copying): Promise<void> {
+async function assertSameSchema({ source, target }: Copying): Promise<void> {
   const [ofSource, ofTarget] = await Promise.all([source.applied(), target.applied()]);
   const ofPostgres = new Set(loadMigrations('postgres').map(({ version }) => version));
   const ofBoth = new Set(
@@ -88,8 +91,8 @@ async function refuseOtherSchema({ source, target }: Copying): Promise<void> {
 
 async function copyTables(
   { source, target, run, progress }: Copying,
-  beat: number,
-): Promise<Outcome['copied']> {
+  { tables, beat }: { readonly tables: readonly Table[]; readonly beat: number },
+): Promise<CopyOutcome['copied']> {
   const startedAt = performance.now();
   const total = await fromSource(source, countAllRows);
   const done = await atTarget(target.read(countAllRows));
@@ -100,7 +103,7 @@ async function copyTables(
       rows += added;
       progress.reach(done + rows);
     }
-    await refuseInUse(source, beat);
+    await assertNotInUse(source, beat);
   }
   progress.end();
   return { rows, seconds: (performance.now() - startedAt) / 1_000 };
@@ -131,7 +134,7 @@ async function* copyTable({
 async function compare(
   { ctx, source, target, run, progress }: Copying,
   beat: number,
-): Promise<Pick<Outcome, 'source' | 'differences'>> {
+): Promise<Pick<CopyOutcome, 'source' | 'differences'>> {
   const inventoryOf = async (what: string, read: (script: () => Script<Inventory>) => Promise<Inventory>) => {
     const total = await fromSource(source, countAllRows);
     progress.begin(`${what} read`, { total, done: 0 });
@@ -141,7 +144,7 @@ async function compare(
   };
   const ofSource = await inventoryOf('source', (script) => fromSource(source, script));
   const ofTarget = await inventoryOf('target', (script) => atTarget(target.read(script)));
-  await refuseInUse(source, beat);
+  await assertNotInUse(source, beat);
   const later = await fromSource(source, takeWatermark);
   const { rows, versions } = ofSource.watermark;
   const hasMoved = later.rows !== rows || later.versions !== versions;
@@ -158,7 +161,7 @@ async function compare(
  * A new heartbeat shows that a service or a command uses the source: they write one when they start and when their
  * readiness is checked.
  */
-async function refuseInUse(source: Storage, beat: number): Promise<void> {
+async function assertNotInUse(source: Storage, beat: number): Promise<void> {
   if ((await fromSource(source, lastBeat)) !== beat)
     throw new CopyError(
       'something else has opened the source meanwhile: stop what runs on it, and give the same command again',

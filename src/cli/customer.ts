@@ -5,7 +5,7 @@ import { readDatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import { customerRecordOf, type CustomerAccount } from '../domain/customer.ts';
 import type { CustomerRecord } from '../domain/schemas.ts';
-import { parseEmail, type EmailAddress } from '../domain/email.ts';
+import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
 import { linkCustomer, showCustomerByEmail } from '../service/customer.ts';
 import type { Script } from '../storage/sql.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
@@ -15,7 +15,7 @@ type Options = { readonly store?: string; readonly json?: boolean };
 
 function readEmail(text: string): EmailAddress {
   const address = parseEmail(text);
-  if (!address.ok) throw new InvalidArgumentError(`An email ${address.refusal}.`);
+  if (!address.ok) throw new InvalidArgumentError(`An email ${address.error}.`);
   return address.value;
 }
 

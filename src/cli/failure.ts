@@ -1,7 +1,7 @@
 /** Errors of commands: one message on standard error, and an exit code. */
 
 import { CommanderError } from 'commander';
-import { ClockError } from '../clock-and-chance.ts';
+import { ClockError } from '../clock.ts';
 import { ConfigError } from '../config.ts';
 import { Fault } from '../domain/fault.ts';
 import { KeyFileError } from '../key-file.ts';
@@ -35,14 +35,14 @@ export function reportFailure(error: unknown): number {
     console.error(error.message);
     return 2;
   }
-  if (error instanceof Fault) console.error(`largesse: ${tellFault(error)}`);
+  if (error instanceof Fault) console.error(`largesse: ${describeFault(error)}`);
   else if (expected.some((kind) => error instanceof kind))
     console.error(`largesse: ${(error as Error).message}`);
   else console.error('largesse:', isPlain(error) ? error.message : error);
   return 1;
 }
 
-function tellFault({ code, detail, errors, cause }: Fault): string {
+function describeFault({ code, detail, errors, cause }: Fault): string {
   if (errors) {
     return Object.entries(errors)
       .flatMap(([field, messages]) => messages.map((message) => `${field} ${message}`))

@@ -1,7 +1,7 @@
 /** The output of commands: a table for people, or JSON with `--json`. */
 
 type Cell = string | number | boolean | null;
-export type Row = Readonly<Record<string, Cell>>;
+export type OutputRow = Readonly<Record<string, Cell>>;
 
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -12,7 +12,7 @@ export function printJson(value: unknown): void {
 }
 
 /** Prints rows as a table with aligned columns. */
-export function printTable(rows: readonly Row[], { none }: { readonly none: string }): void {
+export function printTable(rows: readonly OutputRow[], { none }: { readonly none: string }): void {
   const [first] = rows;
   if (!first) {
     print(none);
@@ -21,7 +21,7 @@ export function printTable(rows: readonly Row[], { none }: { readonly none: stri
   const names = Object.keys(first);
   const lines = [
     names.map((name) => name.toUpperCase().replaceAll('_', ' ')),
-    ...rows.map((row) => names.map((name) => tell(row[name]))),
+    ...rows.map((row) => names.map((name) => format(row[name]))),
   ];
   const widths = names.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   for (const line of lines)
@@ -34,13 +34,13 @@ export function printTable(rows: readonly Row[], { none }: { readonly none: stri
 }
 
 /** Prints the fields of a record, one per line. */
-export function printFields(row: Row): void {
+export function printFields(row: OutputRow): void {
   const width = Math.max(...Object.keys(row).map((name) => name.length));
   for (const [name, value] of Object.entries(row))
-    print(`${name.replaceAll('_', ' ').padEnd(width)}  ${tell(value)}`);
+    print(`${name.replaceAll('_', ' ').padEnd(width)}  ${format(value)}`);
 }
 
-function tell(value: Cell | undefined): string {
+function format(value: Cell | undefined): string {
   if (value === null || value === undefined) return '–';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   return String(value);

@@ -5,7 +5,7 @@ import { addAppProxyCommand } from './app-proxy.ts';
 import { addCopyCommand } from './copy.ts';
 import { addCustomerCommands } from './customer.ts';
 import { addDatabaseCommands } from './database.ts';
-import { addMailCommands } from './mail.ts';
+import { addEmailCommands } from './email.ts';
 import { addRestoreCommand } from './restore.ts';
 import { addServeCommand } from './serve.ts';
 import { addSettingsPageCommand } from './settings.ts';
@@ -37,7 +37,7 @@ export function program(): Command {
   addTokenCommands(root);
   addCustomerCommands(root);
   addWebhookCommands(root);
-  addMailCommands(root);
+  addEmailCommands(root);
   addAppProxyCommand(root);
   return root;
 }

@@ -3,7 +3,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { systemClock, systemChance } from '../clock-and-chance.ts';
+import { systemClock } from '../clock.ts';
+import { systemRandom } from '../random.ts';
 import { readDatabaseConfig, type DatabaseConfig } from '../config.ts';
 import { makeFolder } from '../folders.ts';
 import {
@@ -107,7 +108,7 @@ async function copied(
 }
 
 function randomName(): string {
-  return Buffer.from(systemChance(systemClock).bytes(4)).toString('hex');
+  return Buffer.from(systemRandom(systemClock).bytes(4)).toString('hex');
 }
 
 /** @throws CommandError if the file is not a backup, or is the database itself. */

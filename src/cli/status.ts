@@ -1,11 +1,11 @@
 /** `largesse status` */
 
 import type { Command } from 'commander';
-import { mailWayOf, readConfig, shownLocation, type Config } from '../config.ts';
+import { emailTransportOf, readConfig, shownLocation, type Config } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import { parseSmtpUrl } from '../smtp-url.ts';
-import { countPendingMails } from '../storage/mail.ts';
-import { together } from '../storage/sql.ts';
+import { countPendingEmails } from '../storage/email.ts';
+import { parallel } from '../storage/sql.ts';
 import { listStores } from '../storage/store.ts';
 import { printFields, printJson } from './output.ts';
 
@@ -18,12 +18,12 @@ export function addStatusCommand(root: Command): void {
       const config = readConfig();
       await using database = await openDatabase(config, { prepare: false });
       const [records, pending] = await database.storage.read(() =>
-        together(listStores(), countPendingMails()),
+        parallel(listStores(), countPendingEmails()),
       );
       const stores = records.map(({ store }) => store.domain);
       const address = addressOf(config);
       const location = shownLocation(config.database);
-      const way = mailWayOf(config);
+      const way = emailTransportOf(config);
       const place = placeOf(config);
       if (json) {
         printJson({ address, database: location, stores, emails: { way, place }, pending_emails: pending });
@@ -46,20 +46,20 @@ function addressOf({ host, port, basePath }: Config): string {
 
 /** Where emails are sent: the mail server's host and port, without its password, or the folder; null: nowhere. */
 function placeOf(config: Config): string | null {
-  switch (mailWayOf(config)) {
+  switch (emailTransportOf(config)) {
     case 'smtp': {
-      const server = config.mail && parseSmtpUrl(config.mail.url);
+      const server = config.email && parseSmtpUrl(config.email.url);
       return server?.ok ? `${server.value.host}:${server.value.port}` : null;
     }
     case 'folder':
-      return config.mailFolder;
+      return config.emailFolder;
     case 'none':
       return null;
   }
 }
 
 function emailsOf(config: Config): string {
-  switch (mailWayOf(config)) {
+  switch (emailTransportOf(config)) {
     case 'smtp':
       return `sent by ${placeOf(config)}`;
     case 'folder':

@@ -5,20 +5,20 @@ import { readDatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
 import { findCurrency, type Currency } from '../domain/currency.ts';
 import { isTimeZone } from '../domain/day.ts';
-import type { MailSettings } from '../domain/mail.ts';
+import type { EmailSettings } from '../domain/email.ts';
 import { formatMoney, parseAmount, type Money } from '../domain/money.ts';
 import { Secret } from '../domain/secret.ts';
-import { changeMailSettings } from '../service/mail.ts';
+import { changeEmailSettings } from '../service/email.ts';
 import { changeStore, createStore, requireStore, type StoreChanges } from '../service/store.ts';
-import { findMailSettings } from '../storage/mail.ts';
+import { findEmailSettings } from '../storage/email.ts';
 import type { Script } from '../storage/sql.ts';
 import { listStores, type StoreRecord } from '../storage/store.ts';
 import { CommandError } from './failure.ts';
-import { addMailSettings, mailChangesOf, mailRowOf, type MailOptions } from './mail-settings.ts';
-import { printFields, printJson, printTable, type Row } from './output.ts';
+import { addEmailSettings, emailChangesOf, emailRowOf, type EmailOptions } from './email-settings.ts';
+import { printFields, printJson, printTable, type OutputRow } from './output.ts';
 import { readDomain, readName } from './read.ts';
 
-type Options = MailOptions & {
+type Options = EmailOptions & {
   readonly currency?: Currency;
   readonly name?: string;
   readonly timeZone?: string;
@@ -82,12 +82,12 @@ function failuresOf({ lookupFailuresPerHour: given }: Options): number | null | 
 function readLimit(text: string, currency: Currency): Money | null {
   if (text === 'none') return null;
   const limit = parseAmount(text, { currency, zeroAllowed: false });
-  if (!limit.ok) throw new CommandError(`--issue-limit ${limit.refusal}`);
+  if (!limit.ok) throw new CommandError(`--issue-limit ${limit.error}`);
   return limit.value;
 }
 
 function addSettings(command: Command, limitDefault = ''): Command {
-  return addMailSettings(command)
+  return addEmailSettings(command)
     .addOption(new Option('--name <name>', "the store's name").argParser(readName))
     .addOption(
       new Option('--time-zone <zone>', 'the time zone of its days, such as Europe/Paris').argParser(
@@ -162,7 +162,7 @@ export function addStoreCommands(root: Command): void {
         expiringSoonDays: options.expiringSoon ?? 0,
         lookupFailuresPerHour: failuresOf(options) ?? null,
       });
-      yield* changeMailSettings(ctx, made.id, mailChangesOf(options));
+      yield* changeEmailSettings(ctx, made.id, emailChangesOf(options));
     });
     show(await storage.read(() => findShown(domain)), options);
   });
@@ -194,7 +194,7 @@ export function addStoreCommands(root: Command): void {
     };
     await storage.write(function* () {
       const { store: changed } = yield* changeStore(ctx, domain, changes);
-      yield* changeMailSettings(ctx, changed.id, mailChangesOf(options));
+      yield* changeEmailSettings(ctx, changed.id, emailChangesOf(options));
     });
     show(await storage.read(() => findShown(domain)), options);
   });
@@ -221,20 +221,20 @@ export function addStoreCommands(root: Command): void {
     });
 }
 
-type Shown = StoreRecord & { readonly mail: MailSettings };
+type Shown = StoreRecord & { readonly email: EmailSettings };
 
 function* findShown(domain: string): Script<Shown> {
   const record = yield* requireStore(domain);
-  return { ...record, mail: yield* findMailSettings(record.store.id) };
+  return { ...record, email: yield* findEmailSettings(record.store.id) };
 }
 
-function show({ mail, ...record }: Shown, { json }: Options): void {
-  const row = { ...rowOf(record), ...mailRowOf(mail) };
+function show({ email, ...record }: Shown, { json }: Options): void {
+  const row = { ...rowOf(record), ...emailRowOf(email) };
   if (json) printJson(row);
   else printFields(row);
 }
 
-function rowOf({ store, sealedSecret }: StoreRecord): Row {
+function rowOf({ store, sealedSecret }: StoreRecord): OutputRow {
   return {
     domain: store.domain,
     name: store.name,

@@ -35,7 +35,7 @@ export const webhookBackoff: Backoff = Object.freeze({
 });
 
 /** For emails: slower at first, because servers that greylist require some minutes (RFC 5321, 4.5.4.1). */
-export const mailBackoff: Backoff = Object.freeze({
+export const emailBackoff: Backoff = Object.freeze({
   stepsMs: [2 * minute, 10 * minute, 20 * minute, 40 * minute, hour, 2 * hour, 4 * hour],
   windowMs,
 });

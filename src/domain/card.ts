@@ -1,7 +1,7 @@
 /** Gift cards: their fields, their states and the rules for changes. A *usable* card is neither disabled nor expired. */
 
-import type { FieldErrors } from './fault.ts';
-import { Refusals } from './fault.ts';
+import type { ErrorsByField } from './fault.ts';
+import { FieldErrors } from './fault.ts';
 import { equal, exceeds, formatMoney, subtract, type Money } from './money.ts';
 
 export type Customer = {
@@ -10,10 +10,17 @@ export type Customer = {
   readonly email: string;
 };
 
-/** Optional fields that the issuer sets. `expiresOn` is the last day on which the card is valid, `YYYY-MM-DD`. */
-export type CardDetails = { readonly [K in keyof typeof noDetails]: string | null };
+/** Optional fields that the issuer sets and an update can change. `expiresOn` is the last valid day, `YYYY-MM-DD`. */
+const noChangeableDetails = Object.freeze({ expiresOn: null, note: null });
 
-export const noDetails = Object.freeze({ note: null, message: null, expiresOn: null });
+export const noDetails = Object.freeze({ ...noChangeableDetails, message: null });
+
+type ChangeableDetail = keyof typeof noChangeableDetails;
+
+const changeableDetails = Object.keys(noChangeableDetails) as ChangeableDetail[];
+
+/** Optional fields that the issuer sets. */
+export type CardDetails = { readonly [K in keyof typeof noDetails]: string | null };
 
 export type Card = CardDetails & {
   readonly storeId: number;
@@ -38,11 +45,9 @@ export type Card = CardDetails & {
 };
 
 /** The changes in an update. Absent fields keep their values. */
-export type CardChanges = {
+export type CardChanges = Partial<Pick<CardDetails, ChangeableDetail>> & {
   readonly disable?: boolean;
   readonly balance?: Money;
-  readonly expiresOn?: string | null;
-  readonly note?: string | null;
 };
 
 /** Whether open holds are released when a card is disabled. Otherwise they prevent it. */
@@ -78,35 +83,37 @@ export function effectiveChanges(card: Card, changes: CardChanges): CardChanges 
     ...(changes.disable === true && !isDisabled(card) && { disable: true }),
     ...(changes.balance !== undefined &&
       !equal(changes.balance, card.balance) && { balance: changes.balance }),
-    ...(changes.expiresOn !== undefined &&
-      changes.expiresOn !== card.expiresOn && { expiresOn: changes.expiresOn }),
-    ...(changes.note !== undefined && changes.note !== card.note && { note: changes.note }),
+    ...Object.fromEntries(
+      changeableDetails
+        .filter((name) => changes[name] !== undefined && changes[name] !== card[name])
+        .map((name) => [name, changes[name]]),
+    ),
   };
 }
 
 /** Returns the errors of all changes that the card's state does not allow. */
-export function refuseChanges(
+export function validateChanges(
   card: Card,
   changes: CardChanges,
   { releaseHolds }: DisableOptions,
-): FieldErrors {
-  const refusals = new Refusals();
+): ErrorsByField {
+  const errors = new FieldErrors();
   const isReleased = releaseHolds && changes.disable === true;
   if (card.held.minor > 0n && !isReleased) {
     if (changes.disable === true && !isDisabled(card)) {
-      refusals.add('disable', 'cannot be done: the card has open holds; release_holds releases them');
+      errors.add('disable', 'cannot be done: the card has open holds; release_holds releases them');
     }
     if (changes.balance && exceeds(card.held, changes.balance)) {
-      refusals.add('balance', `must be at least ${formatMoney(card.held)}, which is held`);
+      errors.add('balance', `must be at least ${formatMoney(card.held)}, which is held`);
     }
   }
   if (isDisabled(card)) {
     const effective = effectiveChanges(card, changes);
-    if (changes.disable === false) refusals.add('disable', 'cannot be undone');
-    if (effective.balance !== undefined) refusals.add('balance', 'cannot change: the card is disabled');
-    if (effective.expiresOn !== undefined) refusals.add('expires_on', 'cannot change: the card is disabled');
+    if (changes.disable === false) errors.add('disable', 'cannot be undone');
+    if (effective.balance !== undefined) errors.add('balance', 'cannot change: the card is disabled');
+    if (effective.expiresOn !== undefined) errors.add('expires_on', 'cannot change: the card is disabled');
   }
-  return refusals.toErrors();
+  return errors.toErrors();
 }
 
 /** Chooses the result of a search: usable cards come first, then the newest. Returns undefined for an empty list. */

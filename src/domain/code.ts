@@ -3,7 +3,7 @@
  * stored. The *last characters* are its last four, stored in plain text for searches.
  */
 
-import { accepted, refused, type Parsed } from './parsed.ts';
+import { accepted, rejected, type Parsed } from './parsed.ts';
 import { Secret } from './secret.ts';
 
 /** Crockford's base 32: digits and letters without i, l, o and u (https://www.crockford.com/base32.html). */
@@ -32,12 +32,12 @@ export function randomCode(randomBytes: (length: number) => Uint8Array): Secret 
 
 /** Parses a code that a person or a store wrote, and returns it in canonical form. */
 export function parseCode(value: unknown): Parsed<Secret> {
-  if (typeof value !== 'string') return refused('must be a string of 8 to 20 letters or digits');
+  if (typeof value !== 'string') return rejected('must be a string of 8 to 20 letters or digits');
   const text = value.replaceAll(/[ -]/g, '');
   // Checked before lower-casing, because other scripts have letters whose lower case is ASCII.
-  if (!/^[0-9A-Za-z]*$/.test(text)) return refused('must consist of the letters A to Z and digits');
+  if (!/^[0-9A-Za-z]*$/.test(text)) return rejected('must consist of the letters A to Z and digits');
   const canonical = text.toLowerCase();
-  if (!canonicalCode.test(canonical)) return refused('must have 8 to 20 letters or digits');
+  if (!canonicalCode.test(canonical)) return rejected('must have 8 to 20 letters or digits');
   return accepted(new Secret(canonical));
 }
 
@@ -48,7 +48,7 @@ export function lastCharactersOf(code: Secret): string {
 /** Parses the `last_characters` of a search, and returns them in lower case. */
 export function parseLastCharacters(value: unknown): Parsed<string> {
   if (typeof value !== 'string' || !searchedCharacters.test(value)) {
-    return refused('must be exactly 4 letters or digits');
+    return rejected('must be exactly 4 letters or digits');
   }
   return accepted(value.toLowerCase());
 }

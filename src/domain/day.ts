@@ -3,7 +3,7 @@
  * order as text is its order in time. The day of an instant depends on the *time zone*, an IANA name.
  */
 
-import { accepted, refused, type Parsed } from './parsed.ts';
+import { accepted, rejected, type Parsed } from './parsed.ts';
 
 export const dayPattern = '^[0-9]{4}-[0-9]{2}-[0-9]{2}$';
 
@@ -12,11 +12,11 @@ const dayForm = new RegExp(dayPattern);
 /** Parses a day. Rejects days that do not exist, such as `2026-02-30`. */
 export function parseDay(value: unknown): Parsed<string> {
   if (typeof value !== 'string' || !dayForm.test(value))
-    return refused('must be a date in the form YYYY-MM-DD');
+    return rejected('must be a date in the form YYYY-MM-DD');
   try {
     Temporal.PlainDate.from(value, { overflow: 'reject' });
   } catch {
-    return refused('must be a day that exists');
+    return rejected('must be a day that exists');
   }
   return accepted(value);
 }
@@ -56,6 +56,11 @@ export function formatInstant(instant: number): string {
   const day = `${year}-${twoDigits(date.getUTCMonth() + 1)}-${twoDigits(date.getUTCDate())}`;
   const time = `${twoDigits(date.getUTCHours())}:${twoDigits(date.getUTCMinutes())}:${twoDigits(date.getUTCSeconds())}`;
   return `${day}T${time}Z`;
+}
+
+/** As `formatInstant`; null remains null. */
+export function formatInstantOrNull(instant: number | null): string | null {
+  return instant === null ? null : formatInstant(instant);
 }
 
 function twoDigits(value: number): string {

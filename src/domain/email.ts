@@ -1,78 +1,129 @@
-/** Email addresses. The `validator` package checks the syntax. */
+/**
+ * Emails about gift cards. A *delivery* is one email to one address. An *occasion* identifies a reminder, which is
+ * enqueued only once, and the email of a new card.
+ */
 
-import isEmail from 'validator/lib/isEmail.js';
-import { accepted, refused, type Parsed } from './parsed.ts';
+import type { Card, Customer } from './card.ts';
+import { accepted, rejected, type Parsed } from './parsed.ts';
 
-/** Maximum length of an address: SMTP's limit of a path (RFC 5321, 4.5.3.1.3, erratum 1690). */
-export const emailLengthMax = 254;
+export const emailKinds = [
+  'gift_card',
+  'receipt',
+  'expiry_reminder',
+  'balance_reminder',
+  'delivery_failed',
+] as const;
 
-/** Normalization composes at most four UTF-16 units into one, so a longer text cannot become an address. */
-const givenLengthMax = 4 * emailLengthMax;
+export type EmailKind = (typeof emailKinds)[number];
 
-/** Characters that are only valid in a quoted local part, which `validator` accepts and no real address has. */
-const unusual = /["\\ \p{Cc}]/u;
+/**
+ * `scheduled` until it is due, `queued` until the first attempt, `deferred` until the next one. It ends as `sent`
+ * (accepted by a mail server), `bounced` (rejected permanently), `dead` (the time for attempts is over) or `cancelled`
+ * (obsolete, for example because the card was disabled).
+ */
+export const deliveryStates = [
+  'scheduled',
+  'queued',
+  'deferred',
+  'sent',
+  'bounced',
+  'dead',
+  'cancelled',
+] as const;
 
-/** Invisible characters: other spaces, format and bidirectional characters, fillers, the Braille blank. */
-const unseen = /[\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
+export type EmailState = (typeof deliveryStates)[number];
 
-export type EmailAddress = {
-  /** As received, in Unicode normalization form C, without surrounding blanks. */
-  readonly address: string;
-  /** Equal for all spellings of one address. */
-  readonly key: string;
+/** A store's settings for its emails. */
+export type EmailSettings = {
+  /** Whether the store sends emails. */
+  readonly enabled: boolean;
+  /** Null: the store's name. */
+  readonly senderName: string | null;
+  /** The sender's address; null: the service's address. */
+  readonly address: string | null;
+  /** The address for replies; null: the sender's address. */
+  readonly replyTo: string | null;
+  /** An https URL; null: none. */
+  readonly logoUrl: string | null;
+  /** `#rrggbb`; null: the default. */
+  readonly colour: string | null;
+  /** A BCP 47 tag. */
+  readonly locale: string;
+  /** The https URL that emails link to; null: none. The code is not added to it. */
+  readonly pageUrl: string | null;
+  /** Days before a card's last valid day on which its holder is reminded, the largest first. */
+  readonly expiryReminderDays: readonly number[];
+  /** Days after the issue of a card on which its holder is reminded of the balance, the largest first. */
+  readonly balanceReminderDays: readonly number[];
+  /** Whether the buyer is notified of an email that the recipient did not receive. */
+  readonly notifyFailures: boolean;
 };
 
-export function parseEmail(value: unknown): Parsed<EmailAddress> {
-  if (typeof value !== 'string') return refused('must be an e-mail address');
-  const given = withoutBlanksAround(value);
-  const isTooLong = given.length > givenLengthMax;
-  const address = isTooLong ? given : given.normalize('NFC');
-  if (isTooLong || address.length > emailLengthMax)
-    return refused(`must have at most ${emailLengthMax} characters`);
-  if (unusual.test(address)) return refused('must be one valid e-mail address');
-  if (unseen.test(address)) return refused('must not contain spaces, invisible or bidirectional characters');
-  if (!address.isWellFormed() || !isEmail.default(address))
-    return refused('must be one valid e-mail address');
-  return accepted({ address, key: emailKey(address) });
+export const defaultEmailSettings: EmailSettings = Object.freeze({
+  enabled: true,
+  senderName: null,
+  address: null,
+  replyTo: null,
+  logoUrl: null,
+  colour: null,
+  locale: 'en',
+  pageUrl: null,
+  expiryReminderDays: [],
+  balanceReminderDays: [],
+  notifyFailures: false,
+});
+
+/** Maximum number of reminders of one kind for one card. */
+const remindersMax = 5;
+const reminderDayMax = 3_650;
+
+/** Parses days such as `30,7`; `none` is an empty list. Returns the largest first. */
+export function parseReminderDays(text: string): Parsed<readonly number[]> {
+  if (text === 'none') return accepted([]);
+  const parts = text.split(',').map((part) => part.trim());
+  const days = parts.map((part) => (/^[1-9]\d{0,3}$/.test(part) ? Number(part) : Number.NaN));
+  if (!days.every((day) => day <= reminderDayMax) || days.length > remindersMax)
+    return rejected(
+      `takes up to ${remindersMax} numbers of days, 1 to ${reminderDayMax}, such as 30,7, or none`,
+    );
+  return accepted([...new Set(days)].toSorted((left, right) => right - left));
 }
 
-const tab = 0x09;
-const space = 0x20;
+export type EmailDelivery = {
+  readonly storeId: number;
+  readonly cardId: number;
+  readonly id: number;
+  readonly kind: EmailKind;
+  readonly address: string;
+  readonly state: EmailState;
+  /** When it is or was due (ms). */
+  readonly sendAt: number;
+  /** When the next attempt is due (ms); null after it has ended. */
+  readonly nextAt: number | null;
+  readonly attempts: number;
+  readonly lastAt: number | null;
+  /** The mail server's last response, the last error, or the reason for the cancellation, on one line. */
+  readonly response: string | null;
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+};
 
-/** Removes surrounding spaces and tabs in linear time; a regular expression can take quadratic time. */
-function withoutBlanksAround(text: string): string {
-  let start = 0;
-  let end = text.length;
-  while (start < end && isBlank(text.charCodeAt(start))) start += 1;
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1;
-  return text.slice(start, end);
+/** The *holder*, who receives the card and its reminders: the recipient or, without one, the customer. */
+export function holderOf({ recipient, customer }: Pick<Card, 'recipient' | 'customer'>): Customer | null {
+  return recipient ?? customer;
 }
 
-function isBlank(symbol: number): boolean {
-  return symbol === space || symbol === tab;
+/** The *buyer*: the customer of a card for another recipient; null if there is none. */
+export function buyerOf({ recipient, customer }: Pick<Card, 'recipient' | 'customer'>): Customer | null {
+  return recipient && customer && recipient.id !== customer.id ? customer : null;
 }
 
-/** The only letter of form C that is not ASCII and has an ASCII letter in its lower case. */
-const dottedI = '\u0130';
-
-/**
- * The lower case of an address in form C. U+0130 is kept, because no other letter can have the key of an ASCII letter.
- * Lower case can leave form C: j and U+030C have a composed form, J and U+030C do not.
- */
-function emailKey(address: string): string {
-  const words = address.split(dottedI).map((word) => word.toLowerCase());
-  return words.join(dottedI).normalize('NFC');
+/** The state at `now` (ms): a scheduled delivery is queued from the time at which it is due. */
+export function stateAt({ state, nextAt }: Pick<EmailDelivery, 'state' | 'nextAt'>, now: number): EmailState {
+  return state === 'scheduled' && nextAt !== null && nextAt <= now ? 'queued' : state;
 }
 
-/**
- * Parses an address that a store uses as sender or for replies. Its local part must be ASCII, because otherwise every
- * email of the store requires a mail server with SMTPUTF8 (RFC 6531).
- */
-export function parseSenderAddress(value: unknown): Parsed<string> {
-  const parsed = parseEmail(value);
-  if (!parsed.ok) return parsed;
-  const { address } = parsed.value;
-  if (/[^\x20-\x7e]/.test(address.slice(0, address.lastIndexOf('@'))))
-    return refused('must have only ASCII characters before the @');
-  return accepted(address);
+/** The local part of the Message-ID. It is unique and the same on every attempt, so receivers can detect duplicates. */
+export function messageName({ cardId, id }: Pick<EmailDelivery, 'cardId' | 'id'>): string {
+  return `${cardId}.${id}`;
 }

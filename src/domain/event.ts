@@ -8,30 +8,10 @@ import type { CustomerAccount } from './customer.ts';
 import { formatInstant } from './day.ts';
 import type { PublicIds } from './public-id.ts';
 import { recordOf } from './record.ts';
-import type { HoldRecord, MailDeliveryRecord, TransactionRecord } from './schemas.ts';
-import { webhookRecordOf, type Webhook } from './webhook.ts';
-
-export const eventTypes = [
-  'gift_card.created',
-  'gift_card.updated',
-  'gift_card.disabled',
-  'gift_card.redeemed',
-  'gift_card.credited',
-  'gift_card.reversed',
-  'gift_card.held',
-  'gift_card.hold_released',
-  'gift_card.expired',
-  'gift_card.expiring_soon',
-  'gift_card.code_rotated',
-  'gift_card.retired_code_used',
-  'gift_card.delivery_failed',
-  'customer.created',
-  // About a webhook itself.
-  'webhook.test',
-  'webhook.paused',
-] as const;
-
-export type EventType = (typeof eventTypes)[number];
+import type { EventType } from './event-type.ts';
+import type { HoldRecord, EmailRecord, TransactionRecord } from './schemas.ts';
+import type { Webhook } from './webhook.ts';
+import { webhookRecordOf } from './webhook-record.ts';
 
 type CardEventType = Extract<EventType, `gift_card.${string}`>;
 
@@ -102,7 +82,7 @@ export function retiredCodeUsed(ids: PublicIds, card: Card): Event {
 }
 
 /** The event of a card with an email that could not be delivered. */
-export function deliveryFailed(ids: PublicIds, card: Card, delivery: MailDeliveryRecord): Event {
+export function deliveryFailed(ids: PublicIds, card: Card, delivery: EmailRecord): Event {
   return cardEvent('gift_card.delivery_failed', card, { gift_card: recordOf(ids, card), delivery });
 }
 
@@ -145,8 +125,8 @@ export function eventJson({ id, type, sequence, createdAt, data }: WrittenEvent,
   const head = JSON.stringify({ id, type, store, created_at: formatInstant(createdAt), sequence });
   // The data is an object from JSON.stringify. That of an update already contains `changed`.
   const changed = changedBy[type];
-  const told = changed ? `{"changed":${JSON.stringify(changed)},${data.slice(1)}` : data;
-  return `${head.slice(0, -1)},"data":${told}}`;
+  const eventData = changed ? `{"changed":${JSON.stringify(changed)},${data.slice(1)}` : data;
+  return `${head.slice(0, -1)},"data":${eventData}}`;
 }
 
 /** The changed fields of the record, for the types that determine them. */

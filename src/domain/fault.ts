@@ -50,12 +50,12 @@ export type FaultCode =
   | 'closing';
 
 /** Parameter name → messages, each of which reads after the name: `{ note: ['is too long'] }`. */
-export type FieldErrors = Readonly<Record<string, readonly string[]>>;
+export type ErrorsByField = Readonly<Record<string, readonly string[]>>;
 
 export type FaultOptions = {
   /** One sentence for the person who reads the response; never a secret or an internal cause. */
   readonly detail?: string;
-  readonly errors?: FieldErrors;
+  readonly errors?: ErrorsByField;
   /** Additional members of the response, by their wire names. */
   readonly extensions?: Readonly<Record<string, string>>;
   /** The scopes, any one of which is sufficient. */
@@ -70,7 +70,7 @@ export class Fault extends Error {
   override readonly name = 'Fault';
   readonly code: FaultCode;
   readonly detail: string | undefined;
-  readonly errors: FieldErrors | undefined;
+  readonly errors: ErrorsByField | undefined;
   readonly extensions: Readonly<Record<string, string>> | undefined;
   readonly scopes: readonly string[] | undefined;
   readonly retryAfterSeconds: number | undefined;
@@ -87,7 +87,7 @@ export class Fault extends Error {
 }
 
 /** Collects field errors in the order in which they are found. */
-export class Refusals {
+export class FieldErrors {
   readonly #errors = new Map<string, string[]>();
 
   add(field: string, message: string): void {
@@ -97,8 +97,8 @@ export class Refusals {
   }
 
   /** An independent copy. */
-  copy(): Refusals {
-    const copied = new Refusals();
+  copy(): FieldErrors {
+    const copied = new FieldErrors();
     for (const [field, messages] of this.#errors) copied.#errors.set(field, [...messages]);
     return copied;
   }
@@ -112,7 +112,7 @@ export class Refusals {
   }
 
   /** The collected errors. `Object.fromEntries` defines properties, so a field can be named `__proto__`. */
-  toErrors(): FieldErrors {
+  toErrors(): ErrorsByField {
     return Object.fromEntries(this.#errors);
   }
 

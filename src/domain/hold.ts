@@ -34,6 +34,6 @@ export const holdSecondsDefault = 15 * 60;
 export const holdSecondsMax = 7 * 24 * 60 * 60;
 
 /** Whether an open hold has expired at `now` (ms). It reserves nothing from then on, even before it is closed. */
-export function hasRunOut(hold: Pick<Hold, 'status' | 'expiresAt'>, now: number): boolean {
+export function isHoldExpired(hold: Pick<Hold, 'status' | 'expiresAt'>, now: number): boolean {
   return hold.status === 'open' && hold.expiresAt <= now;
 }

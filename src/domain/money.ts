@@ -4,7 +4,7 @@
  */
 
 import type { Currency } from './currency.ts';
-import { accepted, refused, type Parsed } from './parsed.ts';
+import { accepted, rejected, type Parsed } from './parsed.ts';
 
 export type Money = {
   /** Minor units of the currency. */
@@ -38,23 +38,23 @@ export function parseAmount(
   { currency, zeroAllowed }: { readonly currency: Currency; readonly zeroAllowed: boolean },
 ): Parsed<Money> {
   if (value instanceof InexactNumber)
-    return refused('is a number that cannot be held exactly; send it as a string');
+    return rejected('is a number that cannot be held exactly; send it as a string');
   const text = decimalText(value);
   const bound = zeroAllowed ? 'must be at least 0' : 'must be greater than 0';
-  if (text === undefined) return refused('must be a decimal number such as "15.00"');
-  if (text.startsWith('-')) return refused(bound);
+  if (text === undefined) return rejected('must be a decimal number such as "15.00"');
+  if (text.startsWith('-')) return rejected(bound);
   const point = text.indexOf('.');
   const whole = point < 0 ? text : text.slice(0, point);
   const fraction = point < 0 ? '' : text.slice(point + 1);
-  if (fraction.length > currency.decimals) return refused(decimalsRefusal(currency));
+  if (fraction.length > currency.decimals) return rejected(decimalsError(currency));
   if (whole.length > integerDigitsMax)
-    return refused(`must have at most ${integerDigitsMax} digits before the point`);
+    return rejected(`must have at most ${integerDigitsMax} digits before the point`);
   const minor = BigInt(whole + fraction.padEnd(currency.decimals, '0'));
-  if (minor === 0n && !zeroAllowed) return refused(bound);
+  if (minor === 0n && !zeroAllowed) return rejected(bound);
   return accepted({ minor, currency });
 }
 
-function decimalsRefusal({ code, decimals }: Currency): string {
+function decimalsError({ code, decimals }: Currency): string {
   if (decimals === 0) return `must be a whole number: ${code} has no decimals`;
   return `must have at most ${decimals} decimals, as ${code} has`;
 }

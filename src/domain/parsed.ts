@@ -4,12 +4,12 @@
  */
 
 export type Parsed<T> =
-  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: string };
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: string };
 
 export function accepted<T>(value: T): Parsed<T> {
   return { ok: true, value };
 }
 
-export function refused(refusal: string): Parsed<never> {
-  return { ok: false, refusal };
+export function rejected(error: string): Parsed<never> {
+  return { ok: false, error };
 }

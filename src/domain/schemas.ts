@@ -5,10 +5,11 @@
 
 import Type, { type Static, type TSchema } from 'typebox';
 import { cardStates } from './card.ts';
-import { eventTypes } from './event.ts';
+import { eventTypes } from './event-type.ts';
 import { holdStatuses } from './hold.ts';
 import { transferKinds } from './ledger.ts';
-import { deliveryStates, mailKinds } from './mail.ts';
+import { deliveryStates, emailKinds } from './email.ts';
+import { decimalPattern } from './money.ts';
 import type { PublicId } from './public-id.ts';
 import { deliveryStatuses, pauseReasons } from './webhook.ts';
 
@@ -33,8 +34,6 @@ const id = Type.Integer(idRange);
 function publicId(options: { readonly description?: string; readonly examples?: number[] } = {}) {
   return Type.Unsafe<PublicId>(Type.Integer({ ...idRange, ...options }));
 }
-
-const decimalPattern = '^(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?$';
 
 function decimal(options: { readonly description?: string; readonly examples?: string[] } = {}) {
   return Type.String({ pattern: decimalPattern, ...options });
@@ -213,11 +212,11 @@ const emailAttempt = closed(
   'An attempt to send.',
 );
 
-export const mailDeliverySchema = closed(
+export const emailDeliverySchema = closed(
   {
     id,
     gift_card_id: publicId(),
-    kind: Type.Enum([...mailKinds], {
+    kind: Type.Enum([...emailKinds], {
       description:
         '`gift_card`: the card itself. `receipt`: for a customer who bought the card for another recipient. `expiry_reminder`, `balance_reminder`: reminders. `delivery_failed`: a notice to the customer that the email to the recipient did not arrive.',
     }),
@@ -234,7 +233,7 @@ export const mailDeliverySchema = closed(
   },
   'An email about a gift card, and its delivery.',
 );
-export type MailDeliveryRecord = Readonly<Static<typeof mailDeliverySchema>>;
+export type EmailRecord = Readonly<Static<typeof emailDeliverySchema>>;
 
 const webhook = {
   id,
@@ -348,7 +347,7 @@ export const eventSchema = closed(
           ),
         ),
         webhook: Type.Optional(webhookSchema),
-        delivery: Type.Optional(mailDeliverySchema),
+        delivery: Type.Optional(emailDeliverySchema),
       },
       'The records concerned, as they were at that time.',
     ),

@@ -1,7 +1,7 @@
 /** The time of a scheduled email. `send_on` is an instant with a UTC offset, or a day in the store's time zone. */
 
 import { dayOf, parseDay } from './day.ts';
-import { accepted, refused, type Parsed } from './parsed.ts';
+import { accepted, rejected, type Parsed } from './parsed.ts';
 
 /** A day, or a date and time with `Z` or an offset (RFC 3339). */
 export const sendOnPattern =
@@ -34,13 +34,13 @@ export function parseSendOn(
   { now, timeZone }: { readonly now: number; readonly timeZone: string },
 ): Parsed<SendOn> {
   if (typeof value !== 'string' || !form.test(value))
-    return refused('must be a date, or a date and time with Z or an offset');
+    return rejected('must be a date, or a date and time with Z or an offset');
   const read = value.length === dayLength ? readDay(value, { now, timeZone }) : readInstant(value, timeZone);
   if (!read.ok) return read;
   const today = dayOf(now, timeZone);
   const isPast = value.length === dayLength ? read.value.day < today : read.value.at < now;
-  if (isPast) return refused('must not be in the past');
-  if (read.value.at > yearAfter(now, timeZone)) return refused('must be at most a year ahead');
+  if (isPast) return rejected('must not be in the past');
+  if (read.value.at > yearAfter(now, timeZone)) return rejected('must be at most a year ahead');
   return read;
 }
 
@@ -58,7 +58,7 @@ function readInstant(value: string, timeZone: string): Parsed<SendOn> {
     const at = Temporal.Instant.from(value).epochMilliseconds;
     return accepted({ at, day: dayOf(at, timeZone) });
   } catch {
-    return refused('must be a time that exists');
+    return rejected('must be a time that exists');
   }
 }
 

@@ -5,7 +5,7 @@
 
 import type { Currency } from './currency.ts';
 import { exceeds, formatMoney, type Money } from './money.ts';
-import { accepted, refused, type Parsed } from './parsed.ts';
+import { accepted, rejected, type Parsed } from './parsed.ts';
 
 export type Store = {
   readonly id: number;
@@ -46,7 +46,7 @@ const hostname =
 /** Parses a store's domain, and returns it in lower case. */
 export function parseDomain(value: string): Parsed<string> {
   const domain = value.toLowerCase();
-  return hostname.test(domain) ? accepted(domain) : refused('must be a host name such as flowers.example');
+  return hostname.test(domain) ? accepted(domain) : rejected('must be a host name such as flowers.example');
 }
 
 export const scopes = [

@@ -1,6 +1,6 @@
 /** Free text: the note for the store, the message for the recipient, and references. */
 
-import { accepted, refused, type Parsed } from './parsed.ts';
+import { accepted, rejected, type Parsed } from './parsed.ts';
 
 /** Maximum length of a note or message, in Unicode code points. */
 export const textLengthMax = 5_000;
@@ -13,12 +13,12 @@ const controlCharacter = /[^\P{Cc}\n\t]/u;
 /** Parses a note, message or reference. Returns null for an empty text. @param lengthMax in Unicode code points. */
 export function parseText(value: unknown, lengthMax: number = textLengthMax): Parsed<string | null> {
   if (value === null || value === '') return accepted(null);
-  if (typeof value !== 'string') return refused('must be a string');
+  if (typeof value !== 'string') return rejected('must be a string');
   if (longerThan(value, lengthMax))
-    return refused(`must have at most ${lengthMax.toLocaleString('en')} characters`);
-  if (!value.isWellFormed()) return refused('must be valid Unicode');
+    return rejected(`must have at most ${lengthMax.toLocaleString('en')} characters`);
+  if (!value.isWellFormed()) return rejected('must be valid Unicode');
   if (controlCharacter.test(value))
-    return refused('must not contain control characters other than newline and tab');
+    return rejected('must not contain control characters other than newline and tab');
   return accepted(value);
 }
 

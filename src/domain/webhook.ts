@@ -1,8 +1,6 @@
 /** Webhooks: URLs that receive a store's events. A *delivery* is one event for one webhook. */
 
-import { formatInstant } from './day.ts';
-import { accepted, refused, type Parsed } from './parsed.ts';
-import type { AttemptRecord, DeliveryRecord, WebhookRecord } from './schemas.ts';
+import { accepted, rejected, type Parsed } from './parsed.ts';
 
 /** `requested` by the store, every attempt failed for days, or the receiver responded that it is `gone` (410). */
 export const pauseReasons = ['requested', 'failures', 'gone'] as const;
@@ -46,39 +44,21 @@ export function eventPatterns(types: readonly string[]): readonly string[] {
 /** Parses a list of patterns, or a comma-separated text, and removes duplicates. @param known the valid patterns. */
 export function parsePatterns(value: unknown, known: readonly string[]): Parsed<readonly string[]> {
   const listed: readonly unknown[] | undefined = typeof value === 'string' ? value.split(',') : asList(value);
-  if (!listed) return refused('must be a list of event types');
+  if (!listed) return rejected('must be a list of event types');
   const texts = listed.map((text) => (typeof text === 'string' ? text.trim() : text));
   const wrong = texts.find((text) => typeof text !== 'string' || !known.includes(text));
   if (typeof wrong === 'string')
-    return refused(`must list event types: ${JSON.stringify(wrong.slice(0, 64))} is none`);
-  if (wrong !== undefined) return refused('must be a list of event types');
+    return rejected(`must list event types: ${JSON.stringify(wrong.slice(0, 64))} is none`);
+  if (wrong !== undefined) return rejected('must be a list of event types');
   const patterns = [...new Set(texts.filter((text) => typeof text === 'string'))];
-  if (patterns.length === 0) return refused('must name at least one event type');
+  if (patterns.length === 0) return rejected('must name at least one event type');
   return patterns.length > patternsMax
-    ? refused(`must have at most ${patternsMax} items`)
+    ? rejected(`must have at most ${patternsMax} items`)
     : accepted(patterns);
 }
 
 function asList(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) ? value : undefined;
-}
-
-/** The record of a webhook, without its secret. */
-export function webhookRecordOf(webhook: Webhook): WebhookRecord {
-  const { paused, failing } = webhook;
-  return {
-    id: webhook.id,
-    url: webhook.url,
-    events: [...webhook.patterns],
-    status: paused ? 'paused' : 'active',
-    paused_at: formatOrNull(paused?.at),
-    pause_reason: paused?.reason ?? null,
-    failing_since: formatOrNull(failing?.since),
-    failure: failing?.failure ?? null,
-    previous_secret_until: formatOrNull(webhook.previousSecretUntil),
-    created_at: formatInstant(webhook.createdAt),
-    updated_at: formatInstant(webhook.updatedAt),
-  };
 }
 
 /** `queued` until the first attempt, `retrying` while attempts fail, `dead` when the time for attempts is over. */
@@ -88,7 +68,7 @@ export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** The result of an attempt: the receiver's response, or the reason why there was none. */
 export type AttemptResult =
-  | { readonly kind: 'answered'; readonly status: number; readonly body: string }
+  | { readonly kind: 'responded'; readonly status: number; readonly body: string }
   | { readonly kind: 'failed'; readonly reason: string; readonly detail: string };
 
 export type Attempt = {
@@ -108,29 +88,3 @@ export type Delivery = {
   readonly nextAt: number | null;
   readonly last: Attempt | null;
 };
-
-export function attemptRecordOf({ at, durationMs, result }: Attempt): AttemptRecord {
-  return {
-    attempted_at: formatInstant(at),
-    duration_ms: durationMs,
-    response: result.kind === 'answered' ? { status: result.status, body: result.body } : null,
-    failure: result.kind === 'failed' ? { reason: result.reason, detail: result.detail } : null,
-  };
-}
-
-export function deliveryRecordOf(delivery: Delivery): DeliveryRecord {
-  return {
-    event_id: delivery.eventId,
-    event_type: delivery.eventType,
-    webhook_id: delivery.webhookId,
-    status: delivery.status,
-    created_at: formatInstant(delivery.createdAt),
-    attempts: delivery.attempts,
-    next_attempt_at: formatOrNull(delivery.nextAt),
-    last_attempt: delivery.last && attemptRecordOf(delivery.last),
-  };
-}
-
-function formatOrNull(at: number | null | undefined): string | null {
-  return at === null || at === undefined ? null : formatInstant(at);
-}

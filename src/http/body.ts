@@ -5,7 +5,7 @@
  * together with the errors of other fields.
  */
 
-import { Fault, type Refusals } from '../domain/fault.ts';
+import { Fault, type FieldErrors } from '../domain/fault.ts';
 import { InexactNumber } from '../domain/money.ts';
 import { findRepeated, MalformedError, parseUrlEncoded } from './query.ts';
 
@@ -34,7 +34,7 @@ export const noBody: RawBody = { contentType: undefined, encoding: undefined, by
  */
 export function parseBody(
   { contentType, encoding, bytes }: RawBody,
-  { wrapper, refusals }: { readonly wrapper: string; readonly refusals: Refusals },
+  { wrapper, errors }: { readonly wrapper: string; readonly errors: FieldErrors },
 ): Body {
   if (bytes.length === 0) return { parameters: new Map(), isForm: false };
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
@@ -42,9 +42,9 @@ export function parseBody(
   if (contentType === undefined) throw new Fault('unsupported-media-type');
   switch (mediaType(contentType)) {
     case 'application/json':
-      return { parameters: unwrap(parseJson(decode(bytes)), wrapper, refusals), isForm: false };
+      return { parameters: unwrap(parseJson(decode(bytes)), wrapper, errors), isForm: false };
     case 'application/x-www-form-urlencoded':
-      return { parameters: unwrap(parseForm(decode(bytes), wrapper), wrapper, refusals), isForm: true };
+      return { parameters: unwrap(parseForm(decode(bytes), wrapper), wrapper, errors), isForm: true };
     default:
       throw new Fault('unsupported-media-type');
   }
@@ -79,7 +79,7 @@ function parseJson(text: string): Entries {
     throw new Fault('invalid-body', { detail: 'The body is not valid JSON.' });
   }
   if (!isObject(value)) throw new Fault('invalid-body', { detail: 'The body is not an object.' });
-  if (names !== countKeys(value)) refuseRepeated(findRepeatedNames(text));
+  if (names !== countKeys(value)) assertNotRepeated(findRepeatedNames(text));
   return Object.entries(value);
 }
 
@@ -153,7 +153,7 @@ function countKeys(root: object): number {
   return keys;
 }
 
-function refuseRepeated(names: ReadonlySet<string>): void {
+function assertNotRepeated(names: ReadonlySet<string>): void {
   if (names.size === 0) return;
   const errors = Object.fromEntries([...names].map((name) => [name, ['is given twice']]));
   throw new Fault('invalid-body', { errors });
@@ -239,7 +239,7 @@ function parseForm(text: string, wrapper: string): Entries {
       throw new Fault('invalid-body', { detail: `The form is malformed: ${error.message}.` });
     throw error;
   }
-  refuseRepeated(findRepeated(fields));
+  assertNotRepeated(findRepeated(fields));
   const bare: [string, unknown][] = [];
   const wrapped: [string, unknown][] = [];
   for (const [name, value] of fields) {
@@ -250,16 +250,16 @@ function parseForm(text: string, wrapper: string): Entries {
   return wrapped.length === 0 ? bare : [...bare, [wrapper, Object.fromEntries(wrapped)]];
 }
 
-function unwrap(entries: Entries, wrapper: string, refusals: Refusals): ReadonlyMap<string, unknown> {
+function unwrap(entries: Entries, wrapper: string, errors: FieldErrors): ReadonlyMap<string, unknown> {
   const wrapped = entries.find(([name]) => name === wrapper);
   if (!wrapped) return new Map(entries);
   if (entries.length > 1) {
-    refusals.add(wrapper, 'cannot be combined with parameters outside it');
+    errors.add(wrapper, 'cannot be combined with parameters outside it');
     return new Map();
   }
   const [, inner] = wrapped;
   if (!isObject(inner)) {
-    refusals.add(wrapper, 'must be an object');
+    errors.add(wrapper, 'must be an object');
     return new Map();
   }
   return new Map(Object.entries(inner));

@@ -13,7 +13,7 @@ const faultCodes: Readonly<Record<string, FaultCode>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body-too-large',
 };
 
-export function answerClientError(
+export function respondClientError(
   error: NodeJS.ErrnoException,
   socket: Socket,
   options: {
@@ -21,11 +21,11 @@ export function answerClientError(
     readonly requestId: string;
     readonly limits: Limits;
     /** Whether a response can be written: none is in progress or due on the socket. */
-    readonly mayAnswer: boolean;
+    readonly canRespond: boolean;
   },
 ): FaultCode | undefined {
   // The client has closed the connection, or would read the response as that of an earlier request.
-  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable || !options.mayAnswer) {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable || !options.canRespond) {
     socket.destroy();
     return undefined;
   }

@@ -2,7 +2,7 @@
 
 import type { Card } from '../domain/card.ts';
 import type { PublicIds } from '../domain/public-id.ts';
-import type { Answer } from '../service/idempotency.ts';
+import type { HttpResponse } from '../service/http-response.ts';
 
 type Versioned = { readonly id: number; readonly version: number };
 
@@ -34,7 +34,7 @@ export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean 
 }
 
 /** The response to a client that has the current version. */
-export function notModified(etag: string): Answer {
+export function notModified(etag: string): HttpResponse {
   return { status: 304, headers: { etag, 'cache-control': 'no-store' }, body: '' };
 }
 

@@ -12,8 +12,8 @@ import { Readable } from 'node:stream';
 import { eventJson, type WrittenEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { isStillAllowed } from '../service/caller.ts';
-import { listEvents } from '../service/event.ts';
-import { constant, together } from '../storage/sql.ts';
+import { listPublishedEvents } from '../service/event.ts';
+import { resolved, parallel } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Caller } from './auth.ts';
 
@@ -104,9 +104,9 @@ function openStream(
 ): OpenStream {
   const { store, tokenId } = caller;
   let last = after;
-  /** Whether the client is reading. If not, `refusedAt` is when it stopped. */
+  /** Whether the client is reading. If not, `rejectedAt` is when it stopped. */
   let isWanted = false;
-  let refusedAt = performance.now();
+  let rejectedAt = performance.now();
   let isLooking = false;
   /** Whether another read is due after the one in progress. */
   let isDue = false;
@@ -126,9 +126,9 @@ function openStream(
       done(error);
     },
   });
-  const tell = (text: string): void => {
+  const send = (text: string): void => {
     isWanted = stream.push(text);
-    if (!isWanted) refusedAt = performance.now();
+    if (!isWanted) rejectedAt = performance.now();
   };
   const isOver = (): boolean => hasEnd || stream.destroyed;
   const end = (): void => {
@@ -137,7 +137,7 @@ function openStream(
     stream.push(null);
     // A client that does not read the rest is disconnected like any other.
     isWanted = false;
-    refusedAt = performance.now();
+    rejectedAt = performance.now();
   };
   const endAtOnce = (): void => {
     // A client that is not reading now would not receive the end.
@@ -161,16 +161,16 @@ function openStream(
     storage
       .read(() =>
         // One snapshot, so an event that was committed after a revocation is never read without it.
-        together(
+        parallel(
           isStillAllowed({ storeId: store.id, tokenId }),
-          limit > 0 ? listEvents(store.id, { after: last, limit }) : constant([]),
+          limit > 0 ? listPublishedEvents(store.id, { after: last, limit }) : resolved([]),
         ),
       )
       .then(
         ([isAllowed, events]) => {
           if (isOver()) return;
           if (!isAllowed) return endAtOnce();
-          for (const event of events) tell(messageOf(event, store.domain));
+          for (const event of events) send(messageOf(event, store.domain));
           last = events.at(-1)?.id ?? last;
           const mayHaveMore = limit > 0 && events.length === limit;
           isDue ||= isWanted && (mayHaveMore || limit === 0);
@@ -187,16 +187,16 @@ function openStream(
   };
 
   const beat = (): void => {
-    if (isWanted && !isOver()) tell(': \n\n');
+    if (isWanted && !isOver()) send(': \n\n');
   };
   const poll = (): void => {
-    if (!isWanted && performance.now() - refusedAt >= patienceMs) stream.destroy();
+    if (!isWanted && performance.now() - rejectedAt >= patienceMs) stream.destroy();
     look();
   };
   const timers = [setInterval(poll, pollMs), setInterval(beat, heartbeatMs)].map((timer) => timer.unref());
   const unsubscribe = onCommit(look);
-  tell(`retry: ${retryMs}\n\n`);
-  const stalledForMs = (): number => (isWanted ? 0 : performance.now() - refusedAt);
+  send(`retry: ${retryMs}\n\n`);
+  const stalledForMs = (): number => (isWanted ? 0 : performance.now() - rejectedAt);
   return { stream, caller, stalledForMs, end };
 }
 

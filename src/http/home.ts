@@ -3,11 +3,11 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Fault } from '../domain/fault.ts';
+import { markup, type Markup } from '../markup.ts';
 import { version } from '../version.ts';
 import { requireLocalRequest } from './auth.ts';
 import { pagePaths } from './page-paths.ts';
-import { markup, type Markup } from './reference/markup.ts';
-import type { Services } from './server.ts';
+import type { Services } from './services.ts';
 
 /** It has no characters that `markup` escapes, so its hash is that of the style in the page. */
 const style = `
@@ -42,7 +42,7 @@ export function addHome(app: FastifyInstance, services: Services, prefix: string
 
 type Shown = { readonly isReady: boolean; readonly prefix: string; readonly isLocal: boolean };
 
-function page({ isReady, prefix, isLocal: mayRead }: Shown, { mail, developmentMode }: Services): Markup {
+function page({ isReady, prefix, isLocal: mayRead }: Shown, { email, developmentMode }: Services): Markup {
   const emails = markup`<dt>Emails</dt>
 <dd><a href="${prefix}/dev/mails">The emails that are kept on this machine</a>: nothing is sent without <code>SMTP_URL</code>.</dd>
 `;
@@ -67,7 +67,7 @@ function page({ isReady, prefix, isLocal: mayRead }: Shown, { mail, developmentM
 <dd>${version}</dd>
 <dt>API</dt>
 <dd><a href="${prefix}${pagePaths.reference}">Reference</a>, and <a href="${prefix}${pagePaths.openapi}">OpenAPI 3.1</a></dd>
-${developmentMode && mayRead ? development : undefined}${mail.kept && mayRead ? emails : undefined}</dl>
+${developmentMode && mayRead ? development : undefined}${email.kept && mayRead ? emails : undefined}</dl>
 </body>
 </html>
 `;

@@ -12,7 +12,7 @@
 import { Fault } from '../domain/fault.ts';
 import { countedRefill, failuresLeft, recordFailedLookup, throttled } from '../service/lookup-throttle.ts';
 import type { Context } from '../context.ts';
-import type { Answer } from '../service/idempotency.ts';
+import type { HttpResponse } from '../service/http-response.ts';
 import { findRefilledAt, type LookupCaller } from '../storage/lookup-throttle.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Caller } from './auth.ts';
@@ -29,7 +29,7 @@ export type LookupAttempt = {
 
 export type LookupThrottle = {
   /** Runs a request, and then records or releases its reservation. @throws Fault `too-many-misses`. */
-  run<T extends Pick<Answer, 'status' | 'headers'>>(
+  run<T extends Pick<HttpResponse, 'status' | 'headers'>>(
     caller: Caller,
     request: (attempt: LookupAttempt) => Promise<T>,
   ): Promise<T>;
@@ -103,7 +103,7 @@ export function lookupThrottle({
     return state;
   };
 
-  const refuse = (caller: Caller, state: State): Fault => {
+  const rejection = (caller: Caller, state: State): Fault => {
     const now = ctx.clock.now();
     const isNew = now - state.loggedAt >= logPeriodMs;
     if (isNew) state.loggedAt = now;
@@ -131,7 +131,7 @@ export function lookupThrottle({
       }
       // There is no await from here to the reservation, so another lookup cannot take the same failure.
       const left = failuresLeft(state.refilledAt ?? 0, { now: ctx.clock.now(), perHour });
-      if (left < 1) throw refuse(caller, state);
+      if (left < 1) throw rejection(caller, state);
       if (state.reserved < left) {
         state.reserved += 1;
         return;
@@ -148,7 +148,7 @@ export function lookupThrottle({
     const refilledAt = await storage.write(() => recordFailedLookup(keyOf(caller), budget));
     if (refilledAt === undefined) {
       await refresh(state, keyOf(caller));
-      throw refuse(caller, state);
+      throw rejection(caller, state);
     }
     // Before the reservation ends, so that one of the two always counts.
     state.refilledAt = laterRefill(state, refilledAt, budget.now);
@@ -178,10 +178,10 @@ export function lookupThrottle({
         if (state && rules.some((isFailed) => isFailed(status))) await record(caller, state);
       };
       try {
-        const answer = await request(attempt);
+        const response = await request(attempt);
         // A replayed response was counted when it was first returned.
-        if (!('idempotent-replayed' in answer.headers)) await conclude(answer.status);
-        return answer;
+        if (!('idempotent-replayed' in response.headers)) await conclude(response.status);
+        return response;
       } catch (error) {
         if (error instanceof Fault) await conclude(problems[error.code].status);
         throw error;

@@ -33,27 +33,27 @@ export function collectMethods(app: FastifyInstance): RouteMethods {
 export function addOtherMethods(
   app: FastifyInstance,
   routes: RouteMethods,
-  refuse: (request: FastifyRequest, reply: FastifyReply, code: 'method-not-allowed' | 'not-found') => void,
+  reject: (request: FastifyRequest, reply: FastifyReply, code: 'method-not-allowed' | 'not-found') => void,
 ): void {
   for (const method of routable) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   // A copy, because `routes` collects the routes that are added here.
   for (const [url, methods] of [...routes].map(([path, given]) => [path, new Set(given)] as const)) {
     if (methods.has('GET')) methods.add('HEAD');
     const allow = [...methods, 'OPTIONS'].toSorted().join(', ');
-    const answer = (request: FastifyRequest, reply: FastifyReply): void => {
+    const response = (request: FastifyRequest, reply: FastifyReply): void => {
       request.isUnrouted = true;
       // The router accepts an empty parameter, as in `/gift_card/`, which is not the path of a record.
-      if (Object.values(request.params as object).includes('')) return refuse(request, reply, 'not-found');
+      if (Object.values(request.params as object).includes('')) return reject(request, reply, 'not-found');
       reply.header('allow', allow);
       if (request.method === 'OPTIONS') reply.code(204).header('cache-control', 'no-store').send();
-      else refuse(request, reply, 'method-not-allowed');
+      else reject(request, reply, 'method-not-allowed');
     };
     app.route({
       method: routable.filter((method) => !methods.has(method)),
       url,
       // Before the body is read.
-      onRequest: (request, reply, _done) => answer(request, reply),
-      handler: answer,
+      onRequest: (request, reply, _done) => response(request, reply),
+      handler: response,
     });
   }
 }

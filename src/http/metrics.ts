@@ -22,8 +22,8 @@ export type Metrics = {
   readonly connectionClosed: (reason: string) => void;
   readonly lookupThrottled: () => void;
   /** An attempt to send an email, with its outcome. */
-  readonly mailAttempted: (outcome: string, seconds: number) => void;
-  readonly mailReclaimed: () => void;
+  readonly emailAttempted: (outcome: string, seconds: number) => void;
+  readonly emailReclaimed: () => void;
   readonly deliveryAttempted: (outcome: 'delivered' | 'retrying' | 'dead', seconds: number) => void;
   readonly webhookPaused: () => void;
 };
@@ -131,14 +131,14 @@ export function createMetrics({
     registers,
   });
 
-  const mails = new Histogram({
+  const emails = new Histogram({
     name: 'largesse_mail_attempt_duration_seconds',
     help: 'Duration of attempts to send a mail, by what came of them. unknown: the mail server had all of it and did not answer, so that it may be sent twice.',
     labelNames: ['outcome'],
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 120],
     registers,
   });
-  const mailsTakenOver = new Counter({
+  const emailsReclaimed = new Counter({
     name: 'largesse_mails_taken_over_total',
     help: 'Mails that a process had claimed and did not settle in time, because it died: at most so many may have been sent twice.',
     registers,
@@ -167,8 +167,8 @@ export function createMetrics({
     clientError: () => failures.inc(),
     connectionClosed: (reason) => closedConnections.inc({ reason }),
     lookupThrottled: () => throttledLookups.inc(),
-    mailAttempted: (outcome, seconds) => mails.observe({ outcome }, seconds),
-    mailReclaimed: () => mailsTakenOver.inc(),
+    emailAttempted: (outcome, seconds) => emails.observe({ outcome }, seconds),
+    emailReclaimed: () => emailsReclaimed.inc(),
     deliveryAttempted: (outcome, seconds) => attempts.observe({ outcome }, seconds),
     webhookPaused: () => pauses.inc(),
   };

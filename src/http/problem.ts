@@ -1,7 +1,7 @@
 /** Problem details: the error responses of the API. One table maps every fault code to its status. */
 
 import type { FastifyReply } from 'fastify';
-import type { Fault, FaultCode, FieldErrors } from '../domain/fault.ts';
+import type { Fault, FaultCode, ErrorsByField } from '../domain/fault.ts';
 
 type Problem = {
   readonly status: number;
@@ -198,7 +198,7 @@ export type ProblemBody = {
   readonly title: string;
   readonly status: number;
   readonly detail: string;
-  readonly errors: FieldErrors | string;
+  readonly errors: ErrorsByField | string;
   readonly request_id: string;
 };
 

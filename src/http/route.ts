@@ -1,8 +1,8 @@
 /** Operations as the server sees them. The server imports none of them; the wiring passes them in. */
 
 import type { Scope } from '../domain/store.ts';
-import type { Answer } from '../service/idempotency.ts';
-import type { Exchange, Streamed } from './exchange.ts';
+import type { HttpResponse } from '../service/http-response.ts';
+import type { RequestContext, Streamed } from './request-context.ts';
 
 export type Route = {
   readonly id: string;
@@ -15,5 +15,5 @@ export type Route = {
   readonly query: readonly string[];
   /** Whether a signed-in customer can call it without a token, if the store allows it. */
   readonly customerMaySearch: boolean;
-  readonly handle: (exchange: Exchange) => Promise<Answer | Streamed>;
+  readonly handle: (requestContext: RequestContext) => Promise<HttpResponse | Streamed>;
 };

@@ -8,68 +8,28 @@
 import type { IncomingMessage } from 'node:http';
 import Fastify, { LogController } from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Config, MailWay } from '../config.ts';
 import type { Context } from '../context.ts';
 import { proxyParameters, type QueryParameter } from '../domain/app-proxy.ts';
-import { Fault, Refusals, type FaultCode } from '../domain/fault.ts';
-import type { Store } from '../domain/store.ts';
-import type { Log } from '../log.ts';
-import type { Answer } from '../service/idempotency.ts';
+import { Fault, FieldErrors, type FaultCode } from '../domain/fault.ts';
+import type { HttpResponse } from '../service/http-response.ts';
 import type { Shop } from '../service/caller.ts';
-import type { WebhookUrls } from '../service/webhook.ts';
-import type { Storage } from '../storage/storage.ts';
 import type { FoundToken } from '../storage/token.ts';
 import { authenticate, type Caller } from './auth.ts';
 import type { RawBody } from './body.ts';
 import { clientAddresses, clientKey } from './client-address.ts';
-import { answerClientError } from './client-error.ts';
+import { respondClientError } from './client-error.ts';
 import { guardConnections } from './connections.ts';
 import { eventStreams } from './event-stream.ts';
-import type { KeptMails } from './dev-mails.ts';
-import { exchangeOf, type KeysInFlight, type Streamed } from './exchange.ts';
+import { requestContextOf, type KeysInFlight, type Streamed } from './request-context.ts';
 import { isDraining, isReceived } from './drain.ts';
 import { lookupThrottle } from './lookup-throttle.ts';
 import { addOtherMethods, collectMethods } from './methods.ts';
-import type { Metrics } from './metrics.ts';
 import { addPages } from './system.ts';
 import { commonHeaders, problemBody, problemHeaders, problems, sendProblem } from './problem.ts';
 import { findRepeated, MalformedError, parseUrlEncoded, queryOf } from './query.ts';
 import { rateLimiter, type RateLimiter } from './rate-limit.ts';
-import type { OpenApiDocument } from './reference/reference.ts';
-import type { RetiredCodeUses } from './retired-codes.ts';
 import type { Route } from './route.ts';
-import type { TokenUses } from './token-last-used.ts';
-
-/** How the service sends email. */
-export type MailServices = {
-  readonly way: MailWay;
-  /** Where emails are kept in development, for their page; null: there is no page. */
-  readonly kept: KeptMails | null;
-  /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
-  readonly noteUnsent: (store: Store) => void;
-};
-
-export type Services = {
-  readonly operations: readonly Route[];
-  /** The API's description, loaded and generated when it is first requested. */
-  readonly describe: () => Promise<OpenApiDocument>;
-  readonly config: Config;
-  readonly ctx: Context;
-  readonly storage: Storage;
-  readonly metrics: Metrics;
-  readonly tokenUses: TokenUses;
-  readonly retiredCodeUses: RetiredCodeUses;
-  readonly log: Pick<Log, 'logger' | 'answered'>;
-  /** Whether development mode can accept requests without a credential. */
-  readonly developmentMode: boolean;
-  readonly webhookUrls: WebhookUrls;
-  /** Calls the listener after every commit of this process, until the returned function is called. */
-  readonly onCommit: (listener: () => void) => () => void;
-  /** Whether the service is stopping. */
-  readonly isClosing: () => boolean;
-  readonly isReady: () => Promise<boolean>;
-  readonly mail: MailServices;
-};
+import type { Services } from './services.ts';
 
 export function createServer(services: Services): FastifyInstance {
   const { config, ctx, metrics } = services;
@@ -78,7 +38,7 @@ export function createServer(services: Services): FastifyInstance {
   const clients = clientAddresses(config.trustedProxies);
   const app = Fastify({
     loggerInstance: logger,
-    genReqId: ({ headers }) => saneRequestId(headers['x-request-id']) ?? ctx.chance.requestId(),
+    genReqId: ({ headers }) => saneRequestId(headers['x-request-id']) ?? ctx.random.requestId(),
     // The hook below logs requests, one line each.
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (parent) => parent,
@@ -101,9 +61,9 @@ export function createServer(services: Services): FastifyInstance {
       // The response was already sent. The rest of the request can time out or be incomplete.
       if (isDraining(socket)) return;
       metrics.clientError();
-      const requestId = ctx.chance.requestId();
-      const mayAnswer = connections.mayAnswer(socket);
-      const code = answerClientError(error, socket, { basePath, requestId, limits, mayAnswer });
+      const requestId = ctx.random.requestId();
+      const canRespond = connections.canRespond(socket);
+      const code = respondClientError(error, socket, { basePath, requestId, limits, canRespond });
       logger.info({ request_id: requestId, problem: code, cause: error.code }, 'request that is not HTTP');
     },
     frameworkErrors: (_error, request, reply) => {
@@ -141,7 +101,7 @@ export function createServer(services: Services): FastifyInstance {
     connections.follow(request, response);
     const { headers, method } = request;
     const fault = new Fault('expectation-failed');
-    const requestId = saneRequestId(headers['x-request-id']) ?? ctx.chance.requestId();
+    const requestId = saneRequestId(headers['x-request-id']) ?? ctx.random.requestId();
     logger.info(
       { request_id: requestId, method, problem: fault.code },
       'request with an unknown expectation',
@@ -172,7 +132,7 @@ export function createServer(services: Services): FastifyInstance {
   const isForwardedByStranger = ({ raw: { headers, socket } }: FastifyRequest): boolean =>
     headers['x-forwarded-for'] !== undefined && !clients.isTrusted(socket.remoteAddress);
   let hasWarned = false;
-  const answerUnrouted = (
+  const respondUnrouted = (
     request: FastifyRequest,
     reply: FastifyReply,
     code: 'method-not-allowed' | 'not-found' = 'not-found',
@@ -192,9 +152,9 @@ export function createServer(services: Services): FastifyInstance {
     request.raw.headers['content-type'] = undefined;
     const isEnding = services.isClosing() || isDraining(request.raw.socket);
     if (isEnding) return done(new Fault('closing', { retryAfterSeconds: 1 }));
-    const fault = refuseHeaders(request, limits.headersMax);
+    const fault = validateHeaders(request, limits.headersMax);
     // A request without a route gets its response before its body is read, whatever the method.
-    if (!fault && request.is404) return answerUnrouted(request, reply);
+    if (!fault && request.is404) return respondUnrouted(request, reply);
     done(fault);
   });
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
@@ -209,13 +169,13 @@ export function createServer(services: Services): FastifyInstance {
     report(services, request, reply);
     done();
   });
-  app.setErrorHandler((error: unknown, request, reply) => answerError(basePath, error, request, reply));
-  app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply));
+  app.setErrorHandler((error: unknown, request, reply) => respondError(basePath, error, request, reply));
+  app.setNotFoundHandler((request, reply) => respondUnrouted(request, reply));
 
   const routes = collectMethods(app);
   addOperations(app, services);
   for (const prefix of new Set(['', basePath])) addPages(app, services, prefix);
-  addOtherMethods(app, routes, answerUnrouted);
+  addOtherMethods(app, routes, respondUnrouted);
   return app;
 }
 
@@ -254,7 +214,7 @@ const singleHeaders: ReadonlySet<string> = new Set([
 ]); // prettier-ignore
 
 /** Rejects requests that Node's parser accepts and that legitimate clients do not send. */
-function refuseHeaders({ raw }: FastifyRequest, headersMax: number): Fault | undefined {
+function validateHeaders({ raw }: FastifyRequest, headersMax: number): Fault | undefined {
   const { rawHeaders, httpVersionMajor } = raw;
   if (httpVersionMajor < 1) return new Fault('invalid-request', { detail: 'HTTP/0.9 is not spoken here.' });
   if (raw.headers.host === undefined && raw.httpVersion !== '1.0') {
@@ -313,7 +273,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
         const caller = await authenticate({ ctx, storage, tokens, shops, developmentMode }, request, {
           query,
           customerMaySearch,
-        }).catch((error: unknown) => refuseStranger(error, request, reply, { ctx, limiters }));
+        }).catch((error: unknown) => assertLocal(error, request, reply, { ctx, limiters }));
         if (limiters) limit(limiters.callers, reply, { key: rateKeyOf(caller), now: ctx.clock.monotonic() });
         if (caller.tokenId !== null) {
           services.tokenUses.note({
@@ -322,7 +282,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
             usedAt: ctx.clock.earliest(),
           });
         }
-        refuseScopes(caller, operation);
+        assertScopes(caller, operation);
         request.isDryRun = isDryRun(query);
         if (request.isDryRun) reply.header('dry-run', 'true');
         request.caller = caller;
@@ -332,8 +292,8 @@ function addOperations(app: FastifyInstance, services: Services): void {
       handler: async (request, reply) => {
         const { caller, operationQuery: query = [] } = request;
         if (!caller) throw new Error('an operation without a caller');
-        const answer = await throttle.run(caller, async (lookup) => {
-          const exchange = exchangeOf({
+        const response = await throttle.run(caller, async (lookup) => {
+          const requestContext = requestContextOf({
             request,
             ctx,
             storage,
@@ -342,25 +302,26 @@ function addOperations(app: FastifyInstance, services: Services): void {
             basePath,
             lookup,
             noteRetiredCode: (cardId) => services.retiredCodeUses.note({ storeId: caller.store.id, cardId }),
-            canSend: services.mail.way !== 'none',
-            noteUnsent: services.mail.noteUnsent,
+            canSend: services.email.way !== 'none',
+            noteUnsent: services.email.noteUnsent,
             webhookUrls: services.webhookUrls,
             streams,
             isDryRun: request.isDryRun,
             keysInFlight,
             keysInFlightMax: limits.idempotencyKeysInFlightMax,
           });
-          return operation.handle(exchange);
+          return operation.handle(requestContext);
         });
-        return send(reply, answer);
+        return send(reply, response);
       },
     });
   }
 }
 
-function send(reply: FastifyReply, answer: Answer | Streamed): FastifyReply {
-  if ('stream' in answer) return reply.code(answer.status).headers(answer.headers).send(answer.stream);
-  const { status, headers, body } = answer;
+function send(reply: FastifyReply, response: HttpResponse | Streamed): FastifyReply {
+  if ('stream' in response)
+    return reply.code(response.status).headers(response.headers).send(response.stream);
+  const { status, headers, body } = response;
   // Fastify would add a content type to an empty text.
   return reply
     .code(status)
@@ -382,12 +343,12 @@ function parseQuery(request: FastifyRequest, { query: names }: Route): QueryPara
       throw new Fault('invalid-query', { detail: `The query is malformed: ${error.message}.` });
     throw error;
   }
-  const refusals = new Refusals();
+  const errors = new FieldErrors();
   for (const name of new Set(parameters.map(([given]) => given))) {
-    if (!known.has(name) && !names.includes(name)) refusals.add(name, 'is not a known parameter');
+    if (!known.has(name) && !names.includes(name)) errors.add(name, 'is not a known parameter');
   }
-  for (const name of findRepeated(parameters)) refusals.add(name, 'is given twice');
-  if (refusals.any) throw new Fault('invalid-query', { errors: refusals.toErrors() });
+  for (const name of findRepeated(parameters)) errors.add(name, 'is given twice');
+  if (errors.any) throw new Fault('invalid-query', { errors: errors.toErrors() });
   return parameters;
 }
 
@@ -398,7 +359,7 @@ const strangers: ReadonlySet<FaultCode> = new Set([
 ]);
 
 /** @throws Fault `insufficient-scope`. */
-function refuseScopes(caller: Caller, { scopes }: Route): void {
+function assertScopes(caller: Caller, { scopes }: Route): void {
   if (!scopes.some((scope) => caller.scopes.includes(scope)))
     throw new Fault('insufficient-scope', { scopes });
 }
@@ -417,7 +378,7 @@ type Limiters = { readonly callers: RateLimiter; readonly strangers: RateLimiter
  * Limits failed authentication by address, so that guessing tokens ends in a 429.
  * @throws the error, or Fault `too-many-requests`.
  */
-function refuseStranger(
+function assertLocal(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -450,7 +411,7 @@ const frameworkFaults: Readonly<Record<string, FaultCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body-too-large',
 };
 
-function answerError(
+function respondError(
   basePath: string,
   error: unknown,
   request: FastifyRequest,
@@ -477,7 +438,7 @@ function report({ metrics, log }: Services, request: FastifyRequest, reply: Fast
   const route = (request.isUnrouted ? undefined : request.routeOptions.url) ?? 'unknown';
   const status = reply.statusCode;
   metrics.request({ method, route, status, seconds: reply.elapsedTime / 1_000 });
-  log.answered({
+  log.request({
     request_id: request.id,
     method,
     route,

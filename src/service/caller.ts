@@ -9,7 +9,7 @@ import {
   hasRealStores,
   openProxySecret,
 } from '../storage/store.ts';
-import { together, type Script } from '../storage/sql.ts';
+import { parallel, type Script } from '../storage/sql.ts';
 import { findActiveToken, isTokenActive, noteTokenUse, type FoundToken } from '../storage/token.ts';
 import { tokenHash, type PresentedToken } from './token.ts';
 
@@ -29,7 +29,7 @@ export function* findPresented(token: PresentedToken): Script<FoundToken | undef
 
 /** The demonstration store; undefined if the database contains a real store, which ends development mode. */
 export function* findOpenDemonstrationStore(): Script<Store | undefined> {
-  const [hasOthers, record] = yield* together(hasRealStores(), findDemonstrationStore());
+  const [hasOthers, record] = yield* parallel(hasRealStores(), findDemonstrationStore());
   return hasOthers ? undefined : record?.store;
 }
 

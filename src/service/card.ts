@@ -1,37 +1,29 @@
 /** Operations on gift cards. Each is one transaction. */
 
 import type { Context } from '../context.ts';
-import { choose, effectiveChanges, isDisabled, isExpired, refuseChanges } from '../domain/card.ts';
+import { choose, effectiveChanges, isDisabled, isExpired, validateChanges } from '../domain/card.ts';
 import type { Card, CardChanges, CardDetails } from '../domain/card.ts';
 import { lastCharactersOf, randomCode } from '../domain/code.ts';
-import type { EmailAddress } from '../domain/email.ts';
+import type { EmailAddress } from '../domain/email-address.ts';
 import { cardCreated, cardEnabled, cardUpdated, customerCreated } from '../domain/event.ts';
 import type { CustomerAccount } from '../domain/customer.ts';
-import { Fault, Refusals } from '../domain/fault.ts';
-import { hasRunOut, type Hold } from '../domain/hold.ts';
+import { Fault, FieldErrors } from '../domain/fault.ts';
+import { isHoldExpired, type Hold } from '../domain/hold.ts';
 import { adjustmentOf, issueOf } from '../domain/ledger.ts';
 import type { Money } from '../domain/money.ts';
 import { isTrue, type ClaimableField } from '../domain/record.ts';
 import type { Secret } from '../domain/secret.ts';
 import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
-import { findCardsOf, insertCard, lockCard, replaceCard, type Standing } from '../storage/card.ts';
+import { findCardsOf, insertCard, lockCard, replaceCard, type CurrentCard } from '../storage/card.ts';
 import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../storage/code.ts';
 import { findOrInsertCustomer } from '../storage/customer.ts';
 import { recordEvent } from '../storage/event.ts';
 import { listOpenHolds } from '../storage/hold.ts';
-import { constant, together, type Script } from '../storage/sql.ts';
+import { resolved, parallel, type Script } from '../storage/sql.ts';
 import { findChainEnd, noChain } from '../storage/transfer.ts';
-import { linkIssued, refuseLink } from './customer.ts';
-import { bookCardMails, refuseTime, type CardMails } from './mail.ts';
-import {
-  record,
-  refuseVersion,
-  releaseHold,
-  requireCard,
-  requireStanding,
-  today,
-  type Closing,
-} from './money.ts';
+import { linkIssued, assertLinkable } from './customer.ts';
+import { enqueueCardEmails, assertSendTime, type CardEmails } from './email.ts';
+import { record, assertVersion, releaseHold, requireCard, loadCard, today, type Closing } from './money.ts';
 
 export type IssueCommand = {
   readonly store: Store;
@@ -47,7 +39,7 @@ export type IssueCommand = {
   /** The code that the store chose; null: a random one. */
   readonly code: Secret | null;
   /** The emails of the new card; absent: none. */
-  readonly mails?: CardMails;
+  readonly emails?: CardEmails;
 };
 
 /**
@@ -59,19 +51,19 @@ export function* issue(
   ctx: Context,
   command: IssueCommand,
 ): Script<{ readonly card: Card; readonly code: Secret }> {
-  const { store, value, mails } = command;
-  const code = command.code ?? randomCode((length) => ctx.chance.bytes(length));
+  const { store, value, emails } = command;
+  const code = command.code ?? randomCode((length) => ctx.random.bytes(length));
   const now = ctx.clock.now();
-  const [forCustomer, forRecipient] = yield* together(
+  const [forCustomer, forRecipient] = yield* parallel(
     findOrInsert(ctx, store, command.customer),
     findOrInsert(ctx, store, command.recipient),
-    mails ? refuseTime(store.id, mails) : constant(undefined),
+    emails ? assertSendTime(store.id, emails) : resolved(undefined),
   );
   const customer = yield* linkAndAnnounce(ctx, command, forCustomer);
   const recipient = yield* announced(ctx, store, forRecipient);
   const card: Card = {
     storeId: store.id,
-    id: ctx.chance.id(),
+    id: ctx.random.id(),
     version: 1,
     initialValue: value,
     balance: value,
@@ -94,7 +86,7 @@ export function* issue(
     throw new Fault('invalid-parameter', { errors: { code: [codeTaken] } });
   yield* record(ctx, { card, end: noChain }, issueOf(value), unexplained(command, now));
   yield* recordEvent(ctx, cardCreated(ctx.keys.publicIds, card));
-  if (mails) yield* bookCardMails(ctx, { card, code, mails });
+  if (emails) yield* enqueueCardEmails(ctx, { card, code, emails });
   return { card, code };
 }
 
@@ -109,29 +101,29 @@ function unexplained({ actor }: { readonly actor: string }, createdAt: number) {
  * Rejects an issue with invalid parameters, and adds the errors of a taken code or storefront id.
  * @throws Fault `invalid-parameter`, always.
  */
-export function* refuseIssue(
+export function* assertIssuable(
   ctx: Context,
   {
     store,
     code,
     customer = null,
     storefrontCustomerId = null,
-    refusals: refusedBefore,
+    errors: rejectedBefore,
   }: Pick<IssueCommand, 'store' | 'code' | 'storefrontCustomerId'> & {
     readonly customer?: EmailAddress | null;
-    readonly refusals: Refusals;
+    readonly errors: FieldErrors;
   },
 ): Script<never> {
-  const refusals = refusedBefore.copy();
-  const [usedBy, refusal] = yield* together(
-    code ? findCardIdByCode(ctx, store.id, code) : constant(undefined),
+  const errors = rejectedBefore.copy();
+  const [usedBy, error] = yield* parallel(
+    code ? findCardIdByCode(ctx, store.id, code) : resolved(undefined),
     customer && storefrontCustomerId !== null
-      ? refuseLink(store.id, { address: customer, storefrontCustomerId })
-      : constant(null),
+      ? assertLinkable(store.id, { address: customer, storefrontCustomerId })
+      : resolved(null),
   );
-  if (usedBy !== undefined) refusals.add('code', codeTaken);
-  if (refusal !== null) refusals.add('storefront_customer_id', refusal);
-  refusals.throwIfAny();
+  if (usedBy !== undefined) errors.add('code', codeTaken);
+  if (error !== null) errors.add('storefront_customer_id', error);
+  errors.throwIfAny();
   throw new Error('an issue was rejected without an error');
 }
 
@@ -141,9 +133,9 @@ function* findOrInsert(ctx: Context, { id }: Store, address: EmailAddress | null
   return address && (yield* findOrInsertCustomer(ctx, id, address));
 }
 
-function* announced(ctx: Context, store: Store, resolved: Resolved | null): Script<Card['customer']> {
-  if (!resolved) return null;
-  const { customer, isNew } = resolved;
+function* announced(ctx: Context, store: Store, found: Resolved | null): Script<Card['customer']> {
+  if (!found) return null;
+  const { customer, isNew } = found;
   if (isNew) yield* recordEvent(ctx, customerCreated(ctx.keys.publicIds, store.id, customer));
   return { id: customer.id, email: customer.email };
 }
@@ -152,14 +144,14 @@ function* announced(ctx: Context, store: Store, resolved: Resolved | null): Scri
 function* linkAndAnnounce(
   ctx: Context,
   { store, code, storefrontCustomerId = null }: IssueCommand,
-  resolved: Resolved | null,
+  found: Resolved | null,
 ): Script<Card['customer']> {
-  if (!resolved || storefrontCustomerId === null) return yield* announced(ctx, store, resolved);
-  const linked = yield* linkIssued(store.id, resolved.customer, storefrontCustomerId);
-  if (typeof linked !== 'string') return yield* announced(ctx, store, { ...resolved, customer: linked });
-  const refusals = new Refusals();
-  refusals.add('storefront_customer_id', linked);
-  return yield* refuseIssue(ctx, { store, code, refusals });
+  if (!found || storefrontCustomerId === null) return yield* announced(ctx, store, found);
+  const linked = yield* linkIssued(store.id, found.customer, storefrontCustomerId);
+  if (typeof linked !== 'string') return yield* announced(ctx, store, { ...found, customer: linked });
+  const errors = new FieldErrors();
+  errors.add('storefront_customer_id', linked);
+  return yield* assertIssuable(ctx, { store, code, errors });
 }
 
 /** @throws Fault `not-found` if the store has no such card. */
@@ -196,7 +188,7 @@ export type UpdateCommand = {
   /** The versions that the request accepts (`If-Match`); null: any. */
   readonly versions: readonly number[] | null;
   /** The errors of the parameters that were found before the card was read. */
-  readonly refusals: Refusals;
+  readonly errors: FieldErrors;
 };
 
 /**
@@ -205,16 +197,16 @@ export type UpdateCommand = {
  */
 export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
   const { store, cardId, changes, claimedCode } = command;
-  const [standing, claimedId] = yield* together(
+  const [state, claimedId] = yield* parallel(
     requireVersion(ctx, command),
-    claimedCode ? findHolderOf(ctx, store, claimedCode) : constant(cardId),
+    claimedCode ? findHolderOf(ctx, store, claimedCode) : resolved(cardId),
   );
-  const { card } = standing;
-  refuseUpdate(ctx, card, claimedId, command);
+  const { card } = state;
+  assertUpdatable(ctx, card, claimedId, command);
 
   const effective = effectiveChanges(card, changes);
   if (Object.keys(effective).length === 0) return card;
-  const releases = yield* dueReleases(ctx, standing, command);
+  const releases = yield* dueReleases(ctx, state, command);
   const released = withReleased(card, releases);
   const now = ctx.clock.now();
   const { disable, ...values } = effective;
@@ -228,10 +220,10 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
     // Each release adds one version. `replaceCard` detects any other new version.
     releaseHold(ctx, hold, { ...closing, version: null }),
   );
-  const [, , end] = yield* together(
-    together(...releasing),
+  const [, , end] = yield* parallel(
+    parallel(...releasing),
     replaceCard(released, changed),
-    effective.balance ? findChainEnd({ storeId: store.id, cardId }) : constant(noChain),
+    effective.balance ? findChainEnd({ storeId: store.id, cardId }) : resolved(noChain),
   );
   if (effective.balance) {
     const movement = adjustmentOf(card.balance, effective.balance);
@@ -245,12 +237,12 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
 function* requireVersion(
   ctx: Context,
   { store, cardId, versions }: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
-): Script<Standing> {
+): Script<CurrentCard> {
   const key = { storeId: store.id, cardId };
   yield* lockCard(key);
-  const standing = yield* requireStanding(ctx, key);
-  refuseVersion(versions, standing.card.version);
-  return standing;
+  const state = yield* loadCard(ctx, key);
+  assertVersion(versions, state.card.version);
+  return state;
 }
 
 type Release = Pick<Closing, 'closedAt'> & {
@@ -261,15 +253,15 @@ type Release = Pick<Closing, 'closedAt'> & {
 /** The holds that an update releases: expired ones and, if it disables the card with `releaseHolds`, all others. */
 function* dueReleases(
   ctx: Context,
-  { card, runOut }: Standing,
+  { card, expiredHeld }: CurrentCard,
   { changes, releaseHolds }: Pick<UpdateCommand, 'changes' | 'releaseHolds'>,
 ): Script<readonly Release[]> {
   const releasesAll = releaseHolds && changes.disable === true;
-  if (runOut === 0n && !(releasesAll && card.held.minor > 0n)) return [];
+  if (expiredHeld === 0n && !(releasesAll && card.held.minor > 0n)) return [];
   const [now, earliest] = [ctx.clock.now(), ctx.clock.earliest()];
   const open = yield* listOpenHolds(card.storeId, card.id);
-  const expired = open.filter((hold) => hasRunOut(hold, earliest));
-  const others = releasesAll ? open.filter((hold) => !hasRunOut(hold, earliest)) : [];
+  const expired = open.filter((hold) => isHoldExpired(hold, earliest));
+  const others = releasesAll ? open.filter((hold) => !isHoldExpired(hold, earliest)) : [];
   return [
     ...expired.map((hold) => ({ hold, status: 'expired', closedAt: hold.expiresAt }) as const),
     ...others.map((hold) => ({ hold, status: 'voided', closedAt: now }) as const),
@@ -324,7 +316,7 @@ export type Found =
 export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand): Script<Found> {
   const found = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
   if (!found) return { kind: 'missed', hadBy: null };
-  const { card } = found.standing;
+  const { card } = found.state;
   if (!found.isCurrent) return { kind: 'missed', hadBy: card.id };
   if (usableOnly && (isDisabled(card) || isExpired(card, today(ctx, store))))
     return { kind: 'missed', hadBy: null };
@@ -334,30 +326,35 @@ export function* lookUp(ctx: Context, { store, code, usableOnly }: LookupCommand
 /** The id of the card with a code; undefined if there is none. */
 function* findHolderOf(ctx: Context, store: Store, code: Secret): Script<number | undefined> {
   const used = yield* findByCode(ctx, { storeId: store.id, code, now: ctx.clock.earliest() });
-  return used?.isCurrent ? used.standing.card.id : undefined;
+  return used?.isCurrent ? used.state.card.id : undefined;
 }
 
 /**
  * @param claimedId the id of the card with the code in the request.
  * @throws Fault `invalid-parameter` with all errors.
  */
-function refuseUpdate(ctx: Context, card: Card, claimedId: number | undefined, command: UpdateCommand): void {
+function assertUpdatable(
+  ctx: Context,
+  card: Card,
+  claimedId: number | undefined,
+  command: UpdateCommand,
+): void {
   const { claims, store } = command;
   const day = today(ctx, store);
   // A script can be retried, and its first run must not add errors to the command.
-  const refusals = command.refusals.copy();
+  const errors = command.errors.copy();
   for (const [field, claim] of claims) {
-    if (!isTrue(ctx.keys.publicIds, claim, field, { card, today: day })) refusals.add(field, cannotBeChanged);
+    if (!isTrue(ctx.keys.publicIds, claim, field, { card, today: day })) errors.add(field, cannotBeChanged);
   }
-  if (claimedId !== card.id) refusals.add('code', cannotBeChanged);
+  if (claimedId !== card.id) errors.add('code', cannotBeChanged);
   // An unchanged balance is accepted, even if the limit was lowered since.
   const { balance } = effectiveChanges(card, command.changes);
   const { issueLimit } = command.store;
-  if (balance && isAbove(issueLimit, balance)) refusals.add('balance', aboveLimit(issueLimit));
-  for (const [field, messages] of Object.entries(refuseChanges(card, command.changes, command))) {
-    for (const message of messages) refusals.add(field, message);
+  if (balance && isAbove(issueLimit, balance)) errors.add('balance', aboveLimit(issueLimit));
+  for (const [field, messages] of Object.entries(validateChanges(card, command.changes, command))) {
+    for (const message of messages) errors.add(field, message);
   }
-  refusals.throwIfAny();
+  errors.throwIfAny();
 }
 
 const cannotBeChanged = 'cannot be changed';

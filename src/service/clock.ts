@@ -1,10 +1,10 @@
 /** Compares the clock at start with the times in the database and with the server's clock. */
 
-import { instantOf } from '../clock-and-chance.ts';
+import { instantOf } from '../random.ts';
 import { findNewestEventId } from '../storage/event.ts';
 import { lastBeat } from '../storage/heartbeat.ts';
 import { findServerTime } from '../storage/server-clock.ts';
-import { constant, together, type Script } from '../storage/sql.ts';
+import { resolved, parallel, type Script } from '../storage/sql.ts';
 
 /** Instants in ms since 1970 UTC. */
 export type ClockEvidence = {
@@ -17,10 +17,10 @@ export type ClockEvidence = {
 };
 
 export function* findClockEvidence({ hasServer }: { readonly hasServer: boolean }): Script<ClockEvidence> {
-  const [newestEventId, heartbeatAt, serverAt] = yield* together(
+  const [newestEventId, heartbeatAt, serverAt] = yield* parallel(
     findNewestEventId(),
     lastBeat(),
-    hasServer ? findServerTime() : constant(null),
+    hasServer ? findServerTime() : resolved(null),
   );
   return {
     newestEventAt: newestEventId === undefined ? null : instantOf(newestEventId),

@@ -1,7 +1,7 @@
 /** Customers and their ids on the storefront. */
 
 import type { CustomerAccount } from '../domain/customer.ts';
-import type { EmailAddress } from '../domain/email.ts';
+import type { EmailAddress } from '../domain/email-address.ts';
 import { Fault } from '../domain/fault.ts';
 import {
   findCustomer,
@@ -9,7 +9,7 @@ import {
   findLinkedCustomerId,
   setStorefrontCustomerId,
 } from '../storage/customer.ts';
-import { together, type Script } from '../storage/sql.ts';
+import { parallel, type Script } from '../storage/sql.ts';
 
 const taken = 'is taken';
 const alreadyLinked = 'cannot replace the one that the customer already has';
@@ -60,14 +60,14 @@ export function* linkIssued(
 }
 
 /** The error message if the customer of an address, who may not exist yet, cannot be linked; null if possible. */
-export function* refuseLink(
+export function* assertLinkable(
   storeId: number,
   {
     address,
     storefrontCustomerId,
   }: { readonly address: EmailAddress; readonly storefrontCustomerId: number },
 ): Script<string | null> {
-  const [customer, linkedId] = yield* together(
+  const [customer, linkedId] = yield* parallel(
     findCustomerByEmail(storeId, address),
     findLinkedCustomerId(storeId, storefrontCustomerId),
   );

@@ -5,11 +5,11 @@ import { addDays, dayOf } from '../domain/day.ts';
 import { cardExpiry } from '../domain/event.ts';
 import type { Store } from '../domain/store.ts';
 import { recordEvent } from '../storage/event.ts';
-import { listExpired, listExpiring, noteExpiredTold, noteExpiringTold } from '../storage/expiry.ts';
-import { together, type Script } from '../storage/sql.ts';
+import { listExpired, listExpiring, markExpiredRecorded, markExpiringRecorded } from '../storage/expiry.ts';
+import { parallel, type Script } from '../storage/sql.ts';
 
-/** Whether `tellExpired` or `tellExpiringSoon` would publish an event. */
-export function* hasExpiryToTell(ctx: Context, store: Store): Script<boolean> {
+/** Whether `recordExpired` or `recordExpiringSoon` would publish an event. */
+export function* hasExpiryToRecord(ctx: Context, store: Store): Script<boolean> {
   const today = dayOf(ctx.clock.earliest(), store.timeZone);
   if ((yield* listExpired(store.id, { today, limit: 1 })).length > 0) return true;
   if (store.expiringSoonDays === 0) return false;
@@ -18,12 +18,12 @@ export function* hasExpiryToTell(ctx: Context, store: Store): Script<boolean> {
 }
 
 /** Publishes `gift_card.expired` for up to `limit` cards of a store. @returns whether there can be more. */
-export function* tellExpired(ctx: Context, store: Store, limit: number): Script<boolean> {
+export function* recordExpired(ctx: Context, store: Store, limit: number): Script<boolean> {
   const today = dayOf(ctx.clock.earliest(), store.timeZone);
   const cards = yield* listExpired(store.id, { today, limit });
-  yield* together(
+  yield* parallel(
     ...cards.map(function* (card) {
-      if (yield* noteExpiredTold(card))
+      if (yield* markExpiredRecorded(card))
         yield* recordEvent(ctx, cardExpiry(ctx.keys.publicIds, 'gift_card.expired', card));
     }),
   );
@@ -35,7 +35,7 @@ export function* tellExpired(ctx: Context, store: Store, limit: number): Script<
  * number of days.
  * @returns whether there can be more.
  */
-export function* tellExpiringSoon(ctx: Context, store: Store, limit: number): Script<boolean> {
+export function* recordExpiringSoon(ctx: Context, store: Store, limit: number): Script<boolean> {
   if (store.expiringSoonDays === 0) return false;
   const today = dayOf(ctx.clock.earliest(), store.timeZone);
   const cards = yield* listExpiring(store.id, {
@@ -43,9 +43,9 @@ export function* tellExpiringSoon(ctx: Context, store: Store, limit: number): Sc
     until: addDays(today, store.expiringSoonDays),
     limit,
   });
-  yield* together(
+  yield* parallel(
     ...cards.map(function* (card) {
-      if (yield* noteExpiringTold(card))
+      if (yield* markExpiringRecorded(card))
         yield* recordEvent(ctx, cardExpiry(ctx.keys.publicIds, 'gift_card.expiring_soon', card));
     }),
   );

@@ -4,8 +4,8 @@ import { Fault } from '../domain/fault.ts';
 import type { Hold } from '../domain/hold.ts';
 import type { Transfer } from '../domain/ledger.ts';
 import type { CardKey } from '../storage/card.ts';
-import { findHold, listHoldsAfter, listHolds } from '../storage/hold.ts';
-import { constant, together, type Script } from '../storage/sql.ts';
+import { findHold, listHoldsAfter, listHoldsBefore } from '../storage/hold.ts';
+import { resolved, parallel, type Script } from '../storage/sql.ts';
 import { findTransfer, listTransfersAfter, listTransfersBefore } from '../storage/transfer.ts';
 import { requireCard } from './money.ts';
 
@@ -32,10 +32,10 @@ export function* listCardTransfers(
   const id = after ?? before;
   if (id === null) {
     const newest = listTransfersBefore(key, { before: Number.MAX_SAFE_INTEGER, limit: limit + 1 });
-    const [, found] = yield* together(card, newest);
+    const [, found] = yield* parallel(card, newest);
     return olderPage(found, { limit, isFirst: true });
   }
-  const [, named] = yield* together(card, findTransfer(key.storeId, id));
+  const [, named] = yield* parallel(card, findTransfer(key.storeId, id));
   const { sequence } = requirePlace(key, after === null ? 'before' : 'after', named);
   return after === null
     ? olderPage(yield* listTransfersBefore(key, { before: sequence, limit: limit + 1 }), { limit, isFirst: false })
@@ -45,11 +45,11 @@ export function* listCardTransfers(
 /** @throws Fault `not-found`; `invalid-query` if `before` or `after` is not the id of a hold of the card. */
 export function* listCardHolds(key: CardKey, { limit, before, after }: PageRequest): Script<Page<Hold>> {
   const id = after ?? before;
-  const [, named, found] = yield* together(
+  const [, named, found] = yield* parallel(
     requireCard(key.storeId, key.cardId),
-    id === null ? constant(undefined) : findHold(key.storeId, id),
+    id === null ? resolved(undefined) : findHold(key.storeId, id),
     after === null
-      ? listHolds(key, { before: before ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
+      ? listHoldsBefore(key, { before: before ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
       : listHoldsAfter(key, { after, limit: limit + 1 }),
   );
   if (id !== null) requirePlace(key, after === null ? 'before' : 'after', named?.hold);

@@ -3,14 +3,14 @@
 import type { Context } from '../context.ts';
 import { cardMoved } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
-import { hasRunOut, type Hold } from '../domain/hold.ts';
+import { isHoldExpired, type Hold } from '../domain/hold.ts';
 import { captureOf } from '../domain/ledger.ts';
 import { exceeds, formatMoney, type Money } from '../domain/money.ts';
 import { holdRecordOf, transactionOf } from '../domain/record.ts';
 import type { Store } from '../domain/store.ts';
 import { recordEvent } from '../storage/event.ts';
-import { findHold, insertHold, claimRunOutHolds } from '../storage/hold.ts';
-import { constant, together, type Script } from '../storage/sql.ts';
+import { findHold, insertHold, claimExpiredHolds } from '../storage/hold.ts';
+import { resolved, parallel, type Script } from '../storage/sql.ts';
 import { findChainEnd } from '../storage/transfer.ts';
 import {
   closeRunOutHolds,
@@ -18,7 +18,7 @@ import {
   namedVersion,
   presentCard,
   record,
-  refuseVersion,
+  assertVersion,
   releaseHold,
   settleHold,
   usable,
@@ -38,12 +38,12 @@ export function* placeHold(
   const { store, cardId, amount } = command;
   const version = yield* namedVersion(command);
   const moved = { balance: 0n, held: amount.minor };
-  const moving = move(ctx, { store, cardId, version }, moved, usable(ctx, store), () => constant(null));
+  const moving = move(ctx, { store, cardId, version }, moved, usable(ctx, store), () => resolved(null));
   const { card } = yield* moving;
   const now = ctx.clock.now();
   const made: Hold = {
     storeId: store.id,
-    id: ctx.chance.id(),
+    id: ctx.random.id(),
     cardId,
     status: 'open',
     amount,
@@ -90,8 +90,8 @@ function* requireOpenHold(
   if (!found) throw new Fault('not-found');
   const { hold: held, cardVersion } = found;
   const versions = versionsOf(held.cardId);
-  refuseVersion(versions, cardVersion);
-  if (held.status === 'expired' || hasRunOut(held, ctx.clock.earliest())) throw new Fault('hold-expired');
+  assertVersion(versions, cardVersion);
+  if (held.status === 'expired' || isHoldExpired(held, ctx.clock.earliest())) throw new Fault('hold-expired');
   if (held.status !== 'open') throw new Fault('hold-closed', { detail: `The hold is ${held.status}.` });
   return { held, version: versions && cardVersion };
 }
@@ -120,7 +120,7 @@ export function* capture(
     });
   }
   const now = ctx.clock.now();
-  const [{ hold: closed, card }, end] = yield* together(
+  const [{ hold: closed, card }, end] = yield* parallel(
     settleHold(ctx, held, { status: 'captured', captured: amount.minor, closedAt: now, version }),
     findChainEnd(held),
   );
@@ -145,7 +145,7 @@ export function* capture(
 }
 
 /** Releases a hold. @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`. */
-export function* voidHold(ctx: Context, command: HoldCommand): Script<Held> {
+export function* voidOpenHold(ctx: Context, command: HoldCommand): Script<Held> {
   const { held, version } = yield* requireOpenHold(ctx, command);
   return yield* releaseHold(ctx, held, { status: 'voided', closedAt: ctx.clock.now(), version });
 }
@@ -155,12 +155,12 @@ export function* voidHold(ctx: Context, command: HoldCommand): Script<Held> {
  * @returns whether there can be more.
  */
 export function* expireHolds(ctx: Context, limit: number): Script<boolean> {
-  const runOut = yield* claimRunOutHolds(ctx.clock.earliest(), limit);
+  const expiredHeld = yield* claimExpiredHolds(ctx.clock.earliest(), limit);
   yield* closeRunOutHolds(
     ctx,
-    runOut.toSorted((left, right) =>
+    expiredHeld.toSorted((left, right) =>
       left.storeId === right.storeId ? left.cardId - right.cardId : left.storeId - right.storeId,
     ),
   );
-  return runOut.length === limit;
+  return expiredHeld.length === limit;
 }

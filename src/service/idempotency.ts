@@ -14,18 +14,12 @@ import {
   lockIdempotencyRecords,
   type StoredKey,
 } from '../storage/idempotency.ts';
-import { together, type Script } from '../storage/sql.ts';
+import { parallel, type Script } from '../storage/sql.ts';
+import type { HttpResponse } from './http-response.ts';
 import { packResponse, unpackResponse } from './response-packing.ts';
 
 /** How long a response is stored, at least. */
 export const idempotencyPeriodMs = 24 * 60 * 60 * 1_000;
-
-/** An HTTP response, byte for byte. */
-export type Answer = {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-};
 
 /** A key and its owner. Equal keys of different callers are independent. */
 type KeyOwner = {
@@ -43,13 +37,13 @@ export type KeyUse = {
 };
 
 /** A response is stored for the key. Rolls back the script that started together with the lookup. */
-export class Answered extends Error {
+export class AlreadyProcessed extends Error {
   override readonly name = 'Answered';
-  readonly answer: Answer;
+  readonly response: HttpResponse;
 
-  constructor(answer: Answer) {
+  constructor(response: HttpResponse) {
     super('the request was answered before');
-    this.answer = answer;
+    this.response = response;
   }
 }
 
@@ -64,28 +58,35 @@ export function fingerprintsOf({ keys }: Context, parts: readonly unknown[]): re
  * @throws Answered if a response is stored for the request; Fault `idempotency-key-reused` if the key was used for
  * another request; the errors of the script, after which nothing is stored.
  */
-export function* once(ctx: Context, use: KeyUse, script: () => Script<Answer>): Script<Answer> {
+export function* withIdempotencyKey(
+  ctx: Context,
+  use: KeyUse,
+  script: () => Script<HttpResponse>,
+): Script<HttpResponse> {
   const { owner, fingerprints } = use;
   const stored = storedKeyOf(ctx, owner);
   const since = ctx.clock.retainFrom(idempotencyPeriodMs);
-  const [hasRunOut, finish] = yield* together(refuseAnswered(ctx, { use, stored }, since), settled(script));
-  const answer = finish();
+  const [isHoldExpired, finish] = yield* parallel(
+    assertNotStored(ctx, { use, stored }, since),
+    captureResult(script),
+  );
+  const response = finish();
   const [fingerprint] = fingerprints;
   assert(fingerprint, 'the request does not have a fingerprint');
-  if (hasRunOut) yield* eraseIdempotencyRecordsOf(stored, since);
+  if (isHoldExpired) yield* eraseIdempotencyRecordsOf(stored, since);
   yield* insertIdempotencyRecord(stored, {
     fingerprint,
-    answer: sealAnswer(ctx, owner, answer),
+    response: sealResponse(ctx, owner, response),
     createdAt: ctx.clock.latest(),
   });
-  return answer;
+  return response;
 }
 
 /**
  * Locks a stored response before it is returned again, which makes the transaction a write: its commit waits for the
  * synchronous standby. If the standby does not confirm, this request fails, as the first one can have failed.
  */
-export function* confirmAnswered(ctx: Context, { owner }: KeyUse): Script<void> {
+export function* confirmStored(ctx: Context, { owner }: KeyUse): Script<void> {
   yield* lockIdempotencyRecords(storedKeyOf(ctx, owner));
 }
 
@@ -97,7 +98,7 @@ function storedKeyOf({ keys }: Context, { storeId, apiClientId, key }: KeyOwner)
 }
 
 /** @returns whether there is an expired response. @throws as `once` does, if there is a current one. */
-function* refuseAnswered(
+function* assertNotStored(
   ctx: Context,
   { use: { owner, fingerprints }, stored }: { readonly use: KeyUse; readonly stored: StoredKey },
   since: number,
@@ -107,11 +108,11 @@ function* refuseAnswered(
   if (!kept) return records.length > 0;
   const isSame = fingerprints.some((fingerprint) => sameBytes(fingerprint, kept.fingerprint));
   if (!isSame) throw new Fault('idempotency-key-reused');
-  throw new Answered(openAnswer(ctx, owner, kept.answer));
+  throw new AlreadyProcessed(openResponse(ctx, owner, kept.response));
 }
 
 /** Runs a script, and returns a function that returns its result or throws its error. */
-function* settled<T>(script: () => Script<T>): Script<() => T> {
+function* captureResult<T>(script: () => Script<T>): Script<() => T> {
   try {
     const result = yield* script();
     return () => result;
@@ -122,12 +123,12 @@ function* settled<T>(script: () => Script<T>): Script<() => T> {
   }
 }
 
-function sealAnswer({ keys, chance }: Context, owner: KeyOwner, answer: Answer): Uint8Array {
-  return keys.seal('idempotency', packResponse(answer), rowOf(owner), chance.bytes(sealNonceLength));
+function sealResponse({ keys, random }: Context, owner: KeyOwner, response: HttpResponse): Uint8Array {
+  return keys.seal('idempotency', packResponse(response), rowOf(owner), random.bytes(sealNonceLength));
 }
 
-function openAnswer({ keys }: Context, owner: KeyOwner, sealed: Uint8Array): Answer {
-  // The content is authenticated, so it comes from `sealAnswer`.
+function openResponse({ keys }: Context, owner: KeyOwner, sealed: Uint8Array): HttpResponse {
+  // The content is authenticated, so it comes from `sealResponse`.
   return unpackResponse(keys.open('idempotency', sealed, rowOf(owner)));
 }
 

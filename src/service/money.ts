@@ -5,23 +5,23 @@ import { availableOf, isDisabled, isExpired, type Card } from '../domain/card.ts
 import { dayOf } from '../domain/day.ts';
 import { cardMoved } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
-import { hasRunOut, type Hold, type HoldStatus } from '../domain/hold.ts';
+import { isHoldExpired, type Hold, type HoldStatus } from '../domain/hold.ts';
 import { effectOf, type Movement, type Transfer } from '../domain/ledger.ts';
 import { formatMoney } from '../domain/money.ts';
 import { holdRecordOf } from '../domain/record.ts';
 import type { Store } from '../domain/store.ts';
 import {
   findCard,
-  findStanding,
+  findCardState,
   lockCard,
   moveBalance,
   type CardKey,
   type MoveDemands,
-  type Standing,
+  type CurrentCard,
 } from '../storage/card.ts';
 import { recordEvent } from '../storage/event.ts';
 import { closeHold, listOpenHolds } from '../storage/hold.ts';
-import { RetryTransaction, together, type Script } from '../storage/sql.ts';
+import { RetryTransaction, parallel, type Script } from '../storage/sql.ts';
 import { recordTransfer, type ChainEnd } from '../storage/transfer.ts';
 
 /** A movement on a card, with the details of its transfer. */
@@ -44,15 +44,15 @@ export function* requireCard(storeId: number, cardId: number): Script<Card> {
 }
 
 /** The card at present and its expired holds. @throws Fault `not-found` if the store has no such card. */
-export function* requireStanding(ctx: Context, key: CardKey): Script<Standing> {
-  const standing = yield* findStanding(key, ctx.clock.earliest());
-  if (!standing) throw new Fault('not-found');
-  return standing;
+export function* loadCard(ctx: Context, key: CardKey): Script<CurrentCard> {
+  const state = yield* findCardState(key, ctx.clock.earliest());
+  if (!state) throw new Fault('not-found');
+  return state;
 }
 
 /** The card at present. Expired holds reserve nothing, even before they are closed. */
 export function* presentCard(ctx: Context, { storeId, id }: Pick<Card, 'storeId' | 'id'>): Script<Card> {
-  return (yield* requireStanding(ctx, { storeId, cardId: id })).card;
+  return (yield* loadCard(ctx, { storeId, cardId: id })).card;
 }
 
 /** The present day in the store's time zone. */
@@ -61,7 +61,7 @@ export function today(ctx: Context, { timeZone }: Store): string {
 }
 
 /** @throws Fault `precondition-failed` if `versions` does not include the version. */
-export function refuseVersion(versions: readonly number[] | null, version: number): void {
+export function assertVersion(versions: readonly number[] | null, version: number): void {
   if (versions && !versions.includes(version)) throw new Fault('precondition-failed');
 }
 
@@ -91,7 +91,7 @@ export function* namedVersion({
   if (!versions) return null;
   yield* lockCard({ storeId: store.id, cardId });
   const { version } = yield* requireCard(store.id, cardId);
-  refuseVersion(versions, version);
+  assertVersion(versions, version);
   return version;
 }
 
@@ -115,16 +115,16 @@ export function* move<T>(
   const key = { storeId: store.id, cardId };
   const tried = yield* attempt(ctx, key, moved, { ...demands, version }, look);
   if (tried.isMoved) return tried;
-  if (tried.runOut === 0n) return refuseMove(tried.card, moved, demands);
+  if (tried.expiredHeld === 0n) return rejectMovement(tried.card, moved, demands);
 
-  const runOut = yield* runOutHoldsOf(ctx, key);
+  const expiredHeld = yield* expiredHoldsOf(ctx, key);
   // Each release adds one version.
-  const versionNow = version === null ? null : version + runOut.length;
-  const [, retried] = yield* together(
-    closeRunOutHolds(ctx, runOut),
+  const versionNow = version === null ? null : version + expiredHeld.length;
+  const [, retried] = yield* parallel(
+    closeRunOutHolds(ctx, expiredHeld),
     attempt(ctx, key, moved, { ...demands, version: versionNow }, look),
   );
-  return retried.isMoved ? retried : refuseMove(retried.card, moved, demands);
+  return retried.isMoved ? retried : rejectMovement(retried.card, moved, demands);
 }
 
 /** Applies a movement if the card allows it, and reads the card and the result of `look` after it. */
@@ -134,19 +134,19 @@ function* attempt<T>(
   moved: Amounts,
   demands: MoveDemands,
   look: (key: CardKey) => Script<T>,
-): Script<Standing & { readonly isMoved: boolean; readonly seen: T }> {
-  const [isMoved, { card, runOut }, seen] = yield* together(
+): Script<CurrentCard & { readonly isMoved: boolean; readonly seen: T }> {
+  const [isMoved, { card, expiredHeld }, seen] = yield* parallel(
     moveBalance(key, moved, demands),
-    requireStanding(ctx, key),
+    loadCard(ctx, key),
     look(key),
   );
   if (!isMoved && demands.version !== null && card.version !== demands.version)
     throw new RetryTransaction('the card has changed since it was read');
-  return { card, runOut, isMoved, seen };
+  return { card, expiredHeld, isMoved, seen };
 }
 
 /** Throws the reason why a card did not allow a movement; RetryTransaction if the card, which was read later, now allows it. */
-function refuseMove(card: Card, moved: Amounts, { today: day, disabledAllowed }: StateDemands): never {
+function rejectMovement(card: Card, moved: Amounts, { today: day, disabledAllowed }: StateDemands): never {
   if (!disabledAllowed && isDisabled(card)) throw new Fault('card-disabled');
   if (day !== null && isExpired(card, day)) throw new Fault('card-expired');
   if (availableOf(card).minor + moved.balance < moved.held) throw insufficientBalance(card);
@@ -164,17 +164,17 @@ function insufficientBalance(card: Card): Fault {
 }
 
 /** The card's expired holds that are not closed yet. */
-function* runOutHoldsOf(ctx: Context, { storeId, cardId }: CardKey): Script<readonly Hold[]> {
+function* expiredHoldsOf(ctx: Context, { storeId, cardId }: CardKey): Script<readonly Hold[]> {
   const now = ctx.clock.earliest();
-  return (yield* listOpenHolds(storeId, cardId)).filter((hold) => hasRunOut(hold, now));
+  return (yield* listOpenHolds(storeId, cardId)).filter((hold) => isHoldExpired(hold, now));
 }
 
 /** Closes expired holds and publishes their release. */
-export function* closeRunOutHolds(ctx: Context, runOut: readonly Hold[]): Script<void> {
-  const releases = runOut.map((hold) =>
+export function* closeRunOutHolds(ctx: Context, expiredHeld: readonly Hold[]): Script<void> {
+  const releases = expiredHeld.map((hold) =>
     releaseHold(ctx, hold, { status: 'expired', closedAt: hold.expiresAt, version: null }),
   );
-  yield* together(...releases);
+  yield* parallel(...releases);
 }
 
 /** A hold and its card after the operation. */
@@ -202,10 +202,10 @@ export function* settleHold(
 ): Script<Held> {
   const key = { storeId: hold.storeId, cardId: hold.cardId };
   const amounts = { balance: -captured, held: -hold.amount.minor };
-  const [isMoved, isClosed, { card }] = yield* together(
+  const [isMoved, isClosed, { card }] = yield* parallel(
     moveBalance(key, amounts, { ...anyState, version }),
     closeHold(hold, { status, captured, closedAt }),
-    requireStanding(ctx, key),
+    loadCard(ctx, key),
   );
   if (!isClosed) throw new RetryTransaction('the hold was closed concurrently');
   if (!isMoved && version !== null) throw new RetryTransaction('the card has changed since it was read');
@@ -221,8 +221,8 @@ export function* releaseHold(
   closing: Omit<Closing, 'captured'> & { readonly status: 'voided' | 'expired' },
 ): Script<Held> {
   const { hold, card } = yield* settleHold(ctx, open, { ...closing, captured: 0n });
-  const told = { hold: holdRecordOf(ctx.keys.publicIds, hold, ctx.clock.earliest()) };
-  yield* recordEvent(ctx, cardMoved(ctx.keys.publicIds, 'gift_card.hold_released', card, told));
+  const details = { hold: holdRecordOf(ctx.keys.publicIds, hold, ctx.clock.earliest()) };
+  yield* recordEvent(ctx, cardMoved(ctx.keys.publicIds, 'gift_card.hold_released', card, details));
   return { hold, card };
 }
 

@@ -6,11 +6,11 @@
 import type { Context } from '../context.ts';
 import { isDisabled, isExpired, type Card } from '../domain/card.ts';
 import { addDays, dayOf } from '../domain/day.ts';
-import { holderOf } from '../domain/mail.ts';
+import { holderOf } from '../domain/email.ts';
 import { sendingInstantOf } from '../domain/send-on.ts';
 import type { Store } from '../domain/store.ts';
 import { listCardsExpiring, listCardsIssued, type CardPlace } from '../storage/reminder.ts';
-import { enqueueEmail, findMailSettings } from '../storage/mail.ts';
+import { enqueueEmail, findEmailSettings } from '../storage/email.ts';
 import type { Script } from '../storage/sql.ts';
 import { findStore } from '../storage/store.ts';
 
@@ -41,7 +41,7 @@ export function* planReminders(ctx: Context, storeId: number): Script<ReminderPl
   const record = yield* findStore(storeId);
   if (!record) return undefined;
   const { store } = record;
-  const { expiryReminderDays, balanceReminderDays } = yield* findMailSettings(storeId);
+  const { expiryReminderDays, balanceReminderDays } = yield* findEmailSettings(storeId);
   const today = dayOf(ctx.clock.earliest(), store.timeZone);
   return {
     store,

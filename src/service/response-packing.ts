@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import type { Answer } from './idempotency.ts';
+import type { HttpResponse } from './http-response.ts';
 
 /** Phrases in the order of their codes. Append only: stored responses refer to a phrase by its index. */
 const phrases: readonly string[] = [
@@ -78,21 +78,21 @@ const toPack = new RegExp([...longestFirst.map((phrase) => RegExp.escape(phrase)
 const toUnpack = new RegExp(String.raw`\x1f(.)|${control}`, 'gs');
 
 /** Packs the status and the headers, a line feed, and the body. A control character of the body itself is escaped. */
-export function packResponse({ body, ...head }: Answer): Uint8Array {
+export function packResponse({ body, ...head }: HttpResponse): Uint8Array {
   const text = `${JSON.stringify(head)}\n${body}`;
   const packed = text.replace(toPack, (found) => codeOf.get(found) ?? escapeCharacter + found);
   return Buffer.from(String.fromCharCode(format) + packed);
 }
 
 /** Unpacks the result of `packResponse`, or JSON from older versions. @throws Error if it is neither. */
-export function unpackResponse(bytes: Uint8Array): Answer {
-  if (bytes[0] !== format) return JSON.parse(textOf(bytes)) as Answer;
+export function unpackResponse(bytes: Uint8Array): HttpResponse {
+  if (bytes[0] !== format) return JSON.parse(textOf(bytes)) as HttpResponse;
   const text = textOf(bytes.subarray(1)).replace(
     toUnpack,
     (code, escaped?: string) => escaped ?? phraseOf.get(code) ?? '',
   );
   const end = text.indexOf('\n');
-  return { ...(JSON.parse(text.slice(0, end)) as Omit<Answer, 'body'>), body: text.slice(end + 1) };
+  return { ...(JSON.parse(text.slice(0, end)) as Omit<HttpResponse, 'body'>), body: text.slice(end + 1) };
 }
 
 function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {

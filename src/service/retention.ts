@@ -1,10 +1,10 @@
 /** Erases expired data in small transactions. While the clock is not trusted, nothing is erased. */
 
-import { idsAt } from '../clock-and-chance.ts';
+import { idsAt } from '../random.ts';
 import type { Context } from '../context.ts';
 import { eraseIdempotencyRecords } from '../storage/idempotency.ts';
 import { eraseRefilled } from '../storage/lookup-throttle.ts';
-import { together, type Script } from '../storage/sql.ts';
+import { parallel, type Script } from '../storage/sql.ts';
 import { eraseDeliveries } from '../storage/webhook-delivery.ts';
 import type { WebhookPlace } from '../storage/webhook.ts';
 import { idempotencyPeriodMs } from './idempotency.ts';
@@ -14,7 +14,7 @@ import { idempotencyPeriodMs } from './idempotency.ts';
  * @returns whether there can be more.
  */
 export function* eraseOutdated(ctx: Context, limit: number): Script<boolean> {
-  const [records, budgets] = yield* together(
+  const [records, budgets] = yield* parallel(
     eraseIdempotencyRecords(ctx.clock.retainFrom(idempotencyPeriodMs), limit),
     eraseRefilled(ctx.clock.earliest(), limit),
   );

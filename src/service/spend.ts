@@ -11,15 +11,15 @@ import { transactionOf } from '../domain/record.ts';
 import type { Scope, Store } from '../domain/store.ts';
 import { lockCard, lockCardOfTransfer } from '../storage/card.ts';
 import { recordEvent } from '../storage/event.ts';
-import { RetryTransaction, together, type Script } from '../storage/sql.ts';
+import { RetryTransaction, parallel, type Script } from '../storage/sql.ts';
 import { findChainEnd, findTransferAndVersion, sumReversals } from '../storage/transfer.ts';
 import {
   effect,
   move,
   namedVersion,
   record,
-  refuseVersion,
-  requireStanding,
+  assertVersion,
+  loadCard,
   usable,
   type MoneyCommand,
 } from './money.ts';
@@ -71,8 +71,8 @@ function* lesser(
 ): Script<{ readonly amount: Money; readonly version: number }> {
   const key = { storeId: command.store.id, cardId: command.cardId };
   yield* lockCard(key);
-  const { card } = yield* requireStanding(ctx, key);
-  refuseVersion(command.versions, card.version);
+  const { card } = yield* loadCard(ctx, key);
+  assertVersion(command.versions, card.version);
   const available = availableOf(card);
   const isLess = available.minor > 0n && exceeds(command.amount, available);
   return { amount: isLess ? available : command.amount, version: card.version };
@@ -89,7 +89,7 @@ export function* credit(ctx: Context, command: MoneyCommand & { readonly amount:
   const version = yield* namedVersion(command);
   const moving = move(ctx, { ...command, version }, effect(movement), usable(ctx, store), findChainEnd);
   const { card, seen: end } = yield* moving;
-  refuseAbove(store.issueLimit ?? largestBalance(card.balance.currency), card);
+  assertWithinLimit(store.issueLimit ?? largestBalance(card.balance.currency), card);
   const transfer = yield* record(ctx, { card, end }, movement, command);
   yield* recordEvent(
     ctx,
@@ -106,7 +106,7 @@ function largestBalance(currency: Currency): Money {
 }
 
 /** @throws Fault `invalid-parameter` if a movement has raised the balance above a limit. */
-function refuseAbove(limit: Money, { balance }: Card): void {
+function assertWithinLimit(limit: Money, { balance }: Card): void {
   if (!exceeds(balance, limit)) return;
   throw new Fault('invalid-parameter', {
     errors: {
@@ -140,7 +140,7 @@ export function* reverse(
   const { store, transferId } = command;
   yield* lockCardOfTransfer(store.id, transferId);
   // The version is read before the sum, so it reveals a reversal between the two reads.
-  const [found, before] = yield* together(
+  const [found, before] = yield* parallel(
     findTransferAndVersion(store.id, transferId),
     sumReversals(store.id, transferId),
   );
@@ -152,7 +152,7 @@ export function* reverse(
 
   const { cardId } = reversed;
   const versions = command.versionsOf(cardId);
-  refuseVersion(versions, cardVersion);
+  assertVersion(versions, cardVersion);
   // The reversible amount of a credit depends on its earlier reversals, so the card must still have this version.
   const version = reversed.kind === 'credit' || versions ? cardVersion : null;
   const left = subtract(reversed.amount, { minor: before, currency: reversed.amount.currency });
@@ -162,14 +162,14 @@ export function* reverse(
   const movement = reversalOf(reversed, amount);
   const demands = { today: null, disabledAllowed: false };
   const moving = move(ctx, { store, cardId, version }, effect(movement), demands, (key) =>
-    together(findChainEnd(key), sumReversals(store.id, transferId)),
+    parallel(findChainEnd(key), sumReversals(store.id, transferId)),
   );
   const { card, seen } = yield* moving;
   const [end, reversedBefore] = seen;
   // The card is locked now, so the sum contains all earlier reversals of the transfer.
   if (reversedBefore !== before) throw new RetryTransaction('the transfer was reversed concurrently');
 
-  refuseAbove(largestBalance(card.balance.currency), card);
+  assertWithinLimit(largestBalance(card.balance.currency), card);
   const transfer = yield* record(ctx, { card, end }, movement, {
     actor: command.actor,
     reference: reversed.reference,

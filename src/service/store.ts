@@ -6,7 +6,7 @@ import { Fault } from '../domain/fault.ts';
 import type { Money } from '../domain/money.ts';
 import type { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
-import { together, type Script } from '../storage/sql.ts';
+import { parallel, type Script } from '../storage/sql.ts';
 import {
   claimStore,
   findDemonstrationStore,
@@ -52,7 +52,7 @@ function recordOf(
     expiringSoonDays: 0,
     lookupFailuresPerHour: null,
     ...given,
-    id: ctx.chance.id(),
+    id: ctx.random.id(),
     demonstration,
   };
   return { store, sealedSecret: proxySecret && sealProxySecret(ctx, store.id, proxySecret) };
@@ -113,7 +113,7 @@ const demonstration: NewStore = {
 
 /** Creates the demonstration store, unless it exists or the database contains real stores. */
 export function* ensureDemonstrationStore(ctx: Context): Script<void> {
-  const [hasOthers, present] = yield* together(hasRealStores(), findDemonstrationStore());
+  const [hasOthers, present] = yield* parallel(hasRealStores(), findDemonstrationStore());
   // If the domain is taken, another process that starts at the same time has created the store.
   if (!hasOthers && !present) yield* insertStore(ctx, recordOf(ctx, demonstration, { demonstration: true }));
 }

@@ -39,10 +39,10 @@ export function tokenHash(token: Pick<PresentedToken, 'secret'>): Uint8Array {
   return Buffer.from(tokenDigest(token), 'base64');
 }
 
-function randomToken({ chance }: Context, storeId: number): Secret {
+function randomToken({ random }: Context, storeId: number): Secret {
   let secret = '';
   while (secret.length < secretLength) {
-    for (const byte of chance.bytes(64)) {
+    for (const byte of random.bytes(64)) {
       // 248 is the largest multiple of 62 in a byte. Bytes from 248 are skipped, because they would favor some symbols.
       if (byte < 248 && secret.length < secretLength) secret += symbols.charAt(byte % symbols.length);
     }
@@ -61,7 +61,7 @@ export function* createToken(
     scopes,
   }: { readonly store: Store; readonly name: string; readonly scopes: readonly Scope[] },
 ): Script<NewToken> {
-  return yield* addToken(ctx, { storeId: store.id, apiClientId: ctx.chance.id(), name, scopes });
+  return yield* addToken(ctx, { storeId: store.id, apiClientId: ctx.random.id(), name, scopes });
 }
 
 function* addToken(
@@ -70,7 +70,7 @@ function* addToken(
 ): Script<NewToken> {
   const token: Token = {
     ...given,
-    id: ctx.chance.id(),
+    id: ctx.random.id(),
     createdAt: ctx.clock.now(),
     lastUsedAt: null,
     revokedAt: null,

@@ -1,10 +1,10 @@
 /** One row that is updated to check that the database accepts writes. It stores the last trusted time. */
 
-import { one, run, sql, toNumber, type Script } from './sql.ts';
+import { one, execute, sql, toNumber, type Script } from './sql.ts';
 
 /** @param at ms since 1970 UTC; null if the clock is not trusted: the stored time then increases by 1 ms. */
 export function* beat(at: number | null): Script<void> {
-  yield* run(sql`update heartbeat set beaten_at = coalesce(${at}, beaten_at + 1) where id = 1`);
+  yield* execute(sql`update heartbeat set beaten_at = coalesce(${at}, beaten_at + 1) where id = 1`);
 }
 
 /** Returns the last time from a trusted clock, in ms since 1970 UTC; close to 0 if there was none. */

@@ -1,16 +1,7 @@
 /** Idempotency records: the sealed responses to requests with an idempotency key. */
 
-import {
-  all,
-  forUpdate,
-  forUpdateSkipLocked,
-  lock,
-  run,
-  sql,
-  together,
-  toNumber,
-  type Script,
-} from './sql.ts';
+import { bytes, columns, integer, type RowOf } from './columns.ts';
+import { all, forUpdate, forUpdateSkipLocked, lock, execute, sql, parallel, type Script } from './sql.ts';
 
 /** The caller and the stored form of an idempotency key. Callers do not share keys. */
 export type StoredKey = {
@@ -25,39 +16,35 @@ export type StoredKey = {
 
 export type IdempotencyRecord = {
   readonly fingerprint: Uint8Array;
-  readonly answer: Uint8Array;
+  readonly response: Uint8Array;
   /** ms since 1970 UTC. */
   readonly createdAt: number;
 };
 
-type RecordRow = {
-  readonly fingerprint: Uint8Array;
-  readonly answer: Uint8Array;
-  readonly created_at: bigint;
-};
+const records = columns({
+  fingerprint: bytes('fingerprint'),
+  response: bytes('response'),
+  created_at: integer('createdAt'),
+});
 
 /** Returns all records of a key, including expired ones. At most one has not expired. */
 export function* findIdempotencyRecords(key: StoredKey): Script<readonly IdempotencyRecord[]> {
   // The unique index contains one digest per record. The lock serializes processes that use different keys of
   // the file.
-  if (key.digests.length > 1) yield* run(lock`select pg_advisory_xact_lock(1, ${lockOf(key)})`);
-  const found = yield* together(
+  if (key.digests.length > 1) yield* execute(lock`select pg_advisory_xact_lock(1, ${lockOf(key)})`);
+  const found = yield* parallel(
     ...key.digests.map((digest) =>
       // With `in (…)`, PostgreSQL uses only the prefix of the index if it planned the statement on an empty
       // table.
-      all(sql<RecordRow>`
-        select fingerprint, answer, created_at from idempotency_records
+      all(sql<RowOf<typeof records>>`
+        select ${records.names} from idempotency_records
         where store_id = ${key.storeId} and api_client_id = ${key.apiClientId} and key_digest = ${digest}
         union all
-        select fingerprint, answer, created_at from idempotency_records
+        select ${records.names} from idempotency_records
         where store_id = ${key.storeId} and api_client_id = ${key.apiClientId} and key_digest = ${key.plain}`),
     ),
   );
-  return found.flat().map((row) => ({
-    fingerprint: row.fingerprint,
-    answer: row.answer,
-    createdAt: toNumber(row.created_at),
-  }));
+  return found.flat().map(records.read);
 }
 
 /** Does not depend on the order of the keys in the key file. */
@@ -75,7 +62,7 @@ function lockOf({ digests }: StoredKey): number {
  */
 export function* lockIdempotencyRecords({ storeId, apiClientId, digests, plain }: StoredKey): Script<void> {
   for (const digest of [...digests, plain]) {
-    yield* run(lock`
+    yield* execute(lock`
       select key_digest from idempotency_records
       where store_id = ${storeId} and api_client_id = ${apiClientId} and key_digest = ${digest}
       ${forUpdate}`);
@@ -88,11 +75,11 @@ export function* lockIdempotencyRecords({ storeId, apiClientId, digests, plain }
  */
 export function* insertIdempotencyRecord(
   { storeId, apiClientId, digests: [digest] }: StoredKey,
-  { fingerprint, answer, createdAt }: IdempotencyRecord,
+  record: IdempotencyRecord,
 ): Script<void> {
-  yield* run(sql`
-    insert into idempotency_records (store_id, api_client_id, key_digest, fingerprint, created_at, answer)
-    values (${storeId}, ${apiClientId}, ${digest}, ${fingerprint}, ${createdAt}, ${answer})`);
+  yield* execute(sql`
+    insert into idempotency_records (store_id, api_client_id, key_digest, ${records.names})
+    values (${storeId}, ${apiClientId}, ${digest}, ${records.values(record)})`);
 }
 
 /** Deletes a key's records from before `since` (ms). */
@@ -101,7 +88,7 @@ export function* eraseIdempotencyRecordsOf(
   since: number,
 ): Script<void> {
   for (const digest of [...digests, plain]) {
-    yield* run(sql`
+    yield* execute(sql`
       delete from idempotency_records
       where store_id = ${storeId} and api_client_id = ${apiClientId} and key_digest = ${digest}
         and created_at < ${since}`);

@@ -7,7 +7,7 @@
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { all, run, sql, toNumber, type Script } from './sql.ts';
+import { all, execute, sql, toNumber, type Script } from './sql.ts';
 
 export type Migration = {
   readonly version: number;
@@ -81,7 +81,7 @@ export function* selectApplied(): Script<readonly AppliedMigration[]> {
 }
 
 export function* insertApplied({ version, name, checksum }: Migration, appliedAt: number): Script<void> {
-  yield* run(sql`
+  yield* execute(sql`
     insert into schema_migrations (version, name, checksum, applied_at)
     values (${version}, ${name}, ${checksum}, ${appliedAt})`);
 }

@@ -19,10 +19,10 @@ export type Storage = AsyncDisposable & {
    * @throws the script's error; Fault `overloaded` if the queue is full, `not-writable` if the disk is full or
    * read-only (both without changes), `unavailable` if the database cannot be reached (the outcome is unknown).
    */
-  write<T>(script: () => Script<T>, subject?: Subject): Promise<T>;
+  write<T>(script: () => Script<T>, scope?: WriteScope): Promise<T>;
 
   /** Runs a script as `write` does, returns its result and rolls it back. @throws as `write` does. */
-  rehearse<T>(script: () => Script<T>): Promise<T>;
+  dryRun<T>(script: () => Script<T>): Promise<T>;
 
   /**
    * Returns a cache for reads of one kind that are frequent and whose results rarely change. It stays empty if
@@ -60,7 +60,7 @@ export type ReadCache<T> = {
  * The rows that a script can change: one card with its dependent rows, and new rows whose keys other scripts
  * cannot use. Scripts of different cards can therefore share a transaction.
  */
-export type Subject = {
+export type WriteScope = {
   readonly storeId: number;
   /** null: a new card. */
   readonly cardId: number | null;

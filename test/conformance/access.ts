@@ -123,12 +123,12 @@ export function testAccess(factory: StorageFactory): void {
     );
     const text = secret.reveal();
     const rows = await storage.read(() => all(sql<Record<string, unknown>>`select * from access_tokens`));
-    const told = rows.flatMap((row) =>
+    const reported = rows.flatMap((row) =>
       Object.values(row).map((value) =>
         value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value),
       ),
     );
-    assert.ok(told.length > 5 && !told.some((value) => value.includes(text.slice(-20))));
+    assert.ok(reported.length > 5 && !reported.some((value) => value.includes(text.slice(-20))));
 
     const presented = parseToken(text);
     assert.ok(presented);

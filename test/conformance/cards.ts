@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { systemChance } from '../../src/clock-and-chance.ts';
+import { systemRandom } from '../../src/random.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
-import { Refusals } from '../../src/domain/fault.ts';
-import { issue, refuseIssue, retrieve } from '../../src/service/card.ts';
+import { FieldErrors } from '../../src/domain/fault.ts';
+import { issue, assertIssuable, retrieve } from '../../src/service/card.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import { findCardIdByCode } from '../../src/storage/code.ts';
@@ -105,11 +105,11 @@ export function testCards(factory: StorageFactory): void {
       sql`select * from customers`,
     ]) {
       const rows = await storage.read(() => all<unknown>(statement));
-      const told = JSON.stringify(rows, (_key, value: unknown) => {
+      const reported = JSON.stringify(rows, (_key, value: unknown) => {
         if (typeof value === 'bigint') return String(value);
         return value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value;
       });
-      assert.ok(rows.length > 0 && !told.toLowerCase().includes(text), statement.strings.join('?'));
+      assert.ok(rows.length > 0 && !reported.toLowerCase().includes(text), statement.strings.join('?'));
     }
     const spelled = `${text.slice(0, 4).toUpperCase()}-${text.slice(4, 9)} ${text.slice(9).toUpperCase()}`;
     assert.equal(await storage.read(() => findCardIdByCode(ctx, store.id, code(spelled))), card.id);
@@ -133,13 +133,13 @@ export function testCards(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     await opened.issue({ code: code('owncode1234') });
-    const refused = (text: string) => {
-      const refusals = new Refusals();
-      refusals.add('note', 'is too long');
-      return storage.write(() => refuseIssue(ctx, { store, code: code(text), refusals }));
+    const rejected = (text: string) => {
+      const errors = new FieldErrors();
+      errors.add('note', 'is too long');
+      return storage.write(() => assertIssuable(ctx, { store, code: code(text), errors }));
     };
-    await assert.rejects(refused('owncode1234'), { errors: { note: ['is too long'], code: ['is taken'] } });
-    await assert.rejects(refused('owncode1235'), { errors: { note: ['is too long'] } });
+    await assert.rejects(rejected('owncode1234'), { errors: { note: ['is too long'], code: ['is taken'] } });
+    await assert.rejects(rejected('owncode1235'), { errors: { note: ['is too long'] } });
   });
 
   test('a random code that is taken is generated again', async () => {
@@ -150,7 +150,7 @@ export function testCards(factory: StorageFactory): void {
       drawn += 1;
       return draws[drawn - 1] ?? assert.fail('generated too many codes');
     };
-    await using opened = await openStore(factory, { ctx: testContext({ clock, chance: { bytes } }) });
+    await using opened = await openStore(factory, { ctx: testContext({ clock, random: { bytes } }) });
     const { storage } = opened;
     const first = await opened.issue();
     const second = await opened.issue({ customer: email('ann@example.com') });
@@ -164,8 +164,8 @@ export function testCards(factory: StorageFactory): void {
 
   test('a taken id is generated again, for every kind of row', async () => {
     const clock = manualClock();
-    const chance = systemChance(clock);
-    const fresh = (): number => chance.id();
+    const random = systemRandom(clock);
+    const fresh = (): number => random.id();
     // An issue without a customer generates three ids: of the card, the transfer and the event.
     for (const repeated of [0, 1, 2]) {
       const drawn: number[] = [];
@@ -175,7 +175,7 @@ export function testCards(factory: StorageFactory): void {
         drawn.push(next);
         return next;
       };
-      await using opened = await openStore(factory, { ctx: testContext({ clock, chance: { id } }) });
+      await using opened = await openStore(factory, { ctx: testContext({ clock, random: { id } }) });
       drawn.length = 0;
       await opened.issue();
       script = drawn.slice(0, 3).map((earlier, index) => (index === repeated ? earlier : fresh()));

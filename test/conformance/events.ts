@@ -10,8 +10,8 @@ import type { Store } from '../../src/domain/store.ts';
 import type { Caller } from '../../src/http/auth.ts';
 import { eventStreams } from '../../src/http/event-stream.ts';
 import { issue, update } from '../../src/service/card.ts';
-import { findEnd, listEvents, showEvent } from '../../src/service/event.ts';
-import { hasExpiryToTell, tellExpired, tellExpiringSoon } from '../../src/service/expiry.ts';
+import { findEnd, listPublishedEvents, showEvent } from '../../src/service/event.ts';
+import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from '../../src/service/expiry.ts';
 import { createStore } from '../../src/service/store.ts';
 import { createToken, revoke } from '../../src/service/token.ts';
 import { one, sql } from '../../src/storage/sql.ts';
@@ -39,15 +39,15 @@ async function open(factory: StorageFactory, given: Parameters<typeof newStore>[
  * Waits until every committed event is listed. PostgreSQL lists an event after every older transaction of any
  * database of the server has ended.
  */
-async function untilTold(storage: Storage, store: Store): Promise<void> {
+async function untilRecorded(storage: Storage, store: Store): Promise<void> {
   const deadline = performance.now() + 20_000;
   for (;;) {
     const { written } = await storage.read(() =>
       one(sql<{ written: bigint }>`select count(*) as written from events where store_id = ${store.id}`),
     );
-    const told = await storage.read(() => listEvents(store.id, { after: null, limit: 1_000 }));
-    if (told.length === Number(written)) return;
-    assert.ok(performance.now() < deadline, `${told.length} of ${written} events are listed`);
+    const reported = await storage.read(() => listPublishedEvents(store.id, { after: null, limit: 1_000 }));
+    if (reported.length === Number(written)) return;
+    assert.ok(performance.now() < deadline, `${reported.length} of ${written} events are listed`);
     await wait(10);
   }
 }
@@ -58,13 +58,13 @@ async function readAll(
   store: Store,
   limit = 7,
 ): Promise<{ id: number; type: string; cardId: number }[]> {
-  await untilTold(storage, store);
+  await untilRecorded(storage, store);
   const events = [];
   let after: number | null = null;
   for (;;) {
     const from: number | null = after;
     const page: readonly WrittenEvent[] = await storage.read(() =>
-      listEvents(store.id, { after: from, limit }),
+      listPublishedEvents(store.id, { after: from, limit }),
     );
     for (const { id, type, data } of page) {
       const { gift_card: card } = JSON.parse(data) as { readonly gift_card?: { readonly id: number } };
@@ -126,7 +126,7 @@ export function testEvents(factory: StorageFactory): void {
       follow(streams.open(other.caller, null)),
     ];
     await storage.write(() => issue(ctx, issueCommand(store)));
-    await untilTold(storage, store);
+    await untilRecorded(storage, store);
     for (const listener of listeners) listener();
     await until(() => ended.ids().length === 1 && staying.ids().length === 1);
 
@@ -136,7 +136,7 @@ export function testEvents(factory: StorageFactory): void {
     await until(() => ended.isOver());
     assert.ok(performance.now() - revokedAt < 1_000);
     await storage.write(() => issue(ctx, issueCommand(store)));
-    await untilTold(storage, store);
+    await untilRecorded(storage, store);
     for (const listener of listeners) listener();
     await until(() => staying.ids().length === 2);
     assert.equal(ended.ids().length, 1);
@@ -187,7 +187,7 @@ export function testEvents(factory: StorageFactory): void {
     const { storage, ctx, store } = opened;
     // More events than the buffers of a stream and a connection can hold.
     for (let count = 0; count < 200; count += 1) await storage.write(() => issue(ctx, issueCommand(store)));
-    await untilTold(storage, store);
+    await untilRecorded(storage, store);
     const streams = eventStreams({
       storage,
       onCommit: () => () => undefined,
@@ -214,7 +214,7 @@ export function testEvents(factory: StorageFactory): void {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     for (let count = 0; count < 200; count += 1) await storage.write(() => issue(ctx, issueCommand(store)));
-    await untilTold(storage, store);
+    await untilRecorded(storage, store);
     // The limits are four streams of a store and two of a token.
     const streams = eventStreams({ storage, onCommit: () => () => undefined, streamsMax: 16 });
     const { caller } = await newCaller(storage, ctx, store);
@@ -253,7 +253,7 @@ export function testEvents(factory: StorageFactory): void {
     const [first] = events;
     assert.equal((await storage.read(() => showEvent(store.id, first?.id ?? 0))).type, 'gift_card.created');
     await assert.rejects(
-      storage.read(() => listEvents(store.id, { after: 5, limit: 1 })),
+      storage.read(() => listPublishedEvents(store.id, { after: 5, limit: 1 })),
       { code: 'invalid-query' },
     );
     await assert.rejects(
@@ -268,19 +268,21 @@ export function testEvents(factory: StorageFactory): void {
     const behind = testContext({ clock: manualClock(ctx.clock.now() - 3_600_000) });
     const other = database.open();
     const ids: number[] = [];
-    const told = new Set<number>();
+    const reported = new Set<number>();
     let after: number | null = null;
     for (let count = 0; count < 12; count += 1) {
       const [engine, context]: [Storage, TestContext] = count % 3 === 1 ? [other, behind] : [storage, ctx];
       ids.push((await engine.write(() => issue(context, issueCommand(store)))).card.id);
       const from: number | null = after;
-      await untilTold(storage, store);
-      for (const { id } of await storage.read(() => listEvents(store.id, { after: from, limit: 9 }))) {
-        told.add(id);
+      await untilRecorded(storage, store);
+      for (const { id } of await storage.read(() =>
+        listPublishedEvents(store.id, { after: from, limit: 9 }),
+      )) {
+        reported.add(id);
         after = id;
       }
     }
-    assert.equal(told.size, 12, 'a reader that follows the list sees every event');
+    assert.equal(reported.size, 12, 'a reader that follows the list sees every event');
     assert.deepEqual(
       (await readAll(storage, store)).map(({ cardId }) => cardId),
       ids,
@@ -309,7 +311,7 @@ export function testEvents(factory: StorageFactory): void {
       isLast = !isWriting;
       const from: number | null = after;
       const page: readonly WrittenEvent[] = await storage.read(() =>
-        listEvents(store.id, { after: from, limit: 250 }),
+        listPublishedEvents(store.id, { after: from, limit: 250 }),
       );
       seen.push(...page.map(({ id }) => id));
       after = page.at(-1)?.id ?? after;
@@ -329,8 +331,8 @@ export function testEvents(factory: StorageFactory): void {
     for (const note of ['a', 'b'])
       await storage.write(() => update(ctx, updateCommand(store, card.id, { note })));
     await storage.write(() => update(ctx, updateCommand(store, card.id, { note: null, disable: true })));
-    await untilTold(storage, store);
-    const events = await storage.read(() => listEvents(store.id, { after: null, limit: 9 }));
+    await untilRecorded(storage, store);
+    const events = await storage.read(() => listPublishedEvents(store.id, { after: null, limit: 9 }));
     assert.deepEqual(
       events.map(({ type, sequence }) => `${type} ${sequence}`),
       [
@@ -349,25 +351,25 @@ export function testEvents(factory: StorageFactory): void {
     // 2026-03-15T12:00Z is 2026-03-16 01:00 in Auckland.
     const { card } = await storage.write(() => issue(ctx, issueCommand(store, { expiresOn: '2026-03-16' })));
     await storage.write(() => issue(ctx, issueCommand(store)));
-    const tell = async (): Promise<string[]> => {
+    const record = async (): Promise<string[]> => {
       const before = (await readAll(storage, store)).length;
-      assert.equal(await storage.write(() => tellExpired(ctx, store, 10)), false);
+      assert.equal(await storage.write(() => recordExpired(ctx, store, 10)), false);
       return (await readAll(storage, store)).slice(before).map(({ type, cardId }) => `${type} ${cardId}`);
     };
-    assert.equal(await storage.read(() => hasExpiryToTell(ctx, store)), false);
-    assert.deepEqual(await tell(), []);
+    assert.equal(await storage.read(() => hasExpiryToRecord(ctx, store)), false);
+    assert.deepEqual(await record(), []);
     ctx.clock.advance(22 * 3_600_000);
-    assert.deepEqual(await tell(), [], 'it is 23:00 in Auckland');
+    assert.deepEqual(await record(), [], 'it is 23:00 in Auckland');
     ctx.clock.advance(3_600_000);
-    assert.equal(await storage.read(() => hasExpiryToTell(ctx, store)), true);
-    assert.deepEqual(await tell(), [`gift_card.expired ${card.id}`]);
-    assert.deepEqual(await tell(), []);
+    assert.equal(await storage.read(() => hasExpiryToRecord(ctx, store)), true);
+    assert.deepEqual(await record(), [`gift_card.expired ${card.id}`]);
+    assert.deepEqual(await record(), []);
     // The card is valid again, and then expires by a date in the past.
     await storage.write(() => update(ctx, updateCommand(store, card.id, { expiresOn: '2027-01-01' })));
-    assert.deepEqual(await tell(), []);
+    assert.deepEqual(await record(), []);
     await storage.write(() => update(ctx, updateCommand(store, card.id, { expiresOn: '2026-01-01' })));
-    assert.deepEqual(await tell(), [`gift_card.expired ${card.id}`]);
-    assert.deepEqual(await tell(), []);
+    assert.deepEqual(await record(), [`gift_card.expired ${card.id}`]);
+    assert.deepEqual(await record(), []);
   });
 
   test('two processes publish an expiry once, page by page', async () => {
@@ -377,11 +379,11 @@ export function testEvents(factory: StorageFactory): void {
     for (let count = 0; count < 25; count += 1)
       await storage.write(() => issue(ctx, issueCommand(store, { expiresOn: '2026-03-15' })));
     ctx.clock.advance(24 * 3_600_000);
-    const tell = async (engine: Storage): Promise<void> => {
-      while (await engine.write(() => tellExpired(ctx, store, 4)));
+    const record = async (engine: Storage): Promise<void> => {
+      while (await engine.write(() => recordExpired(ctx, store, 4)));
     };
-    await Promise.all([tell(storage), tell(other)]);
-    await tell(storage);
+    await Promise.all([record(storage), record(other)]);
+    await record(storage);
     const expired = (await readAll(storage, store)).filter(({ type }) => type === 'gift_card.expired');
     assert.equal(expired.length, 25);
     assert.equal(new Set(expired.map(({ cardId }) => cardId)).size, 25);
@@ -400,18 +402,18 @@ export function testEvents(factory: StorageFactory): void {
       issue(ctx, issueCommand(store, { expiresOn: '2026-04-01' })),
     );
     await storage.write(() => update(ctx, updateCommand(store, disabled.id, { disable: true })));
-    const tell = async (): Promise<number[]> => {
-      await storage.write(() => tellExpiringSoon(ctx, store, 10));
+    const record = async (): Promise<number[]> => {
+      await storage.write(() => recordExpiringSoon(ctx, store, 10));
       const events = await readAll(storage, store);
       return events.filter(({ type }) => type === 'gift_card.expiring_soon').map(({ cardId }) => cardId);
     };
-    assert.equal(await storage.read(() => hasExpiryToTell(ctx, store)), true);
-    assert.deepEqual(await tell(), [soon.id]);
-    assert.deepEqual(await tell(), [soon.id]);
-    assert.equal(await storage.read(() => hasExpiryToTell(ctx, store)), false);
+    assert.equal(await storage.read(() => hasExpiryToRecord(ctx, store)), true);
+    assert.deepEqual(await record(), [soon.id]);
+    assert.deepEqual(await record(), [soon.id]);
+    assert.equal(await storage.read(() => hasExpiryToRecord(ctx, store)), false);
     ctx.clock.advance(24 * 3_600_000);
-    assert.deepEqual(await tell(), [soon.id, later.id]);
+    assert.deepEqual(await record(), [soon.id, later.id]);
     const silent = { ...store, expiringSoonDays: 0 };
-    assert.equal(await storage.write(() => tellExpiringSoon(ctx, silent, 10)), false);
+    assert.equal(await storage.write(() => recordExpiringSoon(ctx, silent, 10)), false);
   });
 }

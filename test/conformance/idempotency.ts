@@ -7,17 +7,17 @@ import { Fault } from '../../src/domain/fault.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { issue } from '../../src/service/card.ts';
 import {
-  Answered,
-  confirmAnswered,
+  AlreadyProcessed,
+  confirmStored,
   fingerprintsOf,
   idempotencyPeriodMs,
-  once,
-  type Answer,
+  withIdempotencyKey,
 } from '../../src/service/idempotency.ts';
+import type { HttpResponse } from '../../src/service/http-response.ts';
 import { lookupPeriodMs, recordFailedLookup } from '../../src/service/lookup-throttle.ts';
 import { eraseOutdated } from '../../src/service/retention.ts';
 import type { Migration } from '../../src/storage/migrate.ts';
-import { all, constant, sql, type Script } from '../../src/storage/sql.ts';
+import { all, resolved, sql, type Script } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { issueCommand, manualClock, masterKey, testContext } from '../support/fixtures.ts';
 import { countRows, openStore, outcomeOf, type OpenStore } from '../support/open-store.ts';
@@ -34,7 +34,7 @@ function useOf(
 }
 
 /** Issues a card and returns its code in the response, as the operation "Create a gift card" does. */
-function* issueAndAnswer({ ctx, store }: Pick<OpenStore, 'ctx' | 'store'>): Script<Answer> {
+function* issueAndRespond({ ctx, store }: Pick<OpenStore, 'ctx' | 'store'>): Script<HttpResponse> {
   const { card, code } = yield* issue(ctx, issueCommand(store, { note: 'ünïcödé 🎁' }));
   const body = JSON.stringify({ id: card.id, code: code.reveal(), note: card.note });
   return { status: 201, headers: { etag: `"${card.id}"`, 'x-other': 'ü' }, body };
@@ -42,7 +42,9 @@ function* issueAndAnswer({ ctx, store }: Pick<OpenStore, 'ctx' | 'store'>): Scri
 
 function issueOnce(opened: OpenStore, key: string, parts?: readonly unknown[]) {
   const use = useOf(opened, key, parts);
-  return outcomeOf(opened.storage.write(() => once(opened.ctx, use, () => issueAndAnswer(opened))));
+  return outcomeOf(
+    opened.storage.write(() => withIdempotencyKey(opened.ctx, use, () => issueAndRespond(opened))),
+  );
 }
 
 export function testIdempotency(factory: StorageFactory): void {
@@ -51,9 +53,9 @@ export function testIdempotency(factory: StorageFactory): void {
     const first = await issueOnce(opened, 'key-1');
     assert.equal(first.replayed, false);
     for (let round = 0; round < 3; round += 1) {
-      const { answer, replayed } = await issueOnce(opened, 'key-1');
+      const { response, replayed } = await issueOnce(opened, 'key-1');
       assert.equal(replayed, true);
-      assert.deepEqual(answer, first.answer);
+      assert.deepEqual(response, first.response);
     }
     assert.equal((await opened.storage.read(countRows)).cards, 1);
     assert.equal((await issueOnce(opened, 'key-2')).replayed, false);
@@ -68,13 +70,13 @@ export function testIdempotency(factory: StorageFactory): void {
       Array.from({ length: 60 }, (_, index) =>
         outcomeOf(
           (index % 2 === 0 ? storage : other).write(() =>
-            once(ctx, useOf(opened, 'key'), () => issueAndAnswer(opened)),
+            withIdempotencyKey(ctx, useOf(opened, 'key'), () => issueAndRespond(opened)),
           ),
         ),
       ),
     );
     assert.equal(outcomes.filter(({ replayed }) => !replayed).length, 1);
-    assert.equal(new Set(outcomes.map(({ answer }) => answer.body)).size, 1);
+    assert.equal(new Set(outcomes.map(({ response }) => response.body)).size, 1);
     assert.equal((await storage.read(countRows)).cards, 1);
   });
 
@@ -91,8 +93,8 @@ export function testIdempotency(factory: StorageFactory): void {
     const { storage, ctx } = opened;
     await assert.rejects(
       storage.write(() =>
-        once(ctx, useOf(opened, 'key'), function* () {
-          yield* issueAndAnswer(opened);
+        withIdempotencyKey(ctx, useOf(opened, 'key'), function* () {
+          yield* issueAndRespond(opened);
           throw new Fault('invalid-parameter');
         }),
       ),
@@ -109,7 +111,7 @@ export function testIdempotency(factory: StorageFactory): void {
     opened.ctx.clock.advance(1);
     const second = await issueOnce(opened, 'key', ['another request']);
     assert.equal(second.replayed, false);
-    assert.notEqual(second.answer.body, first.answer.body);
+    assert.notEqual(second.response.body, first.response.body);
     opened.ctx.clock.advance(idempotencyPeriodMs);
     assert.deepEqual(await issueOnce(opened, 'key', ['another request']), { ...second, replayed: true });
   });
@@ -117,20 +119,20 @@ export function testIdempotency(factory: StorageFactory): void {
   test('a stored response is sealed, and opens only in its own row', async () => {
     await using opened = await openStore(factory);
     const { storage, database } = opened;
-    const { answer } = await issueOnce(opened, 'key-1');
+    const { response } = await issueOnce(opened, 'key-1');
     opened.ctx.clock.advance(1);
     await issueOnce(opened, 'key-2');
     const rows = await storage.read(() =>
-      all(sql<{ answer: Uint8Array }>`select answer from idempotency_records order by created_at`),
+      all(sql<{ response: Uint8Array }>`select response from idempotency_records order by created_at`),
     );
-    const { code } = JSON.parse(answer.body) as { readonly code: string };
-    for (const row of rows) assert.ok(!Buffer.from(row.answer).toString('latin1').includes(code));
+    const { code } = JSON.parse(response.body) as { readonly code: string };
+    for (const row of rows) assert.ok(!Buffer.from(row.response).toString('latin1').includes(code));
     const [first, second] = rows;
     assert.ok(first && second);
     await database.tamper(
-      sql`update idempotency_records set answer = ${first.answer} where answer = ${second.answer}`,
+      sql`update idempotency_records set response = ${first.response} where response = ${second.response}`,
     );
-    assert.equal((await issueOnce(opened, 'key-1')).answer.body, answer.body);
+    assert.equal((await issueOnce(opened, 'key-1')).response.body, response.body);
     await assert.rejects(
       issueOnce(opened, 'key-2'),
       (error) => error instanceof Error && !(error instanceof Fault),
@@ -146,7 +148,7 @@ export function testIdempotency(factory: StorageFactory): void {
     // The fingerprint is keyed as well. It uses the old key here, to isolate the key of the response.
     const use = useOf(opened, 'key');
     const again = await outcomeOf(
-      opened.storage.write(() => once(rotated.ctx, use, () => issueAndAnswer(rotated))),
+      opened.storage.write(() => withIdempotencyKey(rotated.ctx, use, () => issueAndRespond(rotated))),
     );
     assert.deepEqual(again, { ...first, replayed: true });
   });
@@ -166,7 +168,7 @@ export function testIdempotency(factory: StorageFactory): void {
     for (const apiClientId of [3, 4]) {
       const use = useOf(opened, key);
       const owner = { ...use.owner, apiClientId };
-      await storage.write(() => once(ctx, { ...use, owner }, () => issueAndAnswer(opened)));
+      await storage.write(() => withIdempotencyKey(ctx, { ...use, owner }, () => issueAndRespond(opened)));
     }
     const rows = await storage.read(() =>
       all(sql<{ key_digest: Uint8Array }>`select key_digest from idempotency_records`),
@@ -200,11 +202,13 @@ export function testIdempotency(factory: StorageFactory): void {
         Array.from({ length: 20 }, async (_, place) => {
           const { storage: by, ctx } = engines[place % 2] ?? opened;
           const use = useOf({ ...opened, ctx }, `key-${round}`);
-          return outcomeOf(by.write(() => once(ctx, use, () => issueAndAnswer({ ...opened, ctx }))));
+          return outcomeOf(
+            by.write(() => withIdempotencyKey(ctx, use, () => issueAndRespond({ ...opened, ctx }))),
+          );
         }),
       );
       assert.equal(outcomes.filter(({ replayed }) => !replayed).length, 1);
-      assert.equal(new Set(outcomes.map(({ answer }) => answer.body)).size, 1);
+      assert.equal(new Set(outcomes.map(({ response }) => response.body)).size, 1);
     }
     assert.equal((await storage.read(countRows)).cards, 5);
   });
@@ -218,11 +222,16 @@ export function testIdempotency(factory: StorageFactory): void {
     const store = { id: 17 };
     const key = "it's-order-#1017\\x41";
     const use = useOf({ ctx, store }, key);
-    const answer = { status: 201, headers: { etag: '"7"' }, body: '{"kept":"ünïcödé"}' };
+    const response = { status: 201, headers: { etag: '"7"' }, body: '{"kept":"ünïcödé"}' };
     const [fingerprint] = use.fingerprints;
     assert.ok(fingerprint);
     const row = `idempotency ${store.id} 3 ${key}`;
-    const sealed = ctx.keys.seal('idempotency', Buffer.from(JSON.stringify(answer)), row, new Uint8Array(12));
+    const sealed = ctx.keys.seal(
+      'idempotency',
+      Buffer.from(JSON.stringify(response)),
+      row,
+      new Uint8Array(12),
+    );
     await database.tamper(
       sql`insert into stores (id, domain, name, currency, time_zone, require_signature, customer_search, demonstration,
           created_at, updated_at) values (${store.id}, 'flowers.example', 'Flowers', 'USD', 'UTC', 0, 0, 0, 0, 0)`,
@@ -232,12 +241,14 @@ export function testIdempotency(factory: StorageFactory): void {
     await storage.migrate(factory.migrations);
 
     const again = () =>
-      outcomeOf(storage.write(() => once(ctx, use, () => constant({ ...answer, body: 'new' }))));
-    assert.deepEqual(await again(), { answer, replayed: true });
-    await storage.write(() => confirmAnswered(ctx, use));
+      outcomeOf(
+        storage.write(() => withIdempotencyKey(ctx, use, () => resolved({ ...response, body: 'new' }))),
+      );
+    assert.deepEqual(await again(), { response, replayed: true });
+    await storage.write(() => confirmStored(ctx, use));
     const another = { ...use, fingerprints: fingerprintsOf(ctx, ['another request']) };
     await assert.rejects(
-      storage.write(() => once(ctx, another, () => constant(answer))),
+      storage.write(() => withIdempotencyKey(ctx, another, () => resolved(response))),
       {
         code: 'idempotency-key-reused',
       },
@@ -245,13 +256,13 @@ export function testIdempotency(factory: StorageFactory): void {
     // The key file has a new first key.
     const rotated = testContext({ clock: ctx.clock, masters: [masterKey('new', 2), masterKey('test', 7)] });
     await assert.rejects(
-      storage.write(() => once(rotated, use, () => constant(answer))),
-      Answered,
+      storage.write(() => withIdempotencyKey(rotated, use, () => resolved(response))),
+      AlreadyProcessed,
     );
 
     ctx.clock.advance(idempotencyPeriodMs + 1);
-    assert.deepEqual(await again(), { answer: { ...answer, body: 'new' }, replayed: false });
-    assert.deepEqual(await again(), { answer: { ...answer, body: 'new' }, replayed: true });
+    assert.deepEqual(await again(), { response: { ...response, body: 'new' }, replayed: false });
+    assert.deepEqual(await again(), { response: { ...response, body: 'new' }, replayed: true });
     const rows = await storage.read(() =>
       all(sql<{ key_digest: Uint8Array }>`select key_digest from idempotency_records`),
     );

@@ -32,30 +32,30 @@ async function openWithCard(factory: StorageFactory) {
 type Opened = Awaited<ReturnType<typeof openWithCard>>;
 
 /** Asserts that the database rejects the statement for the given reason, and that nothing changed. */
-async function assertRefused({ storage }: Opened, statement: Statement, reason: RegExp): Promise<void> {
-  const told = statement.strings.join('?').trim();
+async function assertRejected({ storage }: Opened, statement: Statement, reason: RegExp): Promise<void> {
+  const reported = statement.strings.join('?').trim();
   const before = await storage.read(() => all(sql`select * from gift_cards`));
   await assert.rejects(
     storage.write(() => all(statement)),
     (error) => {
       // A duplicate key makes the script run again, and then fail with the database's error as the cause.
-      const refusal = error instanceof Fault ? error.cause : error;
-      assert.ok(refusal instanceof Error, told);
-      assert.match(refusal.message, reason, told);
+      const rejection = error instanceof Fault ? error.cause : error;
+      assert.ok(rejection instanceof Error, reported);
+      assert.match(rejection.message, reason, reported);
       return true;
     },
-    told,
+    reported,
   );
-  assert.deepEqual(await storage.read(() => all(sql`select * from gift_cards`)), before, told);
-  assert.deepEqual((await storage.read(() => verify(10))).mismatches, [], told);
+  assert.deepEqual(await storage.read(() => all(sql`select * from gift_cards`)), before, reported);
+  assert.deepEqual((await storage.read(() => verify(10))).mismatches, [], reported);
 }
 
 export function testIntegrity(factory: StorageFactory): void {
   test('a balance is never negative or less than its held part, and the initial value of a card is positive', async () => {
     await using opened = await openWithCard(factory);
     const { card, store } = opened;
-    await assertRefused(opened, sql`update gift_cards set balance = -1 where id = ${card.id}`, check);
-    await assertRefused(
+    await assertRejected(opened, sql`update gift_cards set balance = -1 where id = ${card.id}`, check);
+    await assertRejected(
       opened,
       sql`update gift_cards set balance = balance - 1001 where id = ${card.id}`,
       check,
@@ -67,10 +67,10 @@ export function testIntegrity(factory: StorageFactory): void {
       sql`update gift_cards set last_characters = 'abc' where id = ${card.id}`,
       sql`update gift_cards set expires_on = 'soon' where id = ${card.id}`,
     ]) {
-      await assertRefused(opened, statement, check);
+      await assertRejected(opened, statement, check);
     }
     for (const initialValue of [0, -1]) {
-      await assertRefused(
+      await assertRejected(
         opened,
         sql`insert into gift_cards (store_id, id, version, currency, initial_value, balance, last_characters,
               created_at)
@@ -82,7 +82,7 @@ export function testIntegrity(factory: StorageFactory): void {
 
   test('the amount of a transfer is positive, and it is between the card and one account of the store', async () => {
     await using opened = await openWithCard(factory);
-    const refused = [
+    const rejected = [
       { amount: 0 },
       { amount: -5 },
       { debit: 'card', credit: 'card' },
@@ -100,9 +100,9 @@ export function testIntegrity(factory: StorageFactory): void {
       { hash: new Uint8Array(31) },
       { hash: new Uint8Array(0) },
     ];
-    for (const values of refused) await assertRefused(opened, transfer(opened, values), check);
+    for (const values of rejected) await assertRejected(opened, transfer(opened, values), check);
     for (const values of [{ actor: null }, { hash: null }])
-      await assertRefused(opened, transfer(opened, values), notNull);
+      await assertRejected(opened, transfer(opened, values), notNull);
     const { storage, card } = opened;
     await storage.write(() => all(transfer(opened, {})));
     const { mismatches } = await storage.read(() => verify(10));
@@ -112,10 +112,10 @@ export function testIntegrity(factory: StorageFactory): void {
   test('a position in the chain and the id of a transfer are unique', async () => {
     await using opened = await openWithCard(factory);
     const { storage } = opened;
-    await assertRefused(opened, transfer(opened, { sequence: 2 }), unique);
+    await assertRejected(opened, transfer(opened, { sequence: 2 }), unique);
     const [first] = await storage.read(() => all(sql<{ id: bigint }>`select id from transfers`));
     assert.ok(first);
-    await assertRefused(opened, transfer(opened, { id: first.id }), unique);
+    await assertRejected(opened, transfer(opened, { id: first.id }), unique);
   });
 
   test('transfers cannot be updated or deleted', async () => {
@@ -130,7 +130,7 @@ export function testIntegrity(factory: StorageFactory): void {
       sql`delete from transfers where card_id = ${card.id} and sequence = 2`,
       sql`delete from transfers`,
     ];
-    for (const statement of changes) await assertRefused(opened, statement, reason);
+    for (const statement of changes) await assertRejected(opened, statement, reason);
   });
 
   test('events cannot be updated', async () => {
@@ -140,14 +140,14 @@ export function testIntegrity(factory: StorageFactory): void {
       sql`update events set data = '{}'`,
       sql`update events set type = 'gift_card.disabled' where subject_id = ${opened.card.id}`,
     ]) {
-      await assertRefused(opened, statement, reason);
+      await assertRejected(opened, statement, reason);
     }
   });
 
   test('cards and their codes cannot be deleted', async () => {
     await using opened = await openWithCard(factory);
-    await assertRefused(opened, sql`delete from gift_card_codes`, /a used code stays used/);
-    await assertRefused(opened, sql`delete from gift_cards`, /gift cards are never deleted/);
+    await assertRejected(opened, sql`delete from gift_card_codes`, /a used code stays used/);
+    await assertRejected(opened, sql`delete from gift_cards`, /gift cards are never deleted/);
   });
 
   test('the values that a card was issued with cannot be updated', async () => {
@@ -161,7 +161,7 @@ export function testIntegrity(factory: StorageFactory): void {
       sql`update gift_cards set api_client_id = 10 where id = ${card.id}`,
       sql`update gift_cards set api_client_id = null where id = ${card.id}`,
     ]) {
-      await assertRefused(opened, statement, reason);
+      await assertRejected(opened, statement, reason);
     }
     const same = sql`update gift_cards set initial_value = 1500, currency = 'USD', note = 'kept' where id = ${card.id}`;
     await storage.write(() => all(same));
@@ -187,18 +187,18 @@ export function testIntegrity(factory: StorageFactory): void {
           values (${nowhere}, 1, 1, 'till', ${digest}, '', 0)`,
       sql`insert into events (store_id, id, type, subject_id, subject_version, created_at, data)
           values (${nowhere}, 1, 'customer.created', 1, 0, 0, '{}')`,
-      sql`insert into idempotency_records (store_id, api_client_id, key_digest, fingerprint, created_at, answer)
+      sql`insert into idempotency_records (store_id, api_client_id, key_digest, fingerprint, created_at, response)
           values (${nowhere}, 0, ${digest}, ${digest}, 0, ${digest})`,
       sql`insert into lookup_throttle (store_id, caller, refilled_at)
           values (${nowhere}, 'token:1', 0)`,
     ];
-    for (const statement of orphans) await assertRefused(opened, statement, foreignKey);
+    for (const statement of orphans) await assertRejected(opened, statement, foreignKey);
   });
 
   test('an email address is one customer of a store', async () => {
     await using opened = await openWithCard(factory);
     const { store } = opened;
-    await assertRefused(
+    await assertRejected(
       opened,
       sql`insert into customers (store_id, id, email, email_key, created_at)
           values (${store.id}, 77, 'Ann@Example.com', 'ann@example.com', 0)`,
@@ -211,22 +211,22 @@ export function testIntegrity(factory: StorageFactory): void {
     const { storage, store, card } = opened;
     const [code] = await storage.read(() => all(sql<{ lookup: bigint }>`select lookup from gift_card_codes`));
     assert.ok(code);
-    await assertRefused(
+    await assertRejected(
       opened,
       sql`insert into gift_card_codes (store_id, lookup, digest, card_id)
           values (${store.id}, ${code.lookup}, ${new Uint8Array(32)}, ${card.id})`,
       unique,
     );
-    await assertRefused(
+    await assertRejected(
       opened,
       sql`insert into stores (id, domain, name, currency, time_zone, require_signature, customer_search,
             demonstration, created_at, updated_at)
           values (5, ${store.domain}, 'another', 'USD', 'UTC', 0, 0, 0, 0, 0)`,
       unique,
     );
-    await assertRefused(opened, sql`update stores set domain = 'Flowers.example'`, check);
-    await assertRefused(opened, sql`update stores set require_signature = 1`, check);
-    await assertRefused(opened, sql`update stores set issue_limit = 0`, check);
+    await assertRejected(opened, sql`update stores set domain = 'Flowers.example'`, check);
+    await assertRejected(opened, sql`update stores set require_signature = 1`, check);
+    await assertRejected(opened, sql`update stores set issue_limit = 0`, check);
   });
 }
 

@@ -6,7 +6,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { issue, retrieve, update } from '../../src/service/card.ts';
-import { fingerprintsOf, once, type Answer } from '../../src/service/idempotency.ts';
+import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
+import type { HttpResponse } from '../../src/service/http-response.ts';
 import { recordFailedLookup } from '../../src/service/lookup-throttle.ts';
 import { createToken, rotateToken } from '../../src/service/token.ts';
 import { verify } from '../../src/service/verify.ts';
@@ -100,11 +101,11 @@ export function testInterleaving(factory: StorageFactory): void {
       owner: { storeId: store.id, apiClientId: 1, key: 'key' },
       fingerprints: fingerprintsOf(ctx, ['a request']),
     };
-    const work = function* (): Script<Answer> {
+    const work = function* (): Script<HttpResponse> {
       yield* issue(ctx, issueCommand(store, { customer: ann }));
       return { status: 201, headers: {}, body: '{}' };
     };
-    const by = () => once(ctx, use, work);
+    const by = () => withIdempotencyKey(ctx, use, work);
     for (let after = 1; after <= 2; after += 1) {
       await assert.rejects(
         storage.write(() => interrupted(by(), { after, by })),

@@ -24,15 +24,15 @@ export function testMemories(factory: StorageFactory): void {
     const tallies = new Map(names.map((name): [string, Tally] => [name, { acknowledged: 0, started: 0 }]));
     const memory = own.memory<number>({ entriesMax });
 
-    const caller = async (chance: Seeded): Promise<void> => {
+    const caller = async (random: Seeded): Promise<void> => {
       for (let step = 0; step < 40; step += 1) {
-        const name = names[chance.between(0, names.length - 1)] ?? '';
+        const name = names[random.between(0, names.length - 1)] ?? '';
         const tally = tallies.get(name);
         assert.ok(tally);
-        const dice = chance();
+        const dice = random();
         if (dice < 0.6) await lookAt(memory, name, tally);
         else if (dice < 0.7) await failToAdd(own, name);
-        else if (dice < 0.8) for (let turns = chance.between(0, 3); turns > 0; turns -= 1) await turn();
+        else if (dice < 0.8) for (let turns = random.between(0, 3); turns > 0; turns -= 1) await turn();
         else await add(dice < 0.9 ? own : foreign, name, tally);
       }
     };

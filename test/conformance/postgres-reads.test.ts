@@ -7,7 +7,7 @@ import { Fault } from '../../src/domain/fault.ts';
 import { issue, retrieve } from '../../src/service/card.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
-import { all, one, RetryTransaction, sql, together, type Script } from '../../src/storage/sql.ts';
+import { all, one, RetryTransaction, sql, parallel, type Script } from '../../src/storage/sql.ts';
 import { issueCommand, newStore, testContext } from '../support/fixtures.ts';
 import { queryOnce } from '../support/postgres-client.ts';
 import { createPostgresDatabase, sharedPostgres } from '../support/postgres-database.ts';
@@ -88,7 +88,7 @@ test('the statements of one step see one state during concurrent commits', async
   const { storage } = opened;
   const count = () => one(sql<{ count: bigint }>`select count(*) as count from gift_cards`);
   const sleep = () => all(sql`select cast(pg_sleep(0.5) as text) as slept`);
-  const countTwice = () => together(count(), sleep(), count());
+  const countTwice = () => parallel(count(), sleep(), count());
   const reads = Promise.all([storage.read(countTwice), storage.read(countTwice)]);
   await wait(100);
   await opened.issue();

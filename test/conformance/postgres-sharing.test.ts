@@ -36,8 +36,8 @@ type Shop = AsyncDisposable & {
 const ctx = testContext();
 
 function debitOf(store: Store, { id: cardId }: Card, amount: string) {
-  const beside = { actor: 'test', reference: null, note: null, orderId: null, versions: null };
-  return debit(ctx, { store, cardId, ...beside, amount: money(amount), partial: false });
+  const details = { actor: 'test', reference: null, note: null, orderId: null, versions: null };
+  return debit(ctx, { store, cardId, ...details, amount: money(amount), partial: false });
 }
 
 async function openShop(cardCount: number, settings: PostgresSettings = {}): Promise<Shop> {
@@ -53,8 +53,8 @@ async function openShop(cardCount: number, settings: PostgresSettings = {}): Pro
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   const issueIn = async (owner: Store): Promise<Card> => {
-    const subject = { storeId: owner.id, cardId: null };
-    return (await storage.write(() => issue(ctx, issueCommand(owner, { value: money('25.00') })), subject))
+    const scope = { storeId: owner.id, cardId: null };
+    return (await storage.write(() => issue(ctx, issueCommand(owner, { value: money('25.00') })), scope))
       .card;
   };
   const cards = await Promise.all(Array.from({ length: cardCount }, () => issueIn(store)));
@@ -73,8 +73,8 @@ async function openShop(cardCount: number, settings: PostgresSettings = {}): Pro
     },
     issue: (owner = store) => issueIn(owner),
     async spend(card, amount) {
-      const subject = { storeId: store.id, cardId: card.id };
-      return (await storage.write(() => debitOf(store, card, amount), subject)).card;
+      const scope = { storeId: store.id, cardId: card.id };
+      return (await storage.write(() => debitOf(store, card, amount), scope)).card;
     },
     spendAndThrow(card, error) {
       const throwing = function* (): Script<never> {
@@ -194,8 +194,8 @@ test('a lone write that throws is run once, as if sharing were disabled', async 
     yield* retrieve(shop.store.id, card.id);
     throw error;
   };
-  const subject = { storeId: shop.store.id, cardId: card.id };
-  await assert.rejects(shop.storage.write(throwing, subject), error);
+  const scope = { storeId: shop.store.id, cardId: card.id };
+  await assert.rejects(shop.storage.write(throwing, scope), error);
   assert.equal(starts, 1);
   assert.equal(await shop.balanceOf(card), 2500n);
 });
@@ -240,9 +240,9 @@ test('a statement that the database rejects fails only its own script', async ()
   assert.ok(bad);
   const tooMuch = function* () {
     // The sum does not fit the column, and the script does not check it.
-    const beside = { actor: 'test', reference: null, note: null, orderId: null, versions: null };
+    const details = { actor: 'test', reference: null, note: null, orderId: null, versions: null };
     const amount = { ...money('1.00'), minor: 2n ** 63n - 1n };
-    yield* credit(ctx, { store: shop.store, cardId: bad.id, ...beside, amount });
+    yield* credit(ctx, { store: shop.store, cardId: bad.id, ...details, amount });
   };
   const endings = await endingsOf([
     ...good.map((card) => shop.spend(card, '1.00')),

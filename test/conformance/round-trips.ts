@@ -6,8 +6,8 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Fault, Refusals } from '../../src/domain/fault.ts';
-import { issue, lookUp, refuseIssue, retrieve, search, undo, update } from '../../src/service/card.ts'; // prettier-ignore
+import { Fault, FieldErrors } from '../../src/domain/fault.ts';
+import { issue, lookUp, assertIssuable, retrieve, search, undo, update } from '../../src/service/card.ts'; // prettier-ignore
 import {
   findOpenDemonstrationStore,
   findPresented,
@@ -15,10 +15,11 @@ import {
   noteTokenUses,
 } from '../../src/service/caller.ts';
 import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
-import { capture, expireHolds, placeHold, showHold, voidHold } from '../../src/service/hold.ts';
-import { fingerprintsOf, once, type Answer } from '../../src/service/idempotency.ts';
+import { capture, expireHolds, placeHold, showHold, voidOpenHold } from '../../src/service/hold.ts';
+import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
+import type { HttpResponse } from '../../src/service/http-response.ts';
 import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
-import { listCardMails, notify, rotateCode } from '../../src/service/mail.ts';
+import { listCardEmails, sendGiftCard, rotateCode } from '../../src/service/email.ts';
 import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { createToken, parseToken, revoke, rotateToken } from '../../src/service/token.ts';
@@ -136,7 +137,7 @@ const operations: readonly Operation[] = [
     name: 'issue and email to a recipient, with a receipt',
     awaited: [1, 1],
     script: ({ ctx, store }) =>
-      issue(ctx, issueCommand(store, { customer: ann, recipient: bea, mails: { sendAt: null } })),
+      issue(ctx, issueCommand(store, { customer: ann, recipient: bea, emails: { sendAt: null } })),
   },
   {
     name: 'issue and email to a recipient later',
@@ -144,7 +145,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store }) =>
       issue(
         ctx,
-        issueCommand(store, { recipient: bea, mails: { sendAt: ctx.clock.now() + 3_600_000 } }),
+        issueCommand(store, { recipient: bea, emails: { sendAt: ctx.clock.now() + 3_600_000 } }),
       ),
   },
   {
@@ -161,9 +162,9 @@ const operations: readonly Operation[] = [
     name: 'reject an issue with a chosen code',
     awaited: [1, 1],
     script: ({ ctx, store }) => {
-      const refusals = new Refusals();
-      refusals.add('note', 'is too long');
-      return refused(refuseIssue(ctx, { store, code: code('owncode1234'), refusals }));
+      const errors = new FieldErrors();
+      errors.add('note', 'is too long');
+      return rejected(assertIssuable(ctx, { store, code: code('owncode1234'), errors }));
     },
   },
   {
@@ -226,7 +227,7 @@ const operations: readonly Operation[] = [
   {
     name: 'debit of more than the balance',
     awaited: [1, 1],
-    script: ({ ctx, till }) => refused(debit(ctx, { ...till, amount: money('100'), partial: false })),
+    script: ({ ctx, till }) => rejected(debit(ctx, { ...till, amount: money('100'), partial: false })),
   },
   {
     name: 'debit of the amount of two expired holds',
@@ -257,7 +258,7 @@ const operations: readonly Operation[] = [
     name: 'email again, of one version',
     awaited: [2, 2],
     script: (shop) =>
-      notify(shop.ctx, {
+      sendGiftCard(shop.ctx, {
         store: shop.store,
         cardId: shop.card.id,
         versions: currentVersion(shop),
@@ -267,7 +268,7 @@ const operations: readonly Operation[] = [
   {
     name: 'first page of emails',
     awaited: [1],
-    script: ({ store, card }) => listCardMails({ storeId: store.id, cardId: card.id }, page),
+    script: ({ store, card }) => listCardEmails({ storeId: store.id, cardId: card.id }, page),
   },
   {
     name: 'hold',
@@ -298,7 +299,7 @@ const operations: readonly Operation[] = [
     name: 'void a hold',
     awaited: [2, 2],
     script: ({ ctx, store, placed }) =>
-      voidHold(ctx, { store, holdId: placed.hold.id, versionsOf: anyVersion }),
+      voidOpenHold(ctx, { store, holdId: placed.hold.id, versionsOf: anyVersion }),
   },
   {
     name: 'reverse a debit',
@@ -369,7 +370,7 @@ const operations: readonly Operation[] = [
 ]; // prettier-ignore
 
 /** Counts the steps of a script that must be rejected. */
-function* refused(script: Script<unknown>): Script<void> {
+function* rejected(script: Script<unknown>): Script<void> {
   try {
     yield* script;
   } catch (error) {
@@ -384,7 +385,7 @@ function* underKey({ ctx, store }: Shop, script: Script<unknown>): Script<unknow
     owner: { storeId: store.id, apiClientId: 1, key: 'key' },
     fingerprints: fingerprintsOf(ctx, ['a request']),
   };
-  return yield* once(ctx, use, function* (): Script<Answer> {
+  return yield* withIdempotencyKey(ctx, use, function* (): Script<HttpResponse> {
     yield* script;
     return { status: 200, headers: {}, body: '' };
   });

@@ -5,12 +5,12 @@ import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
 import {
   all,
-  constant,
+  resolved,
   RetryTransaction,
   rerunsMax,
-  run,
+  execute,
   sql,
-  together,
+  parallel,
   type Script,
 } from '../../src/storage/sql.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
@@ -97,19 +97,19 @@ export function testScripts(factory: StorageFactory): void {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
     const fault = new Fault('invalid-parameter', { errors: { code: ['is taken'] }, retryAfterSeconds: 3 });
-    const refuse = function* (): Script<never> {
-      yield* run(sql`select 1`);
+    const reject = function* (): Script<never> {
+      yield* execute(sql`select 1`);
       throw fault;
     };
-    await assert.rejects(storage.write(refuse), (error) => error === fault);
-    await assert.rejects(storage.read(refuse), (error) => error === fault);
+    await assert.rejects(storage.write(reject), (error) => error === fault);
+    await assert.rejects(storage.read(reject), (error) => error === fault);
   });
 
   test('a script without statements runs', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
-    assert.equal(await storage.read(() => constant(5)), 5);
-    assert.equal(await storage.write(() => constant(undefined)), undefined);
+    assert.equal(await storage.read(() => resolved(5)), 5);
+    assert.equal(await storage.write(() => resolved(undefined)), undefined);
   });
 
   test('statements yielded together run in order, and each returns its own rows', async () => {
@@ -142,7 +142,7 @@ export function testScripts(factory: StorageFactory): void {
     await storage.write(() => insertRow(1, 'counter'));
     await assert.rejects(
       storage.write(() =>
-        run(
+        execute(
           sql`update stores set updated_at = 1 where domain = 'counter'`,
           sql`update stores set domain = null where domain = 'counter'`,
           sql`update stores set updated_at = 2 where domain = 'counter'`,
@@ -155,15 +155,15 @@ export function testScripts(factory: StorageFactory): void {
   test('scripts run together receive their own rows, with any number of steps, and return in order', async () => {
     await using opened = await openMigrated(factory);
     const { storage } = opened;
-    await storage.write(() => run(...['a', 'b', 'c'].map((name, index) => insertion(index + 1, name))));
+    await storage.write(() => execute(...['a', 'b', 'c'].map((name, index) => insertion(index + 1, name))));
     let steps = 0;
     const results = await storage.write(() =>
       watched(
-        together(
-          constant('at once'),
+        parallel(
+          resolved('at once'),
           twice('a', 1),
           all(sql<{ domain: string }>`select domain from stores where domain <> 'c' order by domain`),
-          together(twice('b', 2), constant(undefined), hasRow('nobody')),
+          parallel(twice('b', 2), resolved(undefined), hasRow('nobody')),
           twice('c', 3),
           insertRow(4, 'd'),
         ),
@@ -178,7 +178,7 @@ export function testScripts(factory: StorageFactory): void {
     );
     assert.equal(steps, 2, 'the first steps were sent together, and then the second ones');
     assert.deepEqual(await storage.read(listRows), ['a', 'b', 'c', 'd']);
-    assert.deepEqual(await storage.read(() => together()), []);
+    assert.deepEqual(await storage.read(() => parallel()), []);
   });
 
   test('one script that throws rolls back all scripts run with it', async () => {
@@ -186,13 +186,13 @@ export function testScripts(factory: StorageFactory): void {
     const { storage } = opened;
     await storage.write(() => insertRow(1, 'counter'));
     const fault = new Fault('not-found');
-    const refuse = function* (): Script<never> {
+    const reject = function* (): Script<never> {
       assert.equal(yield* counterOf('counter'), 5);
       throw fault;
     };
     const attempts: readonly (() => Script<unknown>)[] = [
-      () => together(addTo('counter', 5), refuse(), insertRow(2, 'smuggled')),
-      () => together(addTo('counter', 5), together(refuse(), addTo('counter', 1))),
+      () => parallel(addTo('counter', 5), reject(), insertRow(2, 'smuggled')),
+      () => parallel(addTo('counter', 5), parallel(reject(), addTo('counter', 1))),
     ];
     for (const attempt of attempts) {
       await assert.rejects(storage.write(attempt), (error) => error === fault);
@@ -203,7 +203,7 @@ export function testScripts(factory: StorageFactory): void {
       yield* listRows();
       throw new Error('nobody is told');
     };
-    const both = () => together(addTo('counter', 5), refuse(), other());
+    const both = () => parallel(addTo('counter', 5), reject(), other());
     await assert.rejects(storage.write(both), (error) => error === fault);
     assert.deepEqual(await storage.read(listRows), ['counter']);
   });
@@ -213,10 +213,10 @@ export function testScripts(factory: StorageFactory): void {
     const { storage } = opened;
     const seen = await storage.write(function* (): Script<readonly (readonly string[])[]> {
       yield* insertRow(1, 'one');
-      yield* run(insertion(2, 'two'), insertion(3, 'three'));
-      const [before, , after] = yield* together(listRows(), insertThenList(4, 'four'), listRows());
+      yield* execute(insertion(2, 'two'), insertion(3, 'three'));
+      const [before, , after] = yield* parallel(listRows(), insertThenList(4, 'four'), listRows());
       yield* insertRow(5, 'five');
-      const later = yield* together(insertThenList(6, 'six'), insertRow(7, 'seven'));
+      const later = yield* parallel(insertThenList(6, 'six'), insertRow(7, 'seven'));
       yield* insertRow(8, 'eight');
       return [before, after, later[0]];
     });
@@ -232,7 +232,7 @@ export function testScripts(factory: StorageFactory): void {
     await storage.write(() => insertRow(1, 'taken'));
     const tries: (() => Script<unknown>)[] = [
       () => insertRow(ids(), 'at the end'),
-      () => together(insertRow(ids(), 'beside'), listRows()),
+      () => parallel(insertRow(ids(), 'beside'), listRows()),
       () => all(insertion(ids(), 'awaited')),
     ];
     let drawn = 0;
@@ -276,9 +276,9 @@ export function testScripts(factory: StorageFactory): void {
     await using opened = await openMigrated(factory, { queueMax: 5 });
     const { storage } = opened;
     const outcomes = await Promise.allSettled(Array.from({ length: 200 }, () => storage.read(listRows)));
-    const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
-    assert.ok(refused.length > 0 && refused.length <= 195, `${refused.length} were rejected`);
-    for (const { reason } of refused) assert.ok(reason instanceof Fault && reason.code === 'overloaded');
+    const rejected = outcomes.filter((outcome) => outcome.status === 'rejected');
+    assert.ok(rejected.length > 0 && rejected.length <= 195, `${rejected.length} were rejected`);
+    for (const { reason } of rejected) assert.ok(reason instanceof Fault && reason.code === 'overloaded');
     assert.deepEqual(await storage.read(listRows), []);
   });
 

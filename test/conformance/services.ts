@@ -12,7 +12,7 @@ import { testIdempotency } from './idempotency.ts';
 import { testInterleaving } from './interleaving.ts';
 import { testKeys } from './keys.ts';
 import { testLookupThrottle } from './lookup-throttle.ts';
-import { testMails } from './mails.ts';
+import { testEmails } from './emails.ts';
 import { testRoundTrips } from './round-trips.ts';
 import { testSearch } from './search.ts';
 import { testUpdates } from './updates.ts';
@@ -33,6 +33,6 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: verify`, () => testVerification(factory));
   suite(`${name}: verify, other tables`, () => testVerifiedRows(factory));
   suite(`${name}: events`, () => testEvents(factory));
-  suite(`${name}: emails`, () => testMails(factory));
+  suite(`${name}: emails`, () => testEmails(factory));
   suite(`${name}: webhooks`, () => testWebhooks(factory));
 }

@@ -5,7 +5,7 @@ import { existsSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import test, { suite } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { run, sql, type Script } from '../../src/storage/sql.ts';
+import { execute, sql, type Script } from '../../src/storage/sql.ts';
 import { startCheckpointThread } from '../../src/storage/sqlite/checkpoint-thread.ts';
 import { checkpointing, checkpointsOf, type Checkpointer } from '../../src/storage/sqlite/checkpoints.ts';
 import { createSqliteDatabase, sqliteFactory, type SqliteSettings } from '../support/sqlite.ts';
@@ -39,7 +39,7 @@ function text(megabytes: number): string {
 
 /** Writes the given amount to the log. */
 function* fill(megabytes: number): Script<void> {
-  yield* run(sql`update stores set name = ${text(megabytes)} where id = 1`);
+  yield* execute(sql`update stores set name = ${text(megabytes)} where id = 1`);
 }
 
 /** A checkpoint thread that records its requests, and moves nothing. */
@@ -49,9 +49,9 @@ function idleMover({ fail }: { readonly fail?: Error } = {}) {
   const mover: Checkpointer = {
     checkpoint() {
       if (fail) return Promise.reject(fail);
-      const answer = Promise.withResolvers<{ frames: number; moved: number }>();
-      asked.push(answer);
-      return answer.promise;
+      const response = Promise.withResolvers<{ frames: number; moved: number }>();
+      asked.push(response);
+      return response.promise;
     },
     hasEnded: false,
     async [Symbol.asyncDispose]() {

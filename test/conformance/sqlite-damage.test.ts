@@ -8,12 +8,12 @@ import test from 'node:test';
 import { drawSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import { issue, update } from '../../src/service/card.ts';
 import { placeHold } from '../../src/service/hold.ts';
-import { fingerprintsOf, once } from '../../src/service/idempotency.ts';
+import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
 import { checkKeys } from '../../src/service/key-check.ts';
 import { createStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
 
-import { createWebhook } from '../../src/service/webhook.ts';
+import { addWebhook } from '../../src/service/webhook.ts';
 import { inspectFile } from '../../src/storage/sqlite/inspection.ts';
 import { email, issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
 import { seeded } from '../support/seeded.ts';
@@ -31,21 +31,21 @@ async function fill(file: string): Promise<void> {
   await storage.write(() => checkKeys(ctx));
   const store = await storage.write(() => createStore(ctx, newStore()));
   await storage.write(() => createToken(ctx, { store, name: 'till', scopes: ['read_gift_cards'] }));
-  const secret = drawSigningSecret(ctx.chance);
+  const secret = drawSigningSecret(ctx.random);
   const webhook = { storeId: store.id, url: 'https://receiver.example/', patterns: ['*'], secret };
-  await storage.write(() => createWebhook(ctx, webhook));
+  await storage.write(() => addWebhook(ctx, webhook));
   const issueAndHold = async (number: number): Promise<void> => {
     const owner = { storeId: store.id, apiClientId: 3, key: `key-${number}` };
     const use = { owner, fingerprints: fingerprintsOf(ctx, [number]) };
     await storage.write(() =>
-      once(ctx, use, function* () {
+      withIdempotencyKey(ctx, use, function* () {
         const { card } = yield* issue(ctx, {
           ...issueCommand(store, {
             customer: email(`customer-${number}@example.com`),
             recipient: email(`recipient-${number}@example.com`),
             expiresOn: '2030-12-31',
           }),
-          mails: { sendAt: null },
+          emails: { sendAt: null },
         });
         const cardId = card.id;
         const till = {
@@ -149,10 +149,10 @@ test('damage that SQLite finds in any tree is found, and its table or index is n
       }
       counts.damaged += 1;
       const problems = inspectFile(file);
-      const told = `${kind} of ${name}, page ${page}: ${integrity}\n${problems.join('\n')}`;
+      const reported = `${kind} of ${name}, page ${page}: ${integrity}\n${problems.join('\n')}`;
       assert.ok(
         problems.some((problem) => problem.startsWith(`${table}: `)),
-        told,
+        reported,
       );
     }
   }

@@ -94,8 +94,8 @@ suite('SQLite: responses wait until they are durable', () => {
     const second = storage.write(() => addTo('counter', 1));
     const outcomes = followed(first, second);
     await someTurns();
-    const beside = database.connect();
-    const stored = beside.prepare("select updated_at from stores where domain = 'counter'").get();
+    const reader = database.connect();
+    const stored = reader.prepare("select updated_at from stores where domain = 'counter'").get();
     assert.ok(stored?.['updated_at'] === 1n || stored?.['updated_at'] === 2n, 'it is committed');
     assert.deepEqual(outcomes, []);
     assert.deepEqual(committed, [], 'the observer is not notified');
@@ -138,8 +138,8 @@ suite('SQLite: responses wait until they are durable', () => {
     const write = storage.write(() => addTo('counter', 1));
     await someTurns();
     const read = storage.read(() => counterOf('counter'));
-    const refusal = storage.read(refuseIfCounted);
-    const outcomes = followed(write, read, refusal);
+    const error = storage.read(assertNotCounted);
+    const outcomes = followed(write, read, error);
     await someTurns();
     assert.deepEqual(outcomes, []);
     syncs.end();
@@ -147,8 +147,8 @@ suite('SQLite: responses wait until they are durable', () => {
     assert.deepEqual(outcomes, ['1', '1', 'not-found']);
 
     const others = followed(
-      storage.rehearse(() => addTo('counter', 1)),
-      storage.write(refuseIfCounted),
+      storage.dryRun(() => addTo('counter', 1)),
+      storage.write(assertNotCounted),
     );
     await someTurns();
     assert.deepEqual(others, []);
@@ -169,8 +169,8 @@ suite('SQLite: responses wait until they are durable', () => {
     await using opened = await openHeld();
     const { database, storage, syncs } = opened;
     const before = syncs.begun;
-    const beside = database.connect();
-    beside.exec("pragma synchronous = off; update stores set updated_at = 7 where domain = 'counter'");
+    const reader = database.connect();
+    reader.exec("pragma synchronous = off; update stores set updated_at = 7 where domain = 'counter'");
     const outcomes = followed(storage.read(() => counterOf('counter')));
     await someTurns();
     assert.deepEqual(outcomes, []);
@@ -295,7 +295,7 @@ test('acknowledged rows exist for an engine that is opened while the first runs'
   }
 });
 
-function* refuseIfCounted(): Script<number> {
+function* assertNotCounted(): Script<number> {
   const count = yield* counterOf('counter');
   if (count > 0) throw new Fault('not-found');
   return count;

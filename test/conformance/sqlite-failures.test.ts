@@ -42,16 +42,16 @@ test('an I/O error stops the engine, and everything acknowledged is found at the
   // SQLite.
   const findings = await fill('ulimit -f 1000', [database.file]);
   assert.ok(findings.acknowledged.length > 0);
-  assert.deepEqual(new Set(findings.refused.map(({ code }) => code)), new Set(['unavailable']));
-  assert.equal(findings.refused.length, 20, 'the whole group was rejected');
+  assert.deepEqual(new Set(findings.rejected.map(({ code }) => code)), new Set(['unavailable']));
+  assert.equal(findings.rejected.length, 20, 'the whole group was rejected');
   assert.equal(findings.failures, 1, 'the observer was notified once');
   assert.equal(findings.readAfter, 'unavailable');
   assert.equal(findings.writeAfter, 'unavailable');
 
   const rows = await rowsAfterRestart(database.file);
   for (const row of findings.acknowledged) assert.ok(rows.has(row), `${row} was acknowledged and is lost`);
-  const undecided = findings.refused.filter(({ row }) => rows.has(row)).length;
-  assert.ok([0, findings.refused.length].includes(undecided), 'a group is written completely or not at all');
+  const undecided = findings.rejected.filter(({ row }) => rows.has(row)).length;
+  assert.ok([0, findings.rejected.length].includes(undecided), 'a group is written completely or not at all');
   assert.equal(rows.size, findings.acknowledged.length + undecided);
 });
 
@@ -110,16 +110,16 @@ test('a database at its size limit rejects the group, keeps serving, and recover
   await storage.write(() => all(sql`pragma max_page_count = 150`));
 
   const acknowledged = new Set<string>();
-  let refused: PromiseRejectedResult[] = [];
-  for (let turn = 0; turn < 100 && refused.length === 0; turn += 1) {
+  let rejected: PromiseRejectedResult[] = [];
+  for (let turn = 0; turn < 100 && rejected.length === 0; turn += 1) {
     const ids = Array.from({ length: 20 }, (_, index) => turn * 20 + index + 1);
     const outcomes = await Promise.allSettled(ids.map((id) => write(id)));
-    refused = outcomes.filter((outcome) => outcome.status === 'rejected');
-    assert.ok([0, 20].includes(refused.length), 'a group is rejected as a whole');
-    if (refused.length === 0) for (const id of ids) acknowledged.add(`row-${id}`);
+    rejected = outcomes.filter((outcome) => outcome.status === 'rejected');
+    assert.ok([0, 20].includes(rejected.length), 'a group is rejected as a whole');
+    if (rejected.length === 0) for (const id of ids) acknowledged.add(`row-${id}`);
   }
-  assert.equal(refused.length, 20);
-  for (const outcome of refused) assertFault(outcome, 'not-writable');
+  assert.equal(rejected.length, 20);
+  for (const outcome of rejected) assertFault(outcome, 'not-writable');
   const present = async () => new Set((await storage.read(listRows)).map((name) => name.split(' ', 1)[0]));
   assert.ok(acknowledged.size > 0);
   assert.deepEqual(await present(), acknowledged, 'nothing of the rejected group was written');
@@ -153,8 +153,8 @@ if (ownMounts) {
     ].join(' && ');
     const findings = await fill(prelude, [join(folder, 'test.db'), join(folder, 'ballast')], ownMounts);
     assert.ok(findings.acknowledged.length > 0);
-    assert.deepEqual(new Set(findings.refused.map(({ code }) => code)), new Set(['not-writable']));
-    assert.equal(findings.refused.length, 20);
+    assert.deepEqual(new Set(findings.rejected.map(({ code }) => code)), new Set(['not-writable']));
+    assert.equal(findings.rejected.length, 20);
     assert.equal(findings.failures, 0, 'a full disk does not mean a damaged file');
     assert.equal(findings.readAfter, findings.acknowledged.length - 1, 'reads succeeded the whole time');
     assert.equal(findings.writeAfter, 'done');

@@ -106,7 +106,7 @@ test('a dry run and a write that is rolled back do not invalidate the cache', as
   await using opened = await openRemembering();
   const { storage } = opened;
   await opened.look('a');
-  await storage.rehearse(() => insertRow(2, 'two'));
+  await storage.dryRun(() => insertRow(2, 'two'));
   assert.deepEqual(await opened.look('a'), ['one']);
   const undone = storage.write(function* () {
     yield* addTo('one', 1);

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import test, { suite } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../src/domain/fault.ts';
-import { all, lock, RetryTransaction, run, sql, type Script } from '../../src/storage/sql.ts';
+import { all, lock, RetryTransaction, execute, sql, type Script } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { startProgram } from '../support/programs.ts';
 import { createSqliteDatabase, openEngine, sqliteFactory, type SqliteSettings } from '../support/sqlite.ts';
@@ -87,8 +87,8 @@ suite('SQLite: group commit', () => {
   test('a row is in the file at the moment its write returns', async () => {
     await using opened = await openCounted({ groupMax: 8 });
     const { database, storage } = opened;
-    const beside = database.connect();
-    const find = beside.prepare('select id from stores where domain = ?');
+    const second = database.connect();
+    const find = second.prepare('select id from stores where domain = ?');
     await Promise.all(
       Array.from({ length: 40 }, async (_, index) => {
         await storage.write(() => insertRow(index + 1, `row-${index}`));
@@ -154,7 +154,7 @@ suite('SQLite: scripts of a group that throw', () => {
     await using opened = await openCounted();
     const { storage } = opened;
     await storage.write(() => insertRow(1, 'counter'));
-    const refusals: readonly ((id: number) => Script<void>)[] = [
+    const errors: readonly ((id: number) => Script<void>)[] = [
       function* () {
         yield* all(sql`update stores set updated_at = 7 where domain = 'another' returning updated_at`);
         throw new Fault('not-found');
@@ -165,8 +165,8 @@ suite('SQLite: scripts of a group that throw', () => {
       },
       () => insertRow(1, 'taken'),
     ];
-    for (const [index, refused] of refusals.entries()) {
-      const { starts, kept } = await writeTen(storage, 100 * (index + 1), refused);
+    for (const [index, rejected] of errors.entries()) {
+      const { starts, kept } = await writeTen(storage, 100 * (index + 1), rejected);
       assert.deepEqual(kept, allButTheFifth, `rejection ${index}`);
       assert.deepEqual(starts.toSpliced(4, 1), once.slice(1), `rejection ${index}`);
     }
@@ -181,9 +181,9 @@ suite('SQLite: scripts of a group that throw', () => {
         starts += 1;
         return insertRow(id, `row-${id}`);
       });
-    const rehearsed = storage.rehearse(() => insertRow(2, 'rehearsed'));
-    const refused = storage.rehearse(() => never(3));
-    await Promise.all([writing(1), rehearsed, assert.rejects(refused, { code: 'not-found' }), writing(4)]);
+    const dryRun = storage.dryRun(() => insertRow(2, 'rehearsed'));
+    const rejected = storage.dryRun(() => never(3));
+    await Promise.all([writing(1), dryRun, assert.rejects(rejected, { code: 'not-found' }), writing(4)]);
     assert.equal(starts, 2);
     assert.deepEqual(await storage.read(listRows), ['row-1', 'row-4']);
   });
@@ -191,15 +191,15 @@ suite('SQLite: scripts of a group that throw', () => {
   test('a group that runs again waits for a lock that another process has acquired', async () => {
     await using opened = await openCounted();
     const { storage, database } = opened;
-    const beside = database.connect();
+    const second = database.connect();
     const outcome = storage.write(function* () {
       yield* insertRow(1, 'never');
-      setImmediate(() => beside.exec('begin immediate'));
+      setImmediate(() => second.exec('begin immediate'));
       throw new Fault('not-found');
     });
     const after = storage.write(() => insertRow(2, 'kept'));
     await wait(50);
-    beside.exec('commit');
+    second.exec('commit');
     await assert.rejects(outcome, { code: 'not-found' });
     await after;
     assert.deepEqual(await storage.read(listRows), ['kept']);
@@ -209,7 +209,7 @@ suite('SQLite: scripts of a group that throw', () => {
 test('SQLite: a statement that only locks is not run', async () => {
   await using opened = await openCounted();
   await opened.storage.write(function* (): Script<void> {
-    yield* run(lock`select nothing from nowhere`, insertion(1, 'written'));
+    yield* execute(lock`select nothing from nowhere`, insertion(1, 'written'));
   });
   assert.deepEqual(await opened.storage.read(listRows), ['written']);
 });
@@ -219,10 +219,10 @@ suite('SQLite: reads during writes of another connection', () => {
     await using opened = await openCounted();
     const { database, storage } = opened;
     await storage.write(() => insertRow(1, 'counter'));
-    const beside = database.connect();
+    const second = database.connect();
     const seen = await storage.read(function* () {
       const before = yield* counterOf('counter');
-      beside.exec("update stores set updated_at = 7 where domain = 'counter'");
+      second.exec("update stores set updated_at = 7 where domain = 'counter'");
       return [before, yield* counterOf('counter')];
     });
     assert.deepEqual(seen, [0, 0]);
@@ -233,9 +233,9 @@ suite('SQLite: reads during writes of another connection', () => {
     await using opened = await openCounted();
     const { database, storage } = opened;
     await storage.write(() => insertRow(1, 'counter'));
-    const beside = database.connect();
+    const second = database.connect();
     for (let round = 0; round < 20; round += 1) {
-      beside.exec("update stores set updated_at = updated_at + 1 where domain = 'counter'");
+      second.exec("update stores set updated_at = updated_at + 1 where domain = 'counter'");
       assert.equal(await storage.write(() => addTo('counter', 1)), 2 * (round + 1));
     }
   });
@@ -246,13 +246,13 @@ suite('SQLite: rows during a schema change by another connection', () => {
     await using opened = await openCounted();
     const { database, storage } = opened;
     await storage.write(() => insertRow(1, 'one'));
-    const beside = database.connect();
+    const second = database.connect();
     const named = () => all(sql<object>`select s.id, s.domain, 'last' as behind from stores s`);
     const starred = () => all(sql<object>`select s.*, 'last' as behind from stores s`);
     const [before] = await storage.read(starred);
     assert.deepEqual(await storage.read(named), [{ id: 1n, domain: 'one', behind: 'last' }]);
 
-    beside.exec("alter table stores add column added text not null default 'added'");
+    second.exec("alter table stores add column added text not null default 'added'");
     assert.deepEqual(await storage.read(named), [{ id: 1n, domain: 'one', behind: 'last' }]);
     const [after] = await storage.read(starred);
     assert.deepEqual({ ...after }, { ...before, added: 'added' });
@@ -266,10 +266,10 @@ suite('SQLite: another connection holds the write lock', () => {
     await storage.write(() => insertRow(1, 'counter'));
     const holder = database.connect();
     holder.exec("begin immediate; update stores set updated_at = 100 where domain = 'counter'");
-    let answered = 0;
+    let responded = 0;
     const writes = Array.from({ length: 10 }, async () => {
       await storage.write(() => addTo('counter', 1));
-      answered += 1;
+      responded += 1;
     });
     for (let round = 0; round < 10; round += 1) {
       const startedAt = performance.now();
@@ -277,7 +277,7 @@ suite('SQLite: another connection holds the write lock', () => {
       assert.ok(performance.now() - startedAt < 500, 'a read waited for the lock');
       await wait(10);
     }
-    assert.equal(answered, 0);
+    assert.equal(responded, 0);
     assert.equal(storage.queueDepth, 10);
     holder.exec('commit');
     await Promise.all(writes);
@@ -334,12 +334,12 @@ suite('SQLite: another connection holds the write lock', () => {
     const holder = database.connect();
     const storage = database.open({ lockWaitMaxMs: 100 });
     holder.exec('begin immediate');
-    const refused = assert.rejects(
+    const rejected = assert.rejects(
       storage.write(() => insertRow(1, 'late')),
       { code: 'unavailable' },
     );
     await storage[Symbol.asyncDispose]();
-    await refused;
+    await rejected;
   });
 
   test('a database that another process is creating is opened as soon as it is ready', async () => {
@@ -374,9 +374,9 @@ suite('SQLite: the file', () => {
     await storage.write(() => insertRow(1, 'kept'));
     await storage[Symbol.asyncDispose]();
     assert.equal(existsSync(`${database.file}-wal`), false);
-    const beside = new DatabaseSync(database.file, { readOnly: true });
-    assert.equal(beside.prepare('select domain from stores').get()?.['domain'], 'kept');
-    beside.close();
+    const second = new DatabaseSync(database.file, { readOnly: true });
+    assert.equal(second.prepare('select domain from stores').get()?.['domain'], 'kept');
+    second.close();
   });
 
   test('a backup holds everything acknowledged before it, is sound, and never replaces a file', async () => {
@@ -384,12 +384,12 @@ suite('SQLite: the file', () => {
     const { database, storage } = opened;
     for (let id = 1; id <= 50; id += 1) await storage.write(() => insertRow(id, `row-${id}`));
     const target = join(database.folder, 'backup.db');
-    const meanwhile = Array.from({ length: 50 }, (_, index) =>
+    const writes = Array.from({ length: 50 }, (_, index) =>
       storage.write(() => insertRow(index + 51, `row-${index + 51}`)),
     );
     const { backup } = storage;
     assert.ok(backup);
-    await Promise.all([backup(target), ...meanwhile]);
+    await Promise.all([backup(target), ...writes]);
     await assert.rejects(backup(target), /is there already/);
     await using copy = openEngine(target, { create: false });
     const rows = await copy.read(listRows);

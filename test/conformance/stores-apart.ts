@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { issue, retrieve, search, update } from '../../src/service/card.ts';
-import { fingerprintsOf, once, type Answer } from '../../src/service/idempotency.ts';
+import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
+import type { HttpResponse } from '../../src/service/http-response.ts';
 import { createStore } from '../../src/service/store.ts';
 import { createToken, tokenHash } from '../../src/service/token.ts';
 import { verify } from '../../src/service/verify.ts';
@@ -29,7 +30,7 @@ async function openTwins(factory: StorageFactory) {
   const opened = await openMigrated(factory);
   const { storage } = opened;
   let nextId = 0;
-  const ctx = testContext({ chance: { id: () => (nextId += 1) } });
+  const ctx = testContext({ random: { id: () => (nextId += 1) } });
   const left = await storage.write(() => createStore(ctx, newStore({ domain: 'left.example' })));
   const right = await storage.write(() => createStore(ctx, newStore({ domain: 'right.example' })));
   const ann = email('ann@example.com');
@@ -132,17 +133,21 @@ export function testStoresApart(factory: StorageFactory): void {
     let runs = 0;
     const fingerprints = fingerprintsOf(ctx, ['the same request']);
     // oxlint-disable-next-line require-yield -- a script without a statement
-    const script = function* (): Script<Answer> {
+    const script = function* (): Script<HttpResponse> {
       runs += 1;
       return { status: 201, headers: {}, body: `answer ${runs}` };
     };
     for (const [index, owner] of owners.entries()) {
-      const outcome = await outcomeOf(storage.write(() => once(ctx, { owner, fingerprints }, script)));
-      assert.deepEqual([outcome.replayed, outcome.answer.body], [false, `answer ${index + 1}`]);
+      const outcome = await outcomeOf(
+        storage.write(() => withIdempotencyKey(ctx, { owner, fingerprints }, script)),
+      );
+      assert.deepEqual([outcome.replayed, outcome.response.body], [false, `answer ${index + 1}`]);
     }
     for (const [index, owner] of owners.entries()) {
-      const outcome = await outcomeOf(storage.write(() => once(ctx, { owner, fingerprints }, script)));
-      assert.deepEqual([outcome.replayed, outcome.answer.body], [true, `answer ${index + 1}`]);
+      const outcome = await outcomeOf(
+        storage.write(() => withIdempotencyKey(ctx, { owner, fingerprints }, script)),
+      );
+      assert.deepEqual([outcome.replayed, outcome.response.body], [true, `answer ${index + 1}`]);
     }
   });
 

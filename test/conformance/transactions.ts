@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault } from '../../src/domain/fault.ts';
-import { all, run, sql, type Script } from '../../src/storage/sql.ts';
+import { all, execute, sql, type Script } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { addTo, counterOf, hasRow, insertRow, listRows, sumOfCounters } from '../support/row-counts.ts';
@@ -45,12 +45,12 @@ export function testTransactions(factory: StorageFactory): void {
     const { storage } = opened;
     await storage.write(() => insertRow(1, 'taken'));
     let goesOn = false;
-    const refused = storage.write(function* () {
+    const rejected = storage.write(function* () {
       yield* insertRow(2, 'lost');
       yield* all(sql`update stores set name = null where domain = 'taken'`);
       goesOn = true;
     });
-    await assert.rejects(refused, (error) => error instanceof Error && !(error instanceof Fault));
+    await assert.rejects(rejected, (error) => error instanceof Error && !(error instanceof Fault));
     assert.equal(goesOn, false);
     assert.deepEqual(await storage.read(listRows), ['taken']);
   });
@@ -199,10 +199,10 @@ export function testTransactions(factory: StorageFactory): void {
     const attempts: (() => Script<unknown>)[] = [
       () => insertRow(2, 'smuggled'),
       () => addTo('counter', 1),
-      () => run(sql`delete from stores`),
-      () => run(sql`delete from key_checks`, sql`update heartbeat set beaten_at = 1`),
-      () => run(sql`create table smuggled (id bigint)`),
-      () => run(sql`drop table heartbeat`),
+      () => execute(sql`delete from stores`),
+      () => execute(sql`delete from key_checks`, sql`update heartbeat set beaten_at = 1`),
+      () => execute(sql`create table smuggled (id bigint)`),
+      () => execute(sql`drop table heartbeat`),
     ];
     for (const attempt of attempts) {
       await assert.rejects(

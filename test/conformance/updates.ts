@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import test from 'node:test';
 import type { CardChanges } from '../../src/domain/card.ts';
-import { Fault, Refusals } from '../../src/domain/fault.ts';
+import { Fault, FieldErrors } from '../../src/domain/fault.ts';
 import { retrieve, update, type UpdateCommand } from '../../src/service/card.ts';
 import { verify } from '../../src/service/verify.ts';
 import { replaceCard } from '../../src/storage/card.ts';
@@ -38,13 +38,13 @@ export function testUpdates(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     const { card } = await opened.issue();
-    const refusals = new Refusals();
-    refusals.add('note', 'is too long');
+    const errors = new FieldErrors();
+    errors.add('note', 'is too long');
     const command = updateCommand(
       store,
       card.id,
       { disable: true },
-      { refusals, claimedCode: code('another0code') },
+      { errors, claimedCode: code('another0code') },
     );
     const expected = { errors: { note: ['is too long'], code: ['cannot be changed'] } };
     for (let start = 0; start < 3; start += 1)
@@ -125,14 +125,14 @@ export function testUpdates(factory: StorageFactory): void {
     const disabled = await change(opened, card.id, { disable: true });
     ctx.clock.advance(60_000);
     assert.deepEqual(await change(opened, card.id, { disable: true }), disabled);
-    const refused: [CardChanges, readonly string[]][] = [
+    const rejected: [CardChanges, readonly string[]][] = [
       [{ disable: false }, ['disable']],
       [{ balance: money('1') }, ['balance']],
       [{ expiresOn: null }, ['expires_on']],
       [{ disable: false, balance: money('1'), expiresOn: null }, ['disable', 'balance', 'expires_on']],
       [{ balance: money('1'), note: 'not even this' }, ['balance']],
     ];
-    for (const [changes, fields] of refused) {
+    for (const [changes, fields] of rejected) {
       await assert.rejects(change(opened, card.id, changes), (error) => {
         assert.ok(error instanceof Fault && error.code === 'invalid-parameter');
         assert.deepEqual(Object.keys(error.errors ?? {}), fields);
@@ -155,9 +155,9 @@ export function testUpdates(factory: StorageFactory): void {
       });
     }
     await assert.rejects(change(opened, card.id + 1, { note: 'x' }), { code: 'not-found' });
-    const refusals = new Refusals();
-    refusals.add('email', 'is wrong');
-    await assert.rejects(change(opened, card.id, { note: 'x' }, { refusals }), { code: 'invalid-parameter' });
+    const errors = new FieldErrors();
+    errors.add('email', 'is wrong');
+    await assert.rejects(change(opened, card.id, { note: 'x' }, { errors }), { code: 'invalid-parameter' });
     assert.deepEqual(await storage.read(countRows), before);
     assert.equal((await change(opened, card.id, { note: 'x' }, { versions: [5, 1] })).version, 2);
   });
@@ -240,9 +240,9 @@ export function testUpdates(factory: StorageFactory): void {
             ...(note !== undefined && { note: note?.replaceAll('\0', '') ?? null }),
           };
           const moves = changes.balance !== undefined && changes.balance.minor !== entry.card.balance.minor;
-          const isRefused = entry.card.disabledAt !== null && (moves || disable === false);
+          const isRejected = entry.card.disabledAt !== null && (moves || disable === false);
           const outcome = change(opened, entry.card.id, changes);
-          if (isRefused) await assert.rejects(outcome, { code: 'invalid-parameter' });
+          if (isRejected) await assert.rejects(outcome, { code: 'invalid-parameter' });
           else {
             const changed = await outcome;
             assert.equal(changed.balance.minor, changes.balance?.minor ?? entry.card.balance.minor);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import test from 'node:test';
-import { one, run, sql, type Script, type SqlValue } from '../../src/storage/sql.ts';
+import { one, execute, sql, type Script, type SqlValue } from '../../src/storage/sql.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { insertRow } from '../support/row-counts.ts';
 
@@ -15,8 +15,8 @@ type Values = {
 
 /** Stores the values in columns that accept any integer, text or bytes, and reads them back. */
 function* roundTrip(id: number, { whole, text, bytes }: Values): Script<Values> {
-  yield* run(sql`update stores set proxy_secret = ${bytes} where id = 1`);
-  yield* run(sql`
+  yield* execute(sql`update stores set proxy_secret = ${bytes} where id = 1`);
+  yield* execute(sql`
     insert into gift_cards (store_id, id, version, currency, initial_value, balance, last_characters, note,
       created_at, line_item_id)
     values (1, ${id}, 1, 'USD', 1, 1, 'abcd', ${text}, 0, ${whole})`);
@@ -85,7 +85,7 @@ export function testValues(factory: StorageFactory): void {
     const numbers = [0, 1, -1, 4_294_967_296, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
     for (const number of numbers) {
       const read = await storage.write(function* () {
-        yield* run(sql`update stores set updated_at = ${number} where id = 1`);
+        yield* execute(sql`update stores set updated_at = ${number} where id = 1`);
         return yield* one(sql<{ updated_at: bigint; same: bigint }>`
           select updated_at, (select count(*) from stores where updated_at = ${BigInt(number)}) as same
           from stores where id = 1`);
@@ -102,7 +102,7 @@ export function testValues(factory: StorageFactory): void {
     const limits: readonly SqlValue[] = [null, 5n, 7, null, 2n ** 62n, null];
     for (const limit of limits) {
       const row = await storage.write(function* () {
-        yield* run(sql`update stores set issue_limit = ${limit} where id = 1`);
+        yield* execute(sql`update stores set issue_limit = ${limit} where id = 1`);
         return yield* one(sql<{ issue_limit: bigint | null }>`select issue_limit from stores where id = 1`);
       });
       assert.equal(row.issue_limit, limit === null ? null : BigInt(Number(limit)));

@@ -6,7 +6,7 @@ import type { Card } from '../../src/domain/card.ts';
 import { issue, update } from '../../src/service/card.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify, verifyPage } from '../../src/service/verify.ts';
-import { run, sql, type Statement } from '../../src/storage/sql.ts';
+import { execute, sql, type Statement } from '../../src/storage/sql.ts';
 import { chainHash, listTransfers } from '../../src/storage/transfer.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
@@ -253,15 +253,15 @@ export function testVerification(factory: StorageFactory): void {
       await using books = await openBooks(factory);
       const { storage, database, card } = books;
       await database.tamper(statement(card.id));
-      const told = statement(card.id).strings.join('?');
+      const reported = statement(card.id).strings.join('?');
       await assert.doesNotReject(
         storage.read(() => verify(10)),
-        `verify fails without naming the card: ${told}`,
+        `verify fails without naming the card: ${reported}`,
       );
       const { mismatches } = await storage.read(() => verify(10));
       assert.ok(
         mismatches.some(({ cardId }) => cardId === card.id),
-        told,
+        reported,
       );
     }
   });
@@ -349,7 +349,7 @@ export function testVerification(factory: StorageFactory): void {
       draws += 1;
       return draws % 3 === 0 ? 1_000_000 + draws / 3 : 2_000_000 + draws;
     };
-    await using opened = await openStore(factory, { ctx: testContext({ chance: { id: draw } }) });
+    await using opened = await openStore(factory, { ctx: testContext({ random: { id: draw } }) });
     const { storage, ctx, store, database } = opened;
     const other = await storage.write(() => createStore(ctx, newStore({ domain: 'other.example' })));
     const cards: Card[] = [];
@@ -419,7 +419,7 @@ export function testVerification(factory: StorageFactory): void {
     const verifying = Array.from({ length: 20 }, () => storage.read(() => verify(10)));
     for (const { mismatches } of await Promise.all(verifying)) assert.deepEqual(mismatches, []);
     await Promise.all(writing);
-    await storage.write(() => run(sql`update heartbeat set beaten_at = 1`));
+    await storage.write(() => execute(sql`update heartbeat set beaten_at = 1`));
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
   });
 }

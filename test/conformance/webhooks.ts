@@ -5,7 +5,7 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { drawSigningSecret } from '../../src/delivery/webhooks/signature.ts';
-import type { EmailAddress } from '../../src/domain/email.ts';
+import type { EmailAddress } from '../../src/domain/email-address.ts';
 import type { Store } from '../../src/domain/store.ts';
 import type { Delivery, Webhook } from '../../src/domain/webhook.ts';
 import { issue, update } from '../../src/service/card.ts';
@@ -14,13 +14,13 @@ import { createStore } from '../../src/service/store.ts';
 import { eraseDeliveriesOf } from '../../src/service/retention.ts';
 import {
   changeWebhook,
-  createWebhook,
-  listDeliveries,
+  addWebhook,
+  listWebhookDeliveries,
   removeWebhook,
-  rotateWebhookSecret,
+  replaceWebhookSecret,
   showDelivery,
   showWebhook,
-  testWebhook,
+  sendTestEvent,
 } from '../../src/service/webhook.ts';
 import { all, sql } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -63,9 +63,9 @@ async function open(factory: StorageFactory): Promise<Opened> {
     store,
     another: () => opened.database.open(),
     async webhook(patterns = ['gift_card.*'], url = 'https://shop.example.com/hook') {
-      const secret = drawSigningSecret(ctx.chance);
+      const secret = drawSigningSecret(ctx.random);
       const { webhook } = await storage.write(() =>
-        createWebhook(ctx, { storeId: store.id, url, patterns, secret }),
+        addWebhook(ctx, { storeId: store.id, url, patterns, secret }),
       );
       return { ...webhook, secret: secret.reveal() };
     },
@@ -77,7 +77,7 @@ async function open(factory: StorageFactory): Promise<Opened> {
     },
     async deliveries({ id }) {
       const page = await storage.read(() =>
-        listDeliveries(store.id, id, { limit: 250, before: null, after: null }),
+        listWebhookDeliveries(store.id, id, { limit: 250, before: null, after: null }),
       );
       return page.items;
     },
@@ -139,7 +139,7 @@ function testBooking(factory: StorageFactory): void {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook(['*']);
-    await storage.rehearse(() => issue(ctx, issueCommand(store)));
+    await storage.dryRun(() => issue(ctx, issueCommand(store)));
     await assert.rejects(
       storage.write(function* () {
         yield* issue(ctx, issueCommand(store));
@@ -204,9 +204,9 @@ function testSending(factory: StorageFactory): void {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook();
-    const secret = drawSigningSecret(ctx.chance);
+    const secret = drawSigningSecret(ctx.random);
     const command = { storeId: store.id, id: webhook.id, versions: null };
-    await storage.write(() => rotateWebhookSecret(ctx, { ...command, secret }));
+    await storage.write(() => replaceWebhookSecret(ctx, { ...command, secret }));
     const got: PostRequest[] = [];
     const worker = opened.worker((request) => {
       got.push(request);
@@ -248,7 +248,7 @@ function testSending(factory: StorageFactory): void {
     const webhook = await opened.webhook();
     await opened.issue();
     const got: PostRequest[] = [];
-    const answers = [
+    const responses = [
       { status: 503, body: 'down' },
       { failure: 'timeout' },
       { status: 302, body: '' },
@@ -256,15 +256,15 @@ function testSending(factory: StorageFactory): void {
     ] as const;
     const worker = opened.worker((request) => {
       got.push(request);
-      return answers[got.length - 1] ?? { status: 500 };
+      return responses[got.length - 1] ?? { status: 500 };
     });
     const [first] = await opened.deliveries(webhook);
     assert.ok(first);
     const waits: number[] = [];
-    for (let made = 1; made <= answers.length; made += 1) {
+    for (let made = 1; made <= responses.length; made += 1) {
       await until(async () => (await opened.deliveries(webhook))[0]?.attempts === made);
       const { status, nextAt }: Delivery = (await opened.deliveries(webhook))[0] ?? first;
-      assert.equal(status, made < answers.length ? 'retrying' : 'delivered');
+      assert.equal(status, made < responses.length ? 'retrying' : 'delivered');
       if (nextAt === null) break;
       waits.push(nextAt - ctx.clock.now());
       // One millisecond before it is due.
@@ -286,7 +286,7 @@ function testSending(factory: StorageFactory): void {
     );
     assert.deepEqual(
       attempts.map(({ result }) =>
-        result.kind === 'answered' ? [result.status, result.body] : result.reason,
+        result.kind === 'responded' ? [result.status, result.body] : result.reason,
       ),
       [[503, 'down'], 'timeout', [302, ''], [200, 'thanks']],
     );
@@ -308,7 +308,7 @@ function testSending(factory: StorageFactory): void {
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook(['customer.created']);
     const other = await opened.webhook(['*']);
-    const delivery = await storage.write(() => testWebhook(ctx, { storeId: store.id, id: webhook.id }));
+    const delivery = await storage.write(() => sendTestEvent(ctx, { storeId: store.id, id: webhook.id }));
     assert.equal(delivery.eventType, 'webhook.test');
     const got: string[] = [];
     opened.worker((request) => {
@@ -332,9 +332,11 @@ function testSending(factory: StorageFactory): void {
     await until(async () => (await opened.deliveries(webhook))[0]?.attempts === 1);
     const eventId = (await opened.deliveries(webhook))[0]?.eventId ?? 0;
     isUp = true;
-    const told = await storage.write(() => redeliver(ctx, { storeId: store.id, eventId, webhookId: null }));
+    const reported = await storage.write(() =>
+      redeliver(ctx, { storeId: store.id, eventId, webhookId: null }),
+    );
     assert.deepEqual(
-      told.map(({ webhookId }) => webhookId),
+      reported.map(({ webhookId }) => webhookId),
       [webhook.id, late.id],
     );
     worker.wake();
@@ -399,10 +401,10 @@ function testFailing(factory: StorageFactory): void {
     const watcher = await opened.webhook(['webhook.paused'], 'https://watcher.example.com/');
     const startedAt = ctx.clock.now();
     await opened.issue();
-    let told = 0;
+    let reported = 0;
     const worker = opened.worker(({ url }) => {
       if (!url.includes('watcher')) return { failure: 'connect' };
-      told += 1;
+      reported += 1;
       return { status: 200 };
     });
     const show = (): Promise<Webhook> => storage.read(() => showWebhook(store.id, webhook.id));
@@ -428,7 +430,7 @@ function testFailing(factory: StorageFactory): void {
       [webhook.id],
     );
     worker.wake();
-    await until(() => told === 1);
+    await until(() => reported === 1);
     // Events are not queued for it until it is resumed.
     await opened.issue();
     assert.equal((await opened.deliveries(webhook)).length, 1);

@@ -51,7 +51,7 @@ test(`the service loses no event when killed ${rounds} times during deliveries`,
   const { token } = JSON.parse(tokenMade.output) as { readonly token: string };
   await using receiver = await receiveWebhooks();
   await using failing = await receiveWebhooks();
-  failing.answer = { status: 503 };
+  failing.response = { status: 503 };
   for (const { url } of [receiver, failing]) {
     const made = await command(
       environment,
@@ -99,8 +99,8 @@ test(`the service loses no event when killed ${rounds} times during deliveries`,
   service.kill('SIGTERM');
   assert.equal((await service.ended()).code, 0);
   const counts = await assertAllAreThere(database, acknowledged);
-  const told = new Set(receiver.got.map(({ event }) => event.data.gift_card?.id));
-  assert.ok(acknowledged.every((id) => told.has(id)));
+  const reported = new Set(receiver.got.map(({ event }) => event.data.gift_card?.id));
+  assert.ok(acknowledged.every((id) => reported.has(id)));
   const once = new Set(receiver.got.map(({ event }) => event.id)).size;
   t.diagnostic(
     `${acknowledged.length} cards acknowledged, ${once} events delivered, ${receiver.got.length - once} of them twice; ${counts}`,

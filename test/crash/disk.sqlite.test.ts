@@ -24,8 +24,8 @@ test('the service exits with code 1 after an I/O error, and the next one has eve
     const outcomes = await Promise.all(clients.map((till) => till.work(service.url, () => false)));
     assert.deepEqual(await service.ended(), { code: 1, signal: null }, service.errors());
     assert.match(service.output(), /"level":"fatal".*can no longer be trusted/);
-    const told = outcomes.map((outcome) => outcome?.status);
-    assert.ok(told.includes(503), `waiting clients got 503: ${told.join(', ')}`);
+    const reported = outcomes.map((outcome) => outcome?.status);
+    assert.ok(reported.includes(503), `waiting clients got 503: ${reported.join(', ')}`);
   }
   const acknowledged = countAcknowledged(clients);
   assert.ok(acknowledged > 0);

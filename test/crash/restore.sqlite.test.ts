@@ -69,9 +69,9 @@ test('restore replaces the database, keeps the previous one with its log, and re
   await using given = await fixture();
   const { database, environment, backup, file } = given;
   const bytes = readFileSync(backup);
-  const refused = await command(environment, 'restore', backup);
-  assert.equal(refused.code, 1);
-  assert.match(refused.errors, /largesse\.db exists: use --replace/);
+  const rejected = await command(environment, 'restore', backup);
+  assert.equal(rejected.code, 1);
+  assert.match(rejected.errors, /largesse\.db exists: use --replace/);
   assert.equal(countCards(file), 5);
 
   const restored = await command(environment, 'restore', backup, '--replace', '--json');
@@ -111,9 +111,9 @@ test('restore replaces the database, keeps the previous one with its log, and re
 test('restore fails while a process has the database open', async () => {
   await using given = await fixture();
   await using service = await serve(given.environment);
-  const refused = await command(given.environment, 'restore', given.backup, '--replace');
-  assert.equal(refused.code, 1);
-  assert.match(refused.errors, /a process has .*largesse\.db open: stop the service first/);
+  const rejected = await command(given.environment, 'restore', given.backup, '--replace');
+  assert.equal(rejected.code, 1);
+  assert.match(rejected.errors, /a process has .*largesse\.db open: stop the service first/);
   assert.equal((await fetch(`${service.url}/healthz`)).status, 200);
   assert.equal(countCards(given.file), 5);
 });
@@ -140,15 +140,15 @@ test('restore rejects a damaged backup or one with other keys, and changes nothi
     ['one of another key file', other.backup, /backup\.db was not restored.*key file lacks the key/],
   ];
   for (const [name, path, message] of cases) {
-    const refused = await command(environment, 'restore', path, '--replace');
-    assert.equal(refused.code, 1, name);
-    assert.match(refused.errors, message, name);
+    const rejected = await command(environment, 'restore', path, '--replace');
+    assert.equal(rejected.code, 1, name);
+    assert.match(rejected.errors, message, name);
     assert.equal(countCards(file), 5, name);
   }
   const without = { ...environment, KEYS_FILE: join(database.folder, 'missing.json') };
-  const refused = await command(without, 'restore', backup, '--replace');
-  assert.equal(refused.code, 1);
-  assert.match(refused.errors, /the key file .*missing\.json is missing: put back the one/);
+  const rejected = await command(without, 'restore', backup, '--replace');
+  assert.equal(rejected.code, 1);
+  assert.match(rejected.errors, /the key file .*missing\.json is missing: put back the one/);
   assert.deepEqual(
     readdirSync(database.folder).filter((name) => /restoring|replaced|missing/.test(name)),
     [],
@@ -206,7 +206,7 @@ test('restore replaces a database that SQLite cannot read, and keeps it with its
 });
 
 test('restore of a database on a server names the tool to use', async () => {
-  const refused = await command({ DATABASE_URL: 'postgres://user@db.example/largesse' }, 'restore', 'x.db');
-  assert.equal(refused.code, 1);
-  assert.match(refused.errors, /pg_restore/);
+  const rejected = await command({ DATABASE_URL: 'postgres://user@db.example/largesse' }, 'restore', 'x.db');
+  assert.equal(rejected.code, 1);
+  assert.match(rejected.errors, /pg_restore/);
 });

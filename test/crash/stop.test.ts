@@ -74,10 +74,10 @@ test('a request that is half sent at shutdown gets its response, and readiness r
   conversation.send(`${tail}GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
   assert.deepEqual(await service.ended(), { code: 0, signal: null });
   const heard = await conversation.heard;
-  const answers = heard.split(/(?=HTTP\/1\.1 \d{3} )/);
-  assert.equal(answers.length, 2, heard);
-  assert.match(answers[0] ?? '', /^HTTP\/1\.1 201 [\s\S]*"note":"slow"[\s\S]*}}$/);
-  assert.match(answers[1] ?? '', /^HTTP\/1\.1 503 /);
+  const responses = heard.split(/(?=HTTP\/1\.1 \d{3} )/);
+  assert.equal(responses.length, 2, heard);
+  assert.match(responses[0] ?? '', /^HTTP\/1\.1 201 [\s\S]*"note":"slow"[\s\S]*}}$/);
+  assert.match(responses[1] ?? '', /^HTTP\/1\.1 503 /);
   assert.deepEqual(readdirSync(folder).toSorted(), filesLeft, 'the log was moved into the file');
   const { code, output } = await command(environment, 'verify', '--json');
   assert.equal(code, 0, output);

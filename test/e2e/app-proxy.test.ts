@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import test from 'node:test';
 import { signatureOf, type Pair } from '../support/proxy.ts';
 import type { Program } from '../support/programs.ts';
-import { ask, cardOf, makeHome, type Answer, type Home } from './largesse.ts';
+import { ask, cardOf, makeHome, type HttpResponse, type Home } from './largesse.ts';
 
 const domain = 'flowers.example';
 const secret = 'hush';
@@ -38,7 +38,7 @@ async function makeStore(home: Home, ...settings: readonly string[]): Promise<st
   return token;
 }
 
-function assertProblem({ status, json }: Answer, expected: number, code: string): void {
+function assertProblem({ status, json }: HttpResponse, expected: number, code: string): void {
   assert.equal(status, expected, JSON.stringify(json));
   assert.match((json as { readonly type: string }).type, new RegExp(`/${code}$`));
 }
@@ -67,8 +67,8 @@ test('the four operations work through the proxy, and not without it', async (t)
     assert.deepEqual(cardOf(await ask(`${proxy.url}${query}`, { token }), 200), record);
   });
   await t.test('update', async () => {
-    const answer = await ask(`${proxy.url}${path}`, { method: 'PUT', token, json: { balance: '10.00' } });
-    assert.deepEqual(cardOf(answer, 200), { ...record, balance: '10.00' });
+    const response = await ask(`${proxy.url}${path}`, { method: 'PUT', token, json: { balance: '10.00' } });
+    assert.deepEqual(cardOf(response, 200), { ...record, balance: '10.00' });
   });
 
   await t.test('a request with the token alone is rejected without the proxy', async () => {
@@ -78,9 +78,9 @@ test('the four operations work through the proxy, and not without it', async (t)
       ask(`${service.url}${query}`, { token }),
       ask(`${service.url}${path}`, { method: 'PUT', token, json: { balance: '99.00' } }),
     ];
-    for (const answer of await Promise.all(calls)) {
-      assertProblem(answer, 401, 'invalid-signature');
-      assert.match(answer.headers.get('www-authenticate') ?? '', /\bAppProxy\b/);
+    for (const response of await Promise.all(calls)) {
+      assertProblem(response, 401, 'invalid-signature');
+      assert.match(response.headers.get('www-authenticate') ?? '', /\bAppProxy\b/);
     }
   });
   await t.test('a request without a token or with a wrong one is rejected through the proxy', async () => {
@@ -244,7 +244,8 @@ test('a stopped service returns 502, and the proxy forwards again once it runs',
   const token = await makeStore(home, '--require-signature');
   const first = await home.serve();
   const proxy = await startProxy(home, { to: first.url });
-  const post = (): Promise<Answer> => ask(`${proxy.url}/gift_card`, { token, json: { initial_value: 25 } });
+  const post = (): Promise<HttpResponse> =>
+    ask(`${proxy.url}/gift_card`, { token, json: { initial_value: 25 } });
   cardOf(await post(), 201);
   await first.stop();
   const { status, json } = await post();
@@ -305,12 +306,12 @@ test('a signed-in customer can search for their own cards without a token, if th
   });
   await t.test('allows only a search', async () => {
     const { id } = cardOf(await ask(`${signedIn.url}${adas}`), 200);
-    for (const answer of [
+    for (const response of [
       await ask(`${signedIn.url}/gift_card/${id}`),
       await ask(`${signedIn.url}/gift_card`, { json: { initial_value: 25 } }),
       await ask(`${signedIn.url}/gift_card/${id}`, { method: 'PUT', json: { balance: 99 } }),
     ]) {
-      assertProblem(answer, 401, 'unauthenticated');
+      assertProblem(response, 401, 'unauthenticated');
     }
   });
   await t.test('rejects a customer who is not signed in, and a request without the proxy', async () => {

@@ -32,9 +32,9 @@ test('a backup of a running service is complete, and never replaces a file', asy
   const bytes = readFileSync(copy);
 
   await issue(service, token);
-  const refused = await home.run(['backup', copy]);
-  assert.deepEqual([refused.code, refused.output], [1, '']);
-  assert.match(refused.errors, /^largesse: \S+copy\.db is there already\n$/);
+  const rejected = await home.run(['backup', copy]);
+  assert.deepEqual([rejected.code, rejected.output], [1, '']);
+  assert.match(rejected.errors, /^largesse: \S+copy\.db is there already\n$/);
   assert.ok(readFileSync(copy).equals(bytes), 'the first backup is unchanged');
   const nowhere = await home.run(['backup', 'nowhere/copy.db']);
   assert.deepEqual({ code: nowhere.code, output: nowhere.output }, { code: 1, output: '' });
@@ -105,11 +105,11 @@ for (const { tree, table } of [
     assert.equal(ok, false);
     assert.ok(mismatches.some(({ store, problem }) => store === null && problem.startsWith(`${table}: `)));
 
-    const refused = await home.run(['backup', 'copy.db']);
-    assert.deepEqual([refused.code, refused.output], [1, '']);
-    assert.match(refused.errors, new RegExp(`^${table}: `, 'm'));
+    const rejected = await home.run(['backup', 'copy.db']);
+    assert.deepEqual([rejected.code, rejected.output], [1, '']);
+    assert.match(rejected.errors, new RegExp(`^${table}: `, 'm'));
     assert.match(
-      refused.errors,
+      rejected.errors,
       /^largesse: the copy is damaged and remains at \S+copy\.db\.unverified: .*\n$/m,
     );
     assert.ok(!existsSync(join(home.folder, 'copy.db')));

@@ -69,9 +69,9 @@ test('a running request gets its response after SIGTERM, even if the signal is s
   await service.program.written(/"message":"stopping: requests in flight finish"/);
   // A terminal signals npm and the service, and npm forwards its signal: there are always two.
   service.program.kill('SIGTERM');
-  const answered = once(upload, 'response') as Promise<[IncomingMessage]>;
+  const responded = once(upload, 'response') as Promise<[IncomingMessage]>;
   upload.end(body.slice(5));
-  const [response] = await answered;
+  const [response] = await responded;
   response.resume();
   assert.equal(response.statusCode, 201);
   assert.deepEqual(await service.program.ended(), { code: 0, signal: null });
@@ -105,8 +105,8 @@ test('a token is created, rotated or revoked at once for a running service', asy
   assert.equal(again.code, 1, 'a revoked token cannot be revoked again');
 
   const reader = await home.json<Token>('token', 'create', '--store', domain, '--scopes', 'read_gift_cards');
-  const refused = await ask(`${service.url}/gift_card`, { token: reader.token, json: { initial_value: 5 } });
-  assert.deepEqual([await statusWith(reader.token), refused.status], [200, 403]);
+  const rejected = await ask(`${service.url}/gift_card`, { token: reader.token, json: { initial_value: 5 } });
+  assert.deepEqual([await statusWith(reader.token), rejected.status], [200, 403]);
 });
 
 test('a changed setting of a store applies at once to a running service', async () => {
@@ -114,8 +114,8 @@ test('a changed setting of a store applies at once to a running service', async 
   const { token } = await makeStore(home);
   const service = await home.serve();
   await home.json('store', 'update', domain, '--issue-limit', '20');
-  const answer = await ask(`${service.url}/gift_card`, { token, json: { initial_value: 25 } });
-  assert.equal(answer.status, 422);
+  const response = await ask(`${service.url}/gift_card`, { token, json: { initial_value: 25 } });
+  assert.equal(response.status, 422);
   await home.json('store', 'update', domain, '--issue-limit', 'none');
   await issue(service, token);
 });
@@ -166,10 +166,10 @@ test('verify reports the totals, and names a card whose balance was changed outs
 
   const asJson = await home.runProcess(['verify', '--json']);
   assert.equal(asJson.code, 1);
-  const told = JSON.parse(asJson.output) as Verification;
-  assert.equal(told.ok, false);
+  const reported = JSON.parse(asJson.output) as Verification;
+  assert.equal(reported.ok, false);
   assert.deepEqual(
-    told.mismatches.flatMap(({ store, gift_card_id: id }) => (id === null ? [] : [[store, id]])),
+    reported.mismatches.flatMap(({ store, gift_card_id: id }) => (id === null ? [] : [[store, id]])),
     [[domain, card.id]],
   );
 });

@@ -18,7 +18,7 @@ import { engine } from '../support/engine.ts';
 import { ask, makeHome, type Home } from './largesse.ts';
 
 /** The commands that print data and accept `--json`. */
-const telling = [
+const printing = [
   'migrate',
   'status',
   'verify',
@@ -58,14 +58,14 @@ async function homeWithStore(): Promise<Home> {
   return home;
 }
 
-function assertRefused({ code, output, errors }: Result, expected: number, message: RegExp): void {
+function assertRejected({ code, output, errors }: Result, expected: number, message: RegExp): void {
   assert.deepEqual({ code, output }, { code: expected, output: '' }, errors);
   assert.match(errors, message);
 }
 
 /** Asserts one line with the error and nothing else: no stack, no help text. */
 function assertOneLine(result: Result, message: RegExp): void {
-  assertRefused(result, 1, message);
+  assertRejected(result, 1, message);
   assert.match(result.errors, /^largesse: [^\n]+\n$/);
 }
 
@@ -82,9 +82,9 @@ function readHelp(...path: readonly string[]): readonly (readonly [command: stri
 test('every command has help, and commands that print data accept --json', async () => {
   await using home = await makeHome();
   const helps = new Map(readHelp());
-  assert.deepEqual(new Set(helps.keys()), new Set([...telling, 'serve', 'app-proxy']));
+  assert.deepEqual(new Set(helps.keys()), new Set([...printing, 'serve', 'app-proxy']));
   for (const [command, help] of helps) {
-    assert.equal(help.includes('--json'), telling.includes(command), command);
+    assert.equal(help.includes('--json'), printing.includes(command), command);
   }
   for (const path of [[], ['store'], ['token', 'rotate']]) {
     const { code, output, errors } = await home.runProcess([...path, '--help']);
@@ -128,13 +128,13 @@ test('wrong usage exits with code 2 and changes nothing', { concurrency }, async
     ...wrong.map(([args, message]) =>
       t.test(args.join(' '), async () => {
         const result = await home.run(args);
-        assertRefused(result, 2, message);
+        assertRejected(result, 2, message);
         assert.match(result.errors, /^error: [^\n]+\n\(see --help\)\n$/);
       }),
     ),
     ...[[], ['store'], ['token']].map((args) =>
       t.test(`"${args.join(' ')}" alone`, async () => {
-        assertRefused(await home.run(args), 2, /^Usage: largesse /);
+        assertRejected(await home.run(args), 2, /^Usage: largesse /);
       }),
     ),
   ]);
@@ -145,7 +145,7 @@ test('an error is reported in one line, with exit code 1', { concurrency }, asyn
   await using home = await homeWithStore();
   const nowhere = ['--store', 'nowhere.example'];
   const noStore = /there is no store nowhere\.example/;
-  const refused: readonly (readonly [args: readonly string[], message: RegExp])[] = [
+  const rejected: readonly (readonly [args: readonly string[], message: RegExp])[] = [
     [['store', 'show', 'nowhere.example'], noStore],
     [['store', 'update', 'nowhere.example', '--name', 'x'], noStore],
     [['token', 'create', ...nowhere], noStore],
@@ -167,7 +167,7 @@ test('an error is reported in one line, with exit code 1', { concurrency }, asyn
     [['app-proxy', '--store', domain, '--listen', '0'], /flowers\.example has no proxy secret: largesse store update/],
   ]; // prettier-ignore
   await Promise.all(
-    refused.map(([args, message]) =>
+    rejected.map(([args, message]) =>
       t.test(args.join(' '), async () => assertOneLine(await home.run(args), message)),
     ),
   );
@@ -249,7 +249,7 @@ test('serve reports all invalid settings together', async () => {
     METRICS_TOKEN: 'short',
   };
   const result = await home.run(['serve'], wrong);
-  assertRefused(result, 2, /^The configuration is wrong:\n/);
+  assertRejected(result, 2, /^The configuration is wrong:\n/);
   const [, ...problems] = result.errors.trimEnd().split('\n');
   const named = problems.map((problem) => /^ {2}([A-Z_]+) must be .+/.exec(problem)?.[1]);
   assert.deepEqual(new Set(named), new Set(Object.keys(wrong)));
@@ -264,7 +264,7 @@ test('serve does not start without a store, or on a port in use', async (t) => {
     const [[name, value]] = Object.entries(environment) as [[string, string]];
     await t.test(`${name}=${value} without a store`, async () => {
       const result = await home.run(['serve'], environment);
-      assertRefused(result, 1, new RegExp(`^largesse: With ${name}=${value} the service needs a store`));
+      assertRejected(result, 1, new RegExp(`^largesse: With ${name}=${value} the service needs a store`));
       assert.match(result.errors, /largesse store create .*\n.*largesse token create/);
     });
   }
@@ -353,7 +353,7 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
   assert.match((await home.run(['store', 'list'])).output, /^DOMAIN .*\nflowers\.example +Blumen +EUR .*\n$/);
 
   for (const wrong of ['0', '100001', '1.5', 'many'])
-    assertRefused(
+    assertRejected(
       await home.run(['store', 'update', domain, '--lookup-failures-per-hour', wrong]),
       2,
       /It takes 1 to 100000, or default/,
@@ -470,12 +470,12 @@ test('a customer is linked to an id of the storefront, which belongs to one cust
   const linked = { ...shown, storefront_customer_id: 1001 };
   assert.deepEqual(await json('link', 'ada@example.com', '1001'), linked);
   assert.deepEqual(await json('link', 'ada@example.com', '1001'), linked);
-  assertRefused(await run('link', 'grace@example.com', '1001'), 1, /storefront_customer_id is taken/);
+  assertRejected(await run('link', 'grace@example.com', '1001'), 1, /storefront_customer_id is taken/);
   assert.deepEqual(await json('unlink', 'ada@example.com'), shown);
   assert.equal((await json('link', 'grace@example.com', '1001'))['storefront_customer_id'], 1001);
-  assertRefused(await run('show', 'nobody@example.com'), 1, /there is no customer nobody@example\.com/);
+  assertRejected(await run('show', 'nobody@example.com'), 1, /there is no customer nobody@example\.com/);
   for (const [address, id] of [['ada', '5'], ['ada@example.com', '0'], ['ada@example.com', '1.5'], ['ada@example.com', '9007199254740992']])
-    assertRefused(await run('link', address ?? '', id ?? ''), 2, /error: /);
+    assertRejected(await run('link', address ?? '', id ?? ''), 2, /error: /);
 }); // prettier-ignore
 
 test('a token is shown once, and is not in a list or in the database', async () => {
@@ -498,11 +498,11 @@ test('a token is shown once, and is not in a list or in the database', async () 
     listed.map(({ id, token, revoked_at: revokedAt }) => [id, token, revokedAt === null]),
     [[created.id, undefined, false], [rotated.id, undefined, true], [listed[2]?.id, undefined, true]],
   ); // prettier-ignore
-  const told = [JSON.stringify(listed), (await home.run(list)).output].join('\n');
+  const reported = [JSON.stringify(listed), (await home.run(list)).output].join('\n');
   const stored = (await home.database.bytes()).toString('latin1');
   for (const token of tokens) {
     const secret = token?.split('_')[2] ?? '';
-    assert.ok(secret !== '' && !told.includes(secret) && !stored.includes(secret));
+    assert.ok(secret !== '' && !reported.includes(secret) && !stored.includes(secret));
   }
 });
 
@@ -510,17 +510,17 @@ test('emails are listed with the terms of the API, as JSON and as text', async (
   await using home = await homeWithStore();
   await home.database.meddle(`
     insert into gift_cards (store_id, id, version, currency, initial_value, balance, held, last_characters, created_at,
-      expiry_told, expiring_told)
+      expired_event_day, expiring_soon_event_day)
     select id, 7, 1, 'EUR', 500, 500, 0, 'abcd', 0, null, null from stores`);
-  for (const [id, state, answer, nextAt] of [
+  for (const [id, state, response, nextAt] of [
     [1, 'sent', `'250 2.0.0 taken'`, 'null'],
     [2, 'deferred', `'connect ECONNREFUSED'`, '9000'],
     [3, 'cancelled', `'the card is disabled'`, 'null'],
   ] as const) {
     await home.database.meddle(`
-      insert into mail_deliveries (store_id, card_id, id, kind, address, state, send_at, next_at, attempts, first_at,
-        last_at, answer, created_at, ended_at)
-      select id, 7, ${id}, 'receipt', 'ada@example.com', '${state}', 0, ${nextAt}, 1, 1000, 1000, ${answer}, 0,
+      insert into email_deliveries (store_id, card_id, id, kind, address, state, send_at, next_at, attempts, first_at,
+        last_at, response, created_at, ended_at)
+      select id, 7, ${id}, 'receipt', 'ada@example.com', '${state}', 0, ${nextAt}, 1, 1000, 1000, ${response}, 0,
         ${nextAt === 'null' ? 2000 : 'null'} from stores`);
   }
   const { statuses, deliveries } = await home.json<{

@@ -6,13 +6,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { tables } from '../../src/storage/table.ts';
+import { listTables } from '../../src/storage/table.ts';
+import { openMigrated } from '../support/database.ts';
 import {
   createPostgresDatabase,
   sharedPostgres,
   type PostgresDatabase,
 } from '../support/postgres-database.ts';
 import type { Program } from '../support/programs.ts';
+import { sqliteFactory } from '../support/sqlite.ts';
 import {
   fileOf,
   fillSampleDatabase,
@@ -32,6 +34,13 @@ type Copied = {
 };
 
 const domain = 'flowers.example';
+
+async function copiedTables() {
+  await using database = await openMigrated(sqliteFactory);
+  return await database.storage.read(listTables);
+}
+
+const tables = await copiedTables();
 
 async function emptyServer(): Promise<PostgresDatabase> {
   return createPostgresDatabase(await sharedPostgres());
@@ -88,15 +97,15 @@ test('a database of every kind of content is copied to servers and files and bac
   }
 
   const addresses = [source, server.url, divided.url, fileIn(home, 'back.db'), fileIn(home, 'aside.db')];
-  const answers = [];
+  const responses = [];
   for (const address of addresses) {
     const environment = { DATABASE_URL: address, KEYS_FILE: home.keysFile };
     const service = await home.serve(environment);
-    answers.push(await readSampleDatabase(service, house));
+    responses.push(await readSampleDatabase(service, house));
     assert.deepEqual(await service.stop(), { code: 0, signal: null });
     assert.equal((await home.run(['verify'], environment)).code, 0);
   }
-  const [first, ...others] = answers;
+  const [first, ...others] = responses;
   for (const other of others) assert.deepEqual(other, first);
 }); // prettier-ignore
 

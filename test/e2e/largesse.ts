@@ -88,7 +88,7 @@ export async function makeHome(on: Engine = engine, wish: DatabaseWish = {}): Pr
   return home;
 }
 
-export type Answer = { readonly status: number; readonly headers: Headers; readonly json: unknown };
+export type HttpResponse = { readonly status: number; readonly headers: Headers; readonly json: unknown };
 
 /** Sends a request; `json` as a JSON body. */
 export async function ask(
@@ -104,7 +104,7 @@ export async function ask(
     readonly token?: string | undefined;
     readonly headers?: Readonly<Record<string, string>>;
   } = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const response = await fetch(url, {
     method: request.method ?? (json === undefined ? 'GET' : 'POST'),
     headers: {
@@ -122,7 +122,7 @@ export async function ask(
 export type GiftCard = Readonly<Record<string, unknown>> & { readonly id: number; readonly balance: string };
 
 /** Returns the card in a response with the given status. */
-export function cardOf({ status, json }: Answer, expected: number): GiftCard {
+export function cardOf({ status, json }: HttpResponse, expected: number): GiftCard {
   assert.equal(status, expected, JSON.stringify(json));
   return (json as { readonly gift_card: GiftCard }).gift_card;
 }

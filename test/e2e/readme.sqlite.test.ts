@@ -21,7 +21,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { answersIn, assertAnswer, commandsIn } from './readme.ts';
+import { responsesIn, assertResponse, commandsIn } from './readme.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readmePort = 3000;
@@ -109,8 +109,8 @@ function killerOf({ pid }: ChildProcess): (signal: NodeJS.Signals) => void {
 async function ready(child: ChildProcess, port: number, output: string): Promise<void> {
   const deadline = performance.now() + startWithinMs;
   while (performance.now() < deadline && child.exitCode === null) {
-    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
-    if (answer?.status === 200) return;
+    const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    if (response?.status === 200) return;
     await wait(100);
   }
   assert.fail(`the service did not start:\n${readFileSync(output, 'utf8')}`);
@@ -141,14 +141,14 @@ test(title, { timeout: 290_000 }, async (t) => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
   const guide = readFileSync(join(root, 'docs/store.md'), 'utf8');
   const { start = '', ...calls } = { ...commandsIn(readme), ...commandsIn(guide) };
-  const answers = { ...answersIn(readme), ...answersIn(guide) };
+  const responses = { ...responsesIn(readme), ...responsesIn(guide) };
   const named = ['create', 'retrieve', 'search', 'update'];
   const ofOwnStore = ['own-store', 'own-create', 'own-retrieve', 'own-mails'];
   const clone = /^git clone \S.* (?<name>\S+)(?: && |\n)cd \k<name>(?: && |\n)/;
   assert.match(start, clone, 'README.md has no block marked "e2e: start" that clones it');
   assert.deepEqual(Object.keys(calls), [...named, ...ofOwnStore], 'the marked commands');
-  const answered = [...named, 'own-create', 'own-retrieve'];
-  assert.deepEqual(Object.keys(answers), answered, 'the marked responses');
+  const responded = [...named, 'own-create', 'own-retrieve'];
+  assert.deepEqual(Object.keys(responses), responded, 'the marked responses');
   const pick = (names: readonly string[]): Record<string, string> =>
     Object.fromEntries(names.map((name) => [name, calls[name] ?? '']));
 
@@ -171,8 +171,8 @@ test(title, { timeout: 290_000 }, async (t) => {
     const second = await callAsWritten(pick(ofOwnStore), { folder: copy, port });
     const given = new Map([...first, ...second]);
     const known = new Map<string, unknown>();
-    for (const [name, printed] of Object.entries(answers)) {
-      await t.test(name, () => assertAnswer(given.get(name) ?? '', printed, known));
+    for (const [name, printed] of Object.entries(responses)) {
+      await t.test(name, () => assertResponse(given.get(name) ?? '', printed, known));
     }
 
     await t.test('the emails of the demonstration store and of a real one are shown', async () => {

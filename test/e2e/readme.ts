@@ -8,31 +8,31 @@ import assert from 'node:assert/strict';
 type Printed = { readonly kind: string; readonly text: string };
 
 const block =
-  /^<!-- e2e: (?<answer>answer )?(?<name>[\w-]+) -->\n+```(?<kind>\w+)\n(?<text>[\s\S]*?)\n```$/gm;
+  /^<!-- e2e: (?<response>answer )?(?<name>[\w-]+) -->\n+```(?<kind>\w+)\n(?<text>[\s\S]*?)\n```$/gm;
 
 function* blocksIn(
   document: string,
-): Generator<Printed & { readonly name: string; readonly isAnswer: boolean }> {
+): Generator<Printed & { readonly name: string; readonly isResponse: boolean }> {
   const marks = document.match(/<!-- e2e:/g) ?? [];
   let found = 0;
   for (const { groups } of document.matchAll(block)) {
     found += 1;
-    const { name = '', kind = '', text = '', answer } = groups ?? {};
-    yield { name, kind, text, isAnswer: answer !== undefined };
+    const { name = '', kind = '', text = '', response } = groups ?? {};
+    yield { name, kind, text, isResponse: response !== undefined };
   }
   assert.equal(found, marks.length, 'a mark without a block after it');
 }
 
 /** The commands by their names, in the document's order. */
 export function commandsIn(document: string): Record<string, string> {
-  const blocks = [...blocksIn(document)].filter(({ isAnswer }) => !isAnswer);
+  const blocks = [...blocksIn(document)].filter(({ isResponse }) => !isResponse);
   for (const { name, kind } of blocks) assert.equal(kind, 'sh', name);
   return Object.fromEntries(blocks.map(({ name, text }) => [name, text]));
 }
 
 /** The responses by the names of their commands. */
-export function answersIn(document: string): Record<string, Printed> {
-  const blocks = [...blocksIn(document)].filter(({ isAnswer }) => isAnswer);
+export function responsesIn(document: string): Record<string, Printed> {
+  const blocks = [...blocksIn(document)].filter(({ isResponse }) => isResponse);
   for (const { name, kind } of blocks) assert.ok(kind === 'json' || kind === 'http', name);
   return Object.fromEntries(blocks.map(({ name, kind, text }) => [name, { kind, text }]));
 }
@@ -55,7 +55,7 @@ const varying: readonly (readonly [names: RegExp, form: RegExp])[] = [
  * same values. A varying value has its form, and a value that the document prints twice is the same in both
  * places: `known` maps printed values to actual ones.
  */
-export function assertAnswer(actual: string, { kind, text }: Printed, known: Map<string, unknown>): void {
+export function assertResponse(actual: string, { kind, text }: Printed, known: Map<string, unknown>): void {
   if (kind === 'json') {
     assertSame(JSON.parse(actual), JSON.parse(text), { name: '', known });
     return;
@@ -93,10 +93,10 @@ function assertSame(
     }
   } else if (form && printed !== null) {
     assert.equal(typeof actual, typeof printed, name);
-    const stands = JSON.stringify(printed);
+    const shown = JSON.stringify(printed);
     for (const value of [actual, printed]) assert.match(String(value), form, name);
-    if (!known.has(stands)) known.set(stands, actual);
-    assert.equal(actual, known.get(stands), `${name} is replaced by different values: ${stands}`);
+    if (!known.has(shown)) known.set(shown, actual);
+    assert.equal(actual, known.get(shown), `${name} is replaced by different values: ${shown}`);
   } else {
     assert.equal(actual, printed, name);
   }

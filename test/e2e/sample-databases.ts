@@ -10,7 +10,7 @@ import { createStore, requireStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
 import { expireHolds, placeHold } from '../../src/service/hold.ts';
 import { findLastEventId } from '../../src/storage/event.ts';
-import { run, sql } from '../../src/storage/sql.ts';
+import { execute, sql } from '../../src/storage/sql.ts';
 import { internalIdOf } from '../support/public-ids.ts';
 import { email, issueCommand, manualClock, money, newStore } from '../support/fixtures.ts';
 import { sqliteEngine } from '../support/engine-sqlite.ts';
@@ -55,7 +55,7 @@ type SampleDatabase = {
   readonly holds: readonly number[];
   readonly codes: readonly string[];
   /** A creation with an idempotency key: its request and response. */
-  readonly creation: { readonly json: unknown; readonly answer: unknown };
+  readonly creation: { readonly json: unknown; readonly response: unknown };
 };
 
 const idempotent = { 'idempotency-key': 'order-1017 ✓' };
@@ -74,9 +74,9 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   const service = await home.serve();
   const send = async (line: string, json?: unknown, headers: Readonly<Record<string, string>> = {}, as = token) => {
     const [method = '', path = ''] = line.split(' ');
-    const answer = await exchange(service, { method, path, json, headers, token: as });
-    assert.ok(answer.status < 300, `${line}: ${JSON.stringify(answer)}`);
-    return answer.json as {
+    const response = await exchange(service, { method, path, json, headers, token: as });
+    assert.ok(response.status < 300, `${line}: ${JSON.stringify(response)}`);
+    return response.json as {
       readonly gift_card: GiftCard & { readonly code: string };
       readonly transaction: { readonly id: number };
       readonly hold: { readonly id: number };
@@ -111,7 +111,7 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
     token, other, revoked: old.token,
     cards: [id, bare.id, disabled.id, expired], holds: [...holds, hold4],
     codes: [creation.gift_card.code, bare.code, disabled.code, yen.code],
-    creation: { json, answer: creation },
+    creation: { json, response: creation },
   };
 } // prettier-ignore
 
@@ -151,11 +151,11 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
   const { ctx, storage } = database;
   const { store } = await storage.read(() => requireStore(domain));
   const [now, bytes] = [ctx.clock.now(), new Uint8Array([0, 1, 127, 128, 255])];
-  const webhook = ctx.chance.id();
+  const webhook = ctx.random.id();
   const event = await storage.read(() => findLastEventId(store.id));
   assert.ok(event);
   await storage.write(() =>
-    run(
+    execute(
       sql`
         insert into webhooks (store_id, id, version, url, patterns, secret, status, paused_at, pause_reason,
           created_at, updated_at)
@@ -163,16 +163,16 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
           'requested', ${now}, ${now})`,
       sql`
         insert into webhook_deliveries (store_id, webhook_id, event_id, status, created_at, attempts, last_at,
-          answer_status, answer_body, duration_ms)
+          response_status, response_body, duration_ms)
         values (${store.id}, ${webhook}, ${event}, 'dead', ${now}, 2, ${now}, 500, 'Zählerüberlauf', 17)`,
       sql`
         insert into webhook_attempts (store_id, webhook_id, event_id, attempt, attempted_at, duration_ms,
           failure_reason, failure)
         values (${store.id}, ${webhook}, ${event}, 1, ${now}, 10000, 'timeout', 'no answer within 10 s')`,
       sql`
-        insert into mail_deliveries (store_id, card_id, id, kind, address, state, send_at, attempts, first_at, last_at,
-          answer, created_at, ended_at)
-        values (${store.id}, ${cardId}, ${ctx.chance.id()}, 'receipt', 'Käthe@exämple.com', 'sent', ${now}, 1, ${now},
+        insert into email_deliveries (store_id, card_id, id, kind, address, state, send_at, attempts, first_at, last_at,
+          response, created_at, ended_at)
+        values (${store.id}, ${cardId}, ${ctx.random.id()}, 'receipt', 'Käthe@exämple.com', 'sent', ${now}, 1, ${now},
           ${now}, '250 2.0.0 angenommen', ${now}, ${now})`,
     ),
   );
@@ -184,14 +184,14 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
 export async function readSampleDatabase(service: Served, house: SampleDatabase): Promise<unknown> {
   const { token, revoked, other, cards, holds, codes, creation } = house;
   const get = (path: string, as = token) => exchange(service, { method: 'GET', path, token: as });
-  const answers = [
+  const responses = [
     ...(await Promise.all(cards.map((id) => get(`/gift_card/${id}`)))),
     ...(await Promise.all(cards.map((id) => get(`/gift_card/${id}/transactions?limit=250`)))),
     ...(await Promise.all(cards.map((id) => get(`/gift_card/${id}/holds`)))),
     ...(await Promise.all(holds.map((id) => get(`/holds/${id}`)))),
     await get('/gift_card?last_characters=abcd&email=GRACE@example.com'),
   ];
-  for (const { status } of answers) assert.equal(status, 200);
+  for (const { status } of responses) assert.equal(status, 200);
   const [, , , ...foreign] = await Promise.all(
     [token, token, token, other].map((as, place) =>
       exchange(service, { method: 'POST', path: '/gift_card/lookup', json: { code: codes[place] }, token: as }),
@@ -199,9 +199,9 @@ export async function readSampleDatabase(service: Served, house: SampleDatabase)
   );
   assert.equal(foreign[0]?.status, 200);
   const again = await exchange(service, { method: 'POST', path: '/gift_card', json: creation.json, headers: idempotent, token });
-  assert.deepEqual(again.json, creation.answer);
+  assert.deepEqual(again.json, creation.response);
   assert.equal((await get(`/gift_card/${cards[0]}`, revoked)).status, 401);
-  return [...answers, ...foreign, again];
+  return [...responses, ...foreign, again];
 } // prettier-ignore
 
 /** Sends one request and returns the parts of its response that do not depend on the database. */

@@ -5,7 +5,7 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { plainClock, systemClock } from '../../src/clock-and-chance.ts';
+import { plainClock, systemClock } from '../../src/clock.ts';
 import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import { issue } from '../../src/service/card.ts';
@@ -100,10 +100,10 @@ test('holds expire once, although two processes expire them and one is killed in
     await wait(20);
   }
   assert.equal(await count('expired'), holdsCount);
-  const told = await server.query(`
+  const reported = await server.query(`
     select count(*)::int as events, count(distinct (data::json -> 'hold' ->> 'id'))::int as holds
     from events where type = 'gift_card.hold_released'`);
-  assert.deepEqual(told, [{ events: holdsCount, holds: holdsCount }]);
+  assert.deepEqual(reported, [{ events: holdsCount, holds: holdsCount }]);
   assert.deepEqual(await server.query('select distinct held::int as held from gift_cards'), [{ held: 0 }]);
   await assertVerifies(environment);
   assert.equal(other.errors(), '');

@@ -32,13 +32,13 @@ async function interrupted<T>(
 ): Promise<T> {
   // Abandoned commits keep waiting: the server does not know that their clients have stopped.
   const others = new Set(await waitingCommits(server));
-  const answer = request();
+  const response = request();
   const deadline = performance.now() + 10_000;
   for (;;) {
     const pid = (await waitingCommits(server)).find((waiting) => !others.has(waiting));
     if (pid !== undefined) {
       await server.query(`select ${how}($1)`, [pid]);
-      return answer;
+      return response;
     }
     assert.ok(performance.now() < deadline, 'no commit waits');
     await wait(10);
@@ -89,7 +89,7 @@ test('a commit without its synchronous standby is never a success: in time, canc
   const again = ['late', 'cancelled', 'terminated', 'abroad'].map((key, place) =>
     debit(cards[place] ?? 0, key),
   );
-  for (const told of await Promise.all(again)) assertUnavailable(told);
+  for (const reported of await Promise.all(again)) assertUnavailable(reported);
   const { status, tookMs } = await readinessOf(service.url);
   assert.equal(status, 503);
   assert.ok(tookMs < 9_000);
@@ -99,9 +99,9 @@ test('a commit without its synchronous standby is never a success: in time, canc
   await untilReadiness(service.url, 200);
   for (const [place, key] of ['late', 'cancelled', 'terminated', 'abroad'].entries()) {
     const card = cards[place] ?? 0;
-    const told = await debit(card, key);
-    assert.equal(told.status, 201, JSON.stringify(told));
-    assert.equal(told.isReplayed, true, key);
+    const reported = await debit(card, key);
+    assert.equal(reported.status, 201, JSON.stringify(reported));
+    assert.equal(reported.isReplayed, true, key);
     assert.equal(await balanceOf(card), '9.00');
   }
   await assertVerifies(environment);

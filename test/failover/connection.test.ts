@@ -61,7 +61,7 @@ test(`${positions} requests cut at any point, in each direction, succeed before 
   let done = 0;
   const outcomes = { untouched: 0, again: 0, unknown: 0, done: 0 };
 
-  for (const direction of ['sent', 'answered'] as const satisfies readonly Direction[]) {
+  for (const direction of ['sent', 'responded'] as const satisfies readonly Direction[]) {
     const all = length[direction];
     const anywhere = Array.from(
       { length: positions },
@@ -73,16 +73,16 @@ test(`${positions} requests cut at any point, in each direction, succeed before 
       await prepare();
       const key = keyOf(direction, place);
       proxy.cutAfter(direction, at);
-      const told = await credit(key);
+      const reported = await credit(key);
       const hasSentCommit = proxy.sent.includes('commit\0');
-      const where = `${direction}, cut after ${at} bytes: ${JSON.stringify(told)}`;
+      const where = `${direction}, cut after ${at} bytes: ${JSON.stringify(reported)}`;
       if (!proxy.hasCut) outcomes.untouched += 1;
-      if (told.status === 201) {
+      if (reported.status === 201) {
         // The second connection had another transaction.
-        assert.equal(told.isReplayed, false, where);
+        assert.equal(reported.isReplayed, false, where);
         if (proxy.hasCut) outcomes.again += 1;
       } else {
-        assertUnavailable(told, 'unavailable');
+        assertUnavailable(reported, 'unavailable');
         assert.ok(hasSentCommit, where);
         outcomes.unknown += 1;
         proxy.cutAfter(direction, Number.MAX_SAFE_INTEGER);
@@ -97,7 +97,7 @@ test(`${positions} requests cut at any point, in each direction, succeed before 
     }
   }
   t.diagnostic(
-    `a request sends ${length.sent} bytes and receives ${length.answered}; ${JSON.stringify(outcomes)}`,
+    `a request sends ${length.sent} bytes and receives ${length.responded}; ${JSON.stringify(outcomes)}`,
   );
   assert.ok(
     outcomes.again > 0 && outcomes.unknown > 0 && outcomes.done > 0 && outcomes.done < outcomes.unknown,

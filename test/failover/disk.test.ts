@@ -18,10 +18,10 @@ import {
 import { seeded } from '../support/seeded.ts';
 import { openShop, serve } from '../support/served.ts';
 import {
-  assertTold,
+  assertAcknowledged,
   countSuccesses,
   newRetryingClients,
-  refusalsOf,
+  errorsOf,
   untilEachSucceeds,
 } from '../support/retrying-client.ts';
 
@@ -53,15 +53,15 @@ for (const { full, isOver: isFull } of cases) {
       await wait(20);
     }
     // The first error has reached a client, or will soon.
-    while (clients.every(({ refusals }) => refusals.length === 0)) {
+    while (clients.every(({ errors }) => errors.length === 0)) {
       assert.ok(performance.now() < deadline, 'no request was rejected');
       await wait(20);
     }
     if (full === 'tables') {
       // The server rolled these transactions back, so that the response is not "unknown".
-      const rejected = (): number => refusalsOf(clients)['503 not-writable'] ?? 0;
+      const rejected = (): number => errorsOf(clients)['503 not-writable'] ?? 0;
       while (rejected() === 0) {
-        assert.ok(performance.now() < deadline, JSON.stringify(refusalsOf(clients)));
+        assert.ok(performance.now() < deadline, JSON.stringify(errorsOf(clients)));
         await wait(20);
       }
     }
@@ -72,8 +72,8 @@ for (const { full, isOver: isFull } of cases) {
     await untilEachSucceeds(clients, 3);
     isOver = true;
     await working;
-    t.diagnostic(`${before} acknowledged before space was free; ${JSON.stringify(refusalsOf(clients))}`);
-    await assertTold(clients, (text) => server.query(text), keysFileIn(folder));
+    t.diagnostic(`${before} acknowledged before space was free; ${JSON.stringify(errorsOf(clients))}`);
+    await assertAcknowledged(clients, (text) => server.query(text), keysFileIn(folder));
     await assertVerifies(environment);
     assert.equal(service.errors(), '');
   });

@@ -12,7 +12,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import {
   comeBack,
   contentOf,
-  refusalOf,
+  errorOf,
   stalled,
   startCluster,
   timelinesFileIn,
@@ -29,7 +29,12 @@ import {
 } from '../support/postgres-service.ts';
 import { seeded } from '../support/seeded.ts';
 import { command, openShop, serve, startServing } from '../support/served.ts';
-import { assertTold, newRetryingClients, refusalsOf, untilEachSucceeds } from '../support/retrying-client.ts';
+import {
+  assertAcknowledged,
+  newRetryingClients,
+  errorsOf,
+  untilEachSucceeds,
+} from '../support/retrying-client.ts';
 
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
 const stallMs = 5_000;
@@ -77,8 +82,8 @@ test('an old primary that starts during a stall of the new one gets no request, 
   }
   isOver = true;
   await working;
-  t.diagnostic(JSON.stringify(refusalsOf(clients)));
-  await assertTold(clients, (text) => next.query(text), keysFileIn(folder));
+  t.diagnostic(JSON.stringify(errorsOf(clients)));
+  await assertAcknowledged(clients, (text) => next.query(text), keysFileIn(folder));
   await assertVerifies(environment);
 });
 
@@ -110,13 +115,13 @@ test('an old primary that is named first is rejected at a restart, alone and tog
   // Also without recorded timelines, as on another machine.
   using elsewhere = emptyFolder();
   writeFileSync(keysFileIn(elsewhere), readFileSync(keysFileIn(folder)));
-  assert.equal(await refusalOf(environmentOn(elsewhere, [old, next])), both);
+  assert.equal(await errorOf(environmentOn(elsewhere, [old, next])), both);
   // A command continues with the newest timeline.
   const verified = await command(environment, 'verify', '--json');
   assert.equal(verified.code, 0, verified.errors);
   assert.equal((JSON.parse(verified.output) as { stores: { cards: number }[] }).stores[0]?.cards, 1);
 
-  const alone = await stalled(next, () => refusalOf(environment));
+  const alone = await stalled(next, () => errorOf(environment));
   assert.match(
     alone,
     new RegExp(
@@ -125,7 +130,7 @@ test('an old primary that is named first is rejected at a restart, alone and tog
   );
   assert.match(alone, new RegExp(`127\\.0\\.0\\.1:${next.port}: no response within`));
   // A URL with only the old host is recognized as well.
-  assert.match(await refusalOf(environmentOn(folder, [old])), /is an old primary/);
+  assert.match(await errorOf(environmentOn(folder, [old])), /is an old primary/);
 
   await old.stop();
   {

@@ -22,7 +22,12 @@ import {
 } from '../support/postgres-service.ts';
 import { seeded } from '../support/seeded.ts';
 import { openShop, serve } from '../support/served.ts';
-import { assertTold, newRetryingClients, refusalsOf, untilEachSucceeds } from '../support/retrying-client.ts';
+import {
+  assertAcknowledged,
+  newRetryingClients,
+  errorsOf,
+  untilEachSucceeds,
+} from '../support/retrying-client.ts';
 
 const awayMs = Number(process.env['OUTAGE_MS'] ?? 3_000);
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
@@ -30,7 +35,7 @@ const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 2 ** 31);
  * The limit of a request including its wait: more than the service's own limits, and less than a client's
  * timeout.
  */
-const answeredWithinMs = 20_000;
+const respondedWithinMs = 20_000;
 
 let server: PostgresServer;
 before(async () => {
@@ -61,9 +66,9 @@ test('the service continues after a stop and start of its server, and nothing is
   isOver = true;
   await working;
   const slowest = Math.max(...clients.map(({ slowestMs }) => slowestMs));
-  t.diagnostic(`${JSON.stringify(refusalsOf(clients))}, the slowest response took ${Math.round(slowest)} ms`);
-  assert.ok(slowest < answeredWithinMs);
-  await assertTold(clients, (text) => own.query(text), keysFileIn(folder));
+  t.diagnostic(`${JSON.stringify(errorsOf(clients))}, the slowest response took ${Math.round(slowest)} ms`);
+  assert.ok(slowest < respondedWithinMs);
+  await assertAcknowledged(clients, (text) => own.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   assert.equal(service.errors(), '');
   assert.match(service.output(), new RegExp(`no server accepts writes: 127\\.0\\.0\\.1:${own.port}: `));
@@ -90,12 +95,12 @@ test('requests to a server that hangs fail in time, the queue is limited, and th
   const stopped = server.processes;
   for (const pid of stopped) signal(pid, 'SIGSTOP');
   try {
-    const refused = await Promise.all(Array.from({ length: 200 }, (_, place) => issue(`during-${place}`)));
-    for (const told of refused) assertUnavailable(told);
-    const overloaded = refused.filter(({ code }) => code === 'overloaded');
+    const rejected = await Promise.all(Array.from({ length: 200 }, (_, place) => issue(`during-${place}`)));
+    for (const reported of rejected) assertUnavailable(reported);
+    const overloaded = rejected.filter(({ code }) => code === 'overloaded');
     assert.ok(overloaded.length > 0, 'the queue is limited');
     assertUnavailable(await issue('during'));
-    const slowest = Math.max(...refused.map(({ tookMs }) => tookMs));
+    const slowest = Math.max(...rejected.map(({ tookMs }) => tookMs));
     t.diagnostic(
       `${overloaded.length} of 200 were rejected as overloaded; the slowest response took ${Math.round(slowest)} ms`,
     );
@@ -127,12 +132,12 @@ test('requests fail in time if all connections wait for a lock, and the service 
   const locker = new Client({ connectionString: server.url(database) });
   await locker.connect();
   await locker.query('begin; lock table gift_cards in access exclusive mode');
-  const told = await Promise.all(Array.from({ length: 20 }, (_, place) => issue(`during-${place}`)));
+  const reported = await Promise.all(Array.from({ length: 20 }, (_, place) => issue(`during-${place}`)));
   await locker.query('rollback');
   await locker.end();
-  for (const answer of told) {
-    assertUnavailable(answer, 'overloaded');
-    assert.ok(answer.tookMs < 10_000);
+  for (const response of reported) {
+    assertUnavailable(response, 'overloaded');
+    assert.ok(response.tookMs < 10_000);
   }
   const later = await Promise.all(Array.from({ length: 20 }, (_, place) => issue(`during-${place}`)));
   assert.deepEqual(

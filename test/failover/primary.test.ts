@@ -16,10 +16,10 @@ import { startStandby, type Standby } from '../support/postgres-standby.ts';
 import { seeded } from '../support/seeded.ts';
 import { openShop, serve, type Served } from '../support/served.ts';
 import {
-  assertTold,
+  assertAcknowledged,
   countSuccesses,
   newRetryingClients,
-  refusalsOf,
+  errorsOf,
   untilEachSucceeds,
 } from '../support/retrying-client.ts';
 
@@ -52,7 +52,7 @@ function assertServed(services: readonly Served[]): void {
 async function failOver(
   standby: Standby,
   takeOver: () => Promise<void>,
-): Promise<{ readonly before: number; readonly after: number; readonly first: number; readonly back: number; readonly told: string }> {
+): Promise<{ readonly before: number; readonly after: number; readonly first: number; readonly back: number; readonly reported: string }> {
   const { primary, server } = standby;
   using folder = emptyFolder();
   const environment = environmentOn(folder, [primary, server]);
@@ -77,11 +77,11 @@ async function failOver(
   const [first, back] = [Math.min(...firsts) - promotedAt, Math.max(...firsts) - promotedAt];
   assert.ok(back < backWithinMs, `writes succeeded ${Math.round(back)} ms after the promotion`);
 
-  await assertTold(clients, (text) => server.query(text), keysFileIn(folder));
+  await assertAcknowledged(clients, (text) => server.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   assertServed(services);
-  const told = `${JSON.stringify(refusalsOf(clients))}, ${clients.reduce((sum, { replays }) => sum + replays, 0)} replays`;
-  return { before, after: countSuccesses(clients) - before, first, back, told };
+  const reported = `${JSON.stringify(errorsOf(clients))}, ${clients.reduce((sum, { replays }) => sum + replays, 0)} replays`;
+  return { before, after: countSuccesses(clients) - before, first, back, reported };
 } // prettier-ignore
 
 /**
@@ -113,7 +113,7 @@ test(`acknowledged writes survive ${rounds} primaries killed under load`, async 
     // The servers of the next round start during this one.
     if (round < rounds) next = startCluster();
     const { primary, standby } = cluster;
-    const { before, after, first, back, told } = await failOver(standby, async () => {
+    const { before, after, first, back, reported } = await failOver(standby, async () => {
       // In turn: at any moment, and at the one in which a request that is executed twice does harm.
       await (round % 2 === 1 ? primary.killHard() : killBeforeResponses(cluster));
       await wait(random.between(0, 800));
@@ -121,7 +121,7 @@ test(`acknowledged writes survive ${rounds} primaries killed under load`, async 
     });
     t.diagnostic(
       `round ${round}: ${before} acknowledged before, ${after} after; after the promotion the first write took ` +
-        `${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${told}`,
+        `${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${reported}`,
     );
   }
 });
@@ -131,14 +131,14 @@ test('a primary that hangs without closing its connections is abandoned for the 
   await using cluster = await startCluster();
   const { primary, standby } = cluster;
   try {
-    const { before, after, first, back, told } = await failOver(standby, async () => {
+    const { before, after, first, back, reported } = await failOver(standby, async () => {
       // As if its machine had lost power: connections stay open without responses.
       for (const pid of primary.processes) signal(pid, 'SIGSTOP');
       const [row] = await standby.server.query('select pg_promote(true, 30) as done');
       assert.equal(row?.['done'], true);
     });
     t.diagnostic(
-      `${before} acknowledged before, ${after} after; first write ${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${told}`,
+      `${before} acknowledged before, ${after} after; first write ${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${reported}`,
     );
   } finally {
     await primary.fence();

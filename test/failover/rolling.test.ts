@@ -10,10 +10,10 @@ import { assertVerifies, environmentOn, keysFileIn, emptyFolder } from '../suppo
 import { seeded } from '../support/seeded.ts';
 import { openShop, serve, type Served } from '../support/served.ts';
 import {
-  assertTold,
+  assertAcknowledged,
   countSuccesses,
   newRetryingClients,
-  refusalsOf,
+  errorsOf,
   untilEachSucceeds,
 } from '../support/retrying-client.ts';
 
@@ -35,14 +35,14 @@ async function startBalancer(): Promise<Balancer> {
 
   const forward = (
     incoming: IncomingMessage,
-    answer: ServerResponse,
+    reply: ServerResponse,
     body: Buffer,
     attempts: number,
   ): void => {
     const targets = [...inFlight.keys()].filter((url) => !drained.has(url));
     turn += 1;
     const target = targets[turn % targets.length];
-    if (target === undefined) return void answer.writeHead(502).end();
+    if (target === undefined) return void reply.writeHead(502).end();
     const count = (change: number): void => {
       inFlight.set(target, (inFlight.get(target) ?? 0) + change);
       if (inFlight.get(target) === 0) drained.get(target)?.();
@@ -50,21 +50,21 @@ async function startBalancer(): Promise<Balancer> {
     count(1);
     const { method, headers } = incoming;
     const sent = request(`${target}${incoming.url}`, { method, headers, agent: false }, (response) => {
-      answer.writeHead(response.statusCode ?? 502, response.headers);
-      response.pipe(answer);
+      reply.writeHead(response.statusCode ?? 502, response.headers);
+      response.pipe(reply);
     });
     sent.once('close', () => count(-1));
     sent.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ECONNREFUSED' && attempts > 1) forward(incoming, answer, body, attempts - 1);
-      else answer.destroy();
+      if (error.code === 'ECONNREFUSED' && attempts > 1) forward(incoming, reply, body, attempts - 1);
+      else reply.destroy();
     });
     sent.end(body);
   };
 
-  const server = createServer((incoming, answer) => {
+  const server = createServer((incoming, reply) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-    incoming.once('end', () => forward(incoming, answer, Buffer.concat(chunks), 4));
+    incoming.once('end', () => forward(incoming, reply, Buffer.concat(chunks), 4));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -119,8 +119,8 @@ test('no request fails while both processes are replaced, twice', async (t) => {
   await untilEachSucceeds(clients, 2);
   isOver = true;
   await working;
-  assert.deepEqual(refusalsOf(clients), {});
-  await assertTold(clients, (text) => postgres.query(text), keysFileIn(folder));
+  assert.deepEqual(errorsOf(clients), {});
+  await assertAcknowledged(clients, (text) => postgres.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   t.diagnostic(`${countSuccesses(clients)} requests, 4 processes replaced`);
 });

@@ -44,9 +44,9 @@ test(`${cardCount} writes that wait together are not lost or executed twice when
       return { id: card.id, done: 0, unknown: 0 };
     }),
   );
-  const beside = { actor: 'test', reference: null, note: null, orderId: null, versions: null };
+  const details = { actor: 'test', reference: null, note: null, orderId: null, versions: null };
   const spend = async (card: (typeof cards)[number]): Promise<void> => {
-    const command = { store, cardId: card.id, ...beside, amount: money('0.01'), partial: false };
+    const command = { store, cardId: card.id, ...details, amount: money('0.01'), partial: false };
     try {
       await storage.write(() => debit(ctx, command), { storeId: store.id, cardId: card.id });
       card.done += 1;
@@ -63,7 +63,7 @@ test(`${cardCount} writes that wait together are not lost or executed twice when
   const length = { ...proxy.bytes };
   let met = 0;
   for (let cut = 0; cut < cuts; cut += 1) {
-    const direction: Direction = cut % 2 === 0 ? 'sent' : 'answered';
+    const direction: Direction = cut % 2 === 0 ? 'sent' : 'responded';
     proxy.cutAfter(direction, 1 + Math.floor(random() * length[direction]));
     await Promise.all(cards.map(spend));
     if (proxy.hasCut) met += 1;

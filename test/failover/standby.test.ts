@@ -32,7 +32,7 @@ after(async () => {
 });
 
 /** Starts the service, asserts that it fails, and returns its standard error. */
-async function refusalOf(environment: Environment): Promise<string> {
+async function errorOf(environment: Environment): Promise<string> {
   await using program = startServing(environment);
   const { code } = await program.ended();
   assert.equal(code, 1, program.output());
@@ -63,11 +63,11 @@ test('an asynchronous standby is rejected with advice unless it is allowed, and 
   const environment = environmentOn(folder, [primary, standby.server]);
   await openShop(environment, 'flowers.example');
 
-  const refusal = await refusalOf(environment);
-  assert.match(refusal, /^largesse: the standby is asynchronous: .*acknowledged changes are lost/);
-  assert.match(refusal, /synchronous_standby_names/);
-  assert.match(refusal, /ASYNCHRONOUS_STANDBY=allow/);
-  assert.doesNotMatch(refusal, /\n\s+at /, 'no stack');
+  const error = await errorOf(environment);
+  assert.match(error, /^largesse: the standby is asynchronous: .*acknowledged changes are lost/);
+  assert.match(error, /synchronous_standby_names/);
+  assert.match(error, /ASYNCHRONOUS_STANDBY=allow/);
+  assert.doesNotMatch(error, /\n\s+at /, 'no stack');
   // The command line can read such a database.
   assert.equal((await command(environment, 'verify')).code, 0);
 
@@ -79,8 +79,8 @@ test('an asynchronous standby is rejected with advice unless it is allowed, and 
   primary.configure({ synchronous_standby_names: 'second' });
   await isSynchronous(true);
   // With a mail server, to avoid the only other warning.
-  const mail = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'cards@flowers.example' };
-  assert.doesNotMatch(await logOf({ ...environment, ...mail }), /"level":"(?:warn|error)"/);
+  const email = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'cards@flowers.example' };
+  assert.doesNotMatch(await logOf({ ...environment, ...email }), /"level":"(?:warn|error)"/);
   primary.configure({ synchronous_standby_names: '' });
   await isSynchronous(false);
 });
@@ -95,10 +95,10 @@ test('a role without access to the state of standbys still gets the error about 
   await openShop(environment, 'flowers.example');
   const [seen] = await queryOnce(
     url.href,
-    'select count(*)::int as standbys, count(sync_state)::int as told from pg_stat_replication',
+    'select count(*)::int as standbys, count(sync_state)::int as reported from pg_stat_replication',
   );
-  assert.deepEqual(seen, { standbys: 1, told: 0 });
-  assert.match(await refusalOf(environment), /the standby is asynchronous/);
+  assert.deepEqual(seen, { standbys: 1, reported: 0 });
+  assert.match(await errorOf(environment), /the standby is asynchronous/);
 
   primary.configure({ synchronous_standby_names: 'second' });
   await isSynchronous(true);
@@ -152,7 +152,7 @@ test('fsync=off is rejected in production, and causes a warning otherwise, as do
   const environment = environmentOn(folder, [hasty, standby.server]);
   const token = await openShop(environment, 'flowers.example');
   assert.ok(token);
-  assert.match(await refusalOf({ ...environment, NODE_ENV: 'production' }), /fsync=off.*Set fsync=on/);
+  assert.match(await errorOf({ ...environment, NODE_ENV: 'production' }), /fsync=off.*Set fsync=on/);
   const log = await logOf(environment);
   assert.match(log, /"level":"warn".*fsync=off/);
   assert.match(log, /"level":"warn".*full_page_writes=off/);
@@ -172,18 +172,18 @@ test('the service writes to the primary if the standby is named first', async ()
 test('a URL with only a standby, or without a running server, is reported at start, without the password', async () => {
   using folder = emptyFolder();
   const only = environmentOn(folder, [standby.server]);
-  const refusal = await refusalOf(only);
+  const error = await errorOf(only);
   assert.match(
-    refusal,
+    error,
     /^largesse: the database cannot be used: no server accepts writes: 127\.0\.0\.1:\d+: the server is a standby\n$/,
   );
   const gone = only['DATABASE_URL']?.replace(/@.*\//, '@127.0.0.1:1,localhost:2/') ?? '';
-  const unreachable = await refusalOf({ ...only, DATABASE_URL: gone });
+  const unreachable = await errorOf({ ...only, DATABASE_URL: gone });
   assert.match(unreachable, /127\.0\.0\.1:1: connect ECONNREFUSED.*; localhost:2: .*ECONNREFUSED/);
   const wrong = primary.url().replace(/:[^:@]*@/, ':wr0ng%21pass@');
-  const stranger = await refusalOf({ ...only, DATABASE_URL: wrong });
+  const stranger = await errorOf({ ...only, DATABASE_URL: wrong });
   assert.match(stranger, /password authentication failed/);
-  for (const text of [refusal, unreachable, stranger])
+  for (const text of [error, unreachable, stranger])
     assert.doesNotMatch(text, new RegExp(`wr0ng|${new URL(primary.url()).password}`));
 });
 

@@ -8,13 +8,7 @@ import { loadMigrations } from '../../src/storage/migrate.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { Secret } from '../../src/domain/secret.ts';
 import { timelineFile } from '../../src/timeline-file.ts';
-import {
-  comeBack,
-  refusalOf,
-  startCluster,
-  timelinesFileIn,
-  untilPrimaries,
-} from '../support/old-primary.ts';
+import { comeBack, errorOf, startCluster, timelinesFileIn, untilPrimaries } from '../support/old-primary.ts';
 import { openPostgresEngine } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-client.ts';
 import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';
@@ -80,10 +74,10 @@ test('two servers on one timeline are both rejected at start, and the one in use
   assert.equal(found.at(-1)?.length, 2);
   assert.deepEqual(await one.query('select updated_at::int as count from stores'), [{ count: 1 }]);
   using folder = emptyFolder();
-  const refusal = await refusalOf(environmentOn(folder, [other, one]));
+  const error = await errorOf(environmentOn(folder, [other, one]));
   for (const { port } of [one, other]) {
     assert.match(
-      refusal,
+      error,
       new RegExp(
         `127\\.0\\.0\\.1:${port}: accepts writes on timeline 1 of the cluster \\d+, as another host does`,
       ),
@@ -111,12 +105,12 @@ test('another cluster than before is rejected until the timeline file is removed
   const system = /"system": "(\d+)"/.exec(readFileSync(file, 'utf8'))?.[1] ?? '';
   writeFileSync(file, readFileSync(file, 'utf8').replace(system, '4711'));
   assert.equal(
-    await refusalOf(environment),
+    await errorOf(environment),
     `no server accepts writes: 127.0.0.1:${first.port}: the server belongs to another cluster than before ` +
       `(system identifier ${system}, not 4711); if this is intended, stop every process and remove ${file}`,
   );
   writeFileSync(file, '{');
-  assert.match(await refusalOf(environment), /^the timeline file \S+ is damaged: .* then remove the file$/);
+  assert.match(await errorOf(environment), /^the timeline file \S+ is damaged: .* then remove the file$/);
   rmSync(file);
   await using service = await startOn(environment);
   await untilReadiness(service.url, 200);
@@ -151,7 +145,7 @@ test('a role that cannot read the timeline can use one host, and several only wi
     await untilReadiness(service.url, 200);
   }
   assert.match(
-    await refusalOf(environmentOn(folder, hosts)),
+    await errorOf(environmentOn(folder, hosts)),
     /the role may not see the timeline of the server: grant it execute on the functions pg_control_system\(\)/,
   );
   // An ordinary role has the right unless an administrator has revoked it.

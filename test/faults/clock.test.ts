@@ -24,7 +24,7 @@ type Body = {
   readonly hold: { readonly id: number; readonly status: string };
 };
 
-type Answer = {
+type HttpResponse = {
   readonly status: number;
   readonly isReplayed: boolean;
   readonly text: string;
@@ -32,7 +32,7 @@ type Answer = {
 };
 
 function clientOf(url: string, token: string) {
-  return async (line: string, json?: object, key?: string): Promise<Answer> => {
+  return async (line: string, json?: object, key?: string): Promise<HttpResponse> => {
     const [method = '', path = ''] = line.split(' ');
     const response = await fetch(`${url}${path}`, {
       method,
@@ -55,7 +55,8 @@ async function sell(url: string, token: string) {
   const { gift_card: card } = (await ask('POST /gift_card', { initial_value: 100 })).body;
   const placed = await ask(`POST /gift_card/${card.id}/holds`, { amount: 80, expires_in: 79_200 });
   const { hold } = placed.body;
-  const debit = (): Promise<Answer> => ask(`POST /gift_card/${card.id}/debit`, { amount: 10 }, 'receipt-1');
+  const debit = (): Promise<HttpResponse> =>
+    ask(`POST /gift_card/${card.id}/debit`, { amount: 10 }, 'receipt-1');
   const first = await debit();
   assert.equal(first.status, 201, first.text);
   return {
@@ -155,21 +156,21 @@ for (const { year, secondsAhead } of [
     const before = await database.state();
     using clock = fakedClock(secondsAhead);
     const environment = { ...database.environment, ...clock.environment };
-    const refused = new RegExp(
+    const rejected = new RegExp(
       `^largesse: the system clock is at ${year}-.*: set it to the present time, which must be in the years 2025 to 2058$`,
       'm',
     );
     {
       await using program = startServing(environment);
       assert.equal((await program.ended()).code, 1);
-      assert.match(program.errors(), refused);
+      assert.match(program.errors(), rejected);
     }
     for (const args of [
       ['store', 'create', 'books.example', '--currency', 'EUR'],
       ['token', 'create', '--store', 'flowers.example', '--name', 'till'],
     ]) {
       const { code, errors } = await commandProcess(environment, ...args);
-      assert.deepEqual([code, refused.test(errors)], [1, true], errors);
+      assert.deepEqual([code, rejected.test(errors)], [1, true], errors);
     }
     assert.equal(await database.state(), before);
     const verified = await commandProcess(environment, 'verify');

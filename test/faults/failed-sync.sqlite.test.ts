@@ -47,10 +47,10 @@ test('a service whose disk cannot make an earlier log durable does not start, an
     shop.disk.set(switches);
     const failedAt = shop.disk.position();
     {
-      await using refused = startServing(shop.environment);
-      assert.deepEqual(await refused.ended(), { code: 1, signal: null });
-      assert.match(refused.errors(), /largesse\.db.* cannot be made durable/);
-      assert.doesNotMatch(refused.output(), /largesse serves/);
+      await using rejected = startServing(shop.environment);
+      assert.deepEqual(await rejected.ended(), { code: 1, signal: null });
+      assert.match(rejected.errors(), /largesse\.db.* cannot be made durable/);
+      assert.doesNotMatch(rejected.output(), /largesse serves/);
     }
     await workUntilEnded(shop, 40, 'SIGKILL');
     const after = shop.places(({ end }) => end > failedAt);

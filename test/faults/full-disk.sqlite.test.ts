@@ -177,9 +177,9 @@ async function assertReads({
     service.output() + service.errors(),
     /largesse\.db cannot be written \(.*\): free space on its disk, or/,
   );
-  const refused = await commandProcess(environment, 'store', 'create', 'late.example', '--currency', 'USD');
-  assert.equal(refused.code, 1);
-  assert.match(refused.errors, /largesse\.db cannot be written/);
+  const rejected = await commandProcess(environment, 'store', 'create', 'late.example', '--currency', 'USD');
+  assert.equal(rejected.code, 1);
+  assert.match(rejected.errors, /largesse\.db cannot be written/);
   await assertRejects(shop);
   await endsWhenWritable(disk, service, shop);
 }

@@ -15,10 +15,10 @@ import { assertVerifies, emptyFolder, environmentOn, keysFileIn } from '../suppo
 import { seeded } from '../support/seeded.ts';
 import { commandProcess, openShop, serve, startServing } from '../support/served.ts';
 import {
-  assertTold,
+  assertAcknowledged,
   countSuccesses,
   newRetryingClients,
-  refusalsOf,
+  errorsOf,
   untilEachSucceeds,
 } from '../support/retrying-client.ts';
 
@@ -55,8 +55,8 @@ test('two processes work through session pooling as they do without a pooler', a
   await untilEachSucceeds(clients, 25);
   isOver = true;
   await working;
-  assert.deepEqual(refusalsOf(clients), {});
-  await assertTold(clients, (text) => server.query(text), keysFileIn(folder));
+  assert.deepEqual(errorsOf(clients), {});
+  await assertAcknowledged(clients, (text) => server.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   for (const service of [one, other]) {
     service.kill('SIGTERM');

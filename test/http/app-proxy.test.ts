@@ -5,10 +5,10 @@ import { once } from 'node:events';
 import test, { after } from 'node:test';
 import { createAppProxy } from '../../src/cli/app-proxy.ts';
 import { Secret } from '../../src/domain/secret.ts';
-import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/responses.ts';
 import { changeStoreElsewhere } from '../support/second-process.ts';
 import { proxyPairs, queryOf, sign, signatureOf, type Pair } from '../support/proxy.ts';
-import { startService, type TestAnswer, type TestRequest } from '../support/service.ts';
+import { startService, type TestResponse, type TestRequest } from '../support/service.ts';
 import { shopOf, unchanged } from '../support/shop.ts';
 
 const secrets = {
@@ -63,7 +63,7 @@ function signed(
 
 const get = `/gift_card/${card.id}`;
 
-async function refused(path: string, request: TestRequest, code: 'invalid-signature' | 'unauthenticated' = 'invalid-signature') {
+async function rejected(path: string, request: TestRequest, code: 'invalid-signature' | 'unauthenticated' = 'invalid-signature') {
   await unchanged(service, async () => problemOf(await service.request(path, request), { code }));
 } // prettier-ignore
 
@@ -115,7 +115,7 @@ test('a timestamp can differ by at most 90 seconds in either direction', async (
       const now = alignClock();
       const path = `${get}?${signed('plain.example', [], { now: now + seconds * 1_000 })}`;
       if (isGood) giftCardOf(await service.request(path, { token }));
-      else await refused(path, { token });
+      else await rejected(path, { token });
     });
   }
   await t.test('a signed request expires after 90 seconds', async () => {
@@ -124,7 +124,7 @@ test('a timestamp can differ by at most 90 seconds in either direction', async (
     service.clock.advance(90_000);
     giftCardOf(await service.request(path, { token }));
     service.clock.advance(1_000);
-    await refused(path, { token });
+    await rejected(path, { token });
   });
 }); // prettier-ignore
 
@@ -177,9 +177,9 @@ test('an invalid signature is rejected, with and without a token', async (t) => 
   };
   for (const [name, query] of Object.entries(queries)) {
     await t.test(name, async () => {
-      await refused(`${get}?${query}`, { token: plain.token });
-      await refused(`${get}?${query}`, {});
-      await refused(`/gift_card?${query}`, { token: plain.token, method: 'POST', json: { initial_value: 5 } });
+      await rejected(`${get}?${query}`, { token: plain.token });
+      await rejected(`${get}?${query}`, {});
+      await rejected(`/gift_card?${query}`, { token: plain.token, method: 'POST', json: { initial_value: 5 } });
     });
   }
 }); // prettier-ignore
@@ -199,27 +199,27 @@ test('unknown and repeated parameters return a 400, signed or not', async (t) =>
   ];
   for (const [name, query, errors] of queries) {
     await t.test(name, () =>
-      plain.refuses(`GET ${get as `/${string}`}?${query}`, {}, { code: 'invalid-query', errors }),
+      plain.rejects(`GET ${get as `/${string}`}?${query}`, {}, { code: 'invalid-query', errors }),
     );
   }
 }); // prettier-ignore
 
 test('a signature of one store with a token of another is rejected', async () => {
   const query = signed('plain.example');
-  await refused(`${get}?${query}`, { token: other.token });
-  await refused(`/gift_card?${query}`, { token: other.token, method: 'POST', json: { initial_value: 5 } });
-  await refused(`${get}?${signed('other.example')}`, { token: plain.token });
+  await rejected(`${get}?${query}`, { token: other.token });
+  await rejected(`/gift_card?${query}`, { token: other.token, method: 'POST', json: { initial_value: 5 } });
+  await rejected(`${get}?${signed('other.example')}`, { token: plain.token });
   const mine = await other.issue();
-  await refused(`/gift_card/${mine.id}?${query}`, { token: other.token });
+  await rejected(`/gift_card/${mine.id}?${query}`, { token: other.token });
 });
 
 test('a valid signature does not replace a valid token', async () => {
   const query = signed('plain.example');
-  await refused(`${get}?${query}`, {}, 'unauthenticated');
-  await refused(`${get}?${query}`, { token: 'nonsense' }, 'unauthenticated');
-  await refused(`${get}?${query}`, { token: `lgs_1_${'x'.repeat(40)}` }, 'unauthenticated');
+  await rejected(`${get}?${query}`, {}, 'unauthenticated');
+  await rejected(`${get}?${query}`, { token: 'nonsense' }, 'unauthenticated');
+  await rejected(`${get}?${query}`, { token: `lgs_1_${'x'.repeat(40)}` }, 'unauthenticated');
   const scoped = await shopOf(service, 'plain.example', { scopes: ['read_gift_cards'] });
-  await scoped.refuses(
+  await scoped.rejects(
     `POST /gift_card?${query}`,
     { json: { initial_value: 5 } },
     { code: 'insufficient-scope' },
@@ -236,13 +236,13 @@ test('a store can require the signature on every request', async () => {
   giftCardOf(await service.request(`${path}?${signed('strict.example')}`, { token }));
   const unsigned = queryOf(pairsOf('strict.example'));
   for (const query of ['', '?shop=strict.example', `?${unsigned}`]) {
-    await refused(`${path}${query}`, { token });
-    await refused(`${path}${query}`, { token, method: 'PUT', json: { balance: 0 } });
-    await refused(`/gift_card${query}`, { token, method: 'POST', json: { initial_value: 5 } });
+    await rejected(`${path}${query}`, { token });
+    await rejected(`${path}${query}`, { token, method: 'PUT', json: { balance: 0 } });
+    await rejected(`/gift_card${query}`, { token, method: 'POST', json: { initial_value: 5 } });
   }
-  await refused(`${path}?${signed('plain.example')}`, { token });
-  await refused(`${path}?${signed('strict.example')}`, {}, 'unauthenticated');
-  await refused(path, {}, 'unauthenticated');
+  await rejected(`${path}?${signed('plain.example')}`, { token });
+  await rejected(`${path}?${signed('strict.example')}`, {}, 'unauthenticated');
+  await rejected(path, {}, 'unauthenticated');
 });
 
 test('a new secret takes effect at once and replaces the old one', async () => {
@@ -251,7 +251,7 @@ test('a new secret takes effect at once and replaces the old one', async () => {
   const path = `/gift_card/${mine.id}`;
   giftCardOf(await service.request(`${path}?${signed('other.example')}`, { token }));
   await changeStoreElsewhere(service, 'other.example', { proxySecret: 'renewed-0123456789abcdef01234567' });
-  await refused(`${path}?${signed('other.example')}`, { token });
+  await rejected(`${path}?${signed('other.example')}`, { token });
   const renewed = sign('renewed-0123456789abcdef01234567', pairsOf('other.example'));
   giftCardOf(await service.request(`${path}?${renewed}`, { token }));
   await changeStoreElsewhere(service, 'other.example', { proxySecret: secrets['other.example'] });
@@ -261,8 +261,8 @@ test('a store without a secret rejects every signature', async () => {
   const { id } = await bare.issue({ email: 'ada@example.com' });
   for (const secret of ['', 'null', 'undefined', 'plain-0123456789abcdef0123456789']) {
     const pairs = proxyPairs({ shop: 'bare.example', now: service.clock.now(), customer: '7' });
-    await refused(`/gift_card/${id}?${sign(secret, pairs)}`, { token: bare.token });
-    await refused(`/gift_card/${id}?${sign(secret, pairs)}`, {});
+    await rejected(`/gift_card/${id}?${sign(secret, pairs)}`, { token: bare.token });
+    await rejected(`/gift_card/${id}?${sign(secret, pairs)}`, {});
   }
 });
 
@@ -277,7 +277,7 @@ const searchOf = (email: string, last = ada.last_characters): Pair[] => [
   ['email', email],
 ];
 
-function asCustomer(customer: number | null, search: readonly Pair[]): Promise<TestAnswer> {
+function asCustomer(customer: number | null, search: readonly Pair[]): Promise<TestResponse> {
   const options = { customer: customer === null ? '' : String(customer) };
   return service.request(`/gift_card?${signed('open.example', search, options)}`);
 }
@@ -288,9 +288,9 @@ test('if the store allows it, a signed-in customer finds their own cards, as cus
     [adaId, ' ADA@example.com'],
     [graceId, 'grace@example.com'],
   ] as const) {
-    const answer = await unchanged(service, () => asCustomer(customer, searchOf(email)));
-    assert.equal(giftCardOf(answer).id, ada.id);
-    assert.ok(!answer.text.includes(ada.code));
+    const response = await unchanged(service, () => asCustomer(customer, searchOf(email)));
+    assert.equal(giftCardOf(response).id, ada.id);
+    assert.ok(!response.text.includes(ada.code));
   }
   const head = await service.request(
     `/gift_card?${signed('open.example', searchOf('ada@example.com'), { customer: String(adaId) })}`,
@@ -300,13 +300,13 @@ test('if the store allows it, a signed-in customer finds their own cards, as cus
 });
 
 test('a customer gets the same bytes for the card of another customer as for an unknown card', async () => {
-  const ask = async (customer: number | null, search: readonly Pair[]): Promise<TestAnswer> => {
+  const ask = async (customer: number | null, search: readonly Pair[]): Promise<TestResponse> => {
     const query = signed('open.example', search, { customer: String(customer) });
     return service.request(`/gift_card?${query}`, { headers: { 'x-request-id': 'the-same' } });
   };
   await unchanged(service, async () => {
-    const nobody = await ask(adaId, searchOf('nobody@example.com'));
-    problemOf(nobody, { code: 'not-found' });
+    const anonymous = await ask(adaId, searchOf('nobody@example.com'));
+    problemOf(anonymous, { code: 'not-found' });
     for (const [customer, email] of [
       [adaId, 'grace@example.com'],
       [graceId, 'ada@example.com'],
@@ -314,8 +314,8 @@ test('a customer gets the same bytes for the card of another customer as for an 
       // The customer's id in the service differs from the one on the storefront.
       [ada.customer_id, 'ada@example.com'],
     ] as const) {
-      const answer = await ask(customer, searchOf(email));
-      assert.equal(answer.text, nobody.text);
+      const response = await ask(customer, searchOf(email));
+      assert.equal(response.text, anonymous.text);
     }
   });
 });
@@ -326,24 +326,24 @@ test('without a signed-in customer, a search needs a token', async () => {
     problemOf(await asCustomer(null, search), { code: 'unauthenticated' }),
   );
   const pairs = [...search, ...pairsOf('open.example')].filter(([name]) => name !== 'logged_in_customer_id');
-  await refused(`/gift_card?${sign(secrets['open.example'], pairs)}`, {}, 'unauthenticated');
+  await rejected(`/gift_card?${sign(secrets['open.example'], pairs)}`, {}, 'unauthenticated');
 });
 
 test('if the store does not allow it, customers cannot search', async () => {
   const search: Pair[] = [['last_characters', card.last_characters], ['email', 'ada@example.com']];
   const query = signed('plain.example', search, { customer: String(adaId) });
-  await refused(`/gift_card?${query}`, {}, 'unauthenticated');
+  await rejected(`/gift_card?${query}`, {}, 'unauthenticated');
   await changeStoreElsewhere(service, 'plain.example', { customerSearch: true });
   assert.equal(giftCardOf(await service.request(`/gift_card?${query}`)).id, card.id);
   await changeStoreElsewhere(service, 'plain.example', { customerSearch: false });
-  await refused(`/gift_card?${query}`, {}, 'unauthenticated');
+  await rejected(`/gift_card?${query}`, {}, 'unauthenticated');
 }); // prettier-ignore
 
 test('a customer can only search', async () => {
   const query = signed('open.example', [], { customer: String(adaId) });
-  await refused(`/gift_card/${ada.id}?${query}`, {}, 'unauthenticated');
-  await refused(`/gift_card/${ada.id}?${query}`, { method: 'PUT', json: { balance: 0 } }, 'unauthenticated');
-  await refused(`/gift_card?${query}`, { method: 'POST', json: { initial_value: 5 } }, 'unauthenticated');
+  await rejected(`/gift_card/${ada.id}?${query}`, {}, 'unauthenticated');
+  await rejected(`/gift_card/${ada.id}?${query}`, { method: 'PUT', json: { balance: 0 } }, 'unauthenticated');
+  await rejected(`/gift_card?${query}`, { method: 'POST', json: { initial_value: 5 } }, 'unauthenticated');
   const head = await service.request(`/gift_card/${ada.id}?${query}`, { method: 'HEAD' });
   assert.equal(head.status, 401);
 });
@@ -373,10 +373,10 @@ test('an intercepted signature is valid only for the same search', async () => {
   }
   const changed = new URLSearchParams(query);
   changed.set('email', 'grace@example.com');
-  await refused(`/gift_card?${changed.toString()}`, {});
+  await rejected(`/gift_card?${changed.toString()}`, {});
   changed.set('email', 'ada@example.com');
   changed.set('logged_in_customer_id', String(graceId));
-  await refused(`/gift_card?${changed.toString()}`, {});
+  await rejected(`/gift_card?${changed.toString()}`, {});
 });
 
 test('a parameter cannot be split or merged, although the signed text has no separators', async (t) => {
@@ -429,10 +429,10 @@ test('a parameter cannot be split or merged, although the signed text has no sep
       if (!name.startsWith('the digits')) assert.equal(textOf(attack.sent), textOf(attack.signed), 'the signed texts differ');
       const query = queryOf([...attack.sent, ['signature', signatureOf(secret, attack.signed)]]);
       for (const request of [{}, { token: open.token }]) {
-        const answer = await unchanged(service, () => service.request(`/gift_card?${query}`, request));
+        const response = await unchanged(service, () => service.request(`/gift_card?${query}`, request));
         // Here the email parameter absorbs another one, and fails its own validation instead.
-        if (!attack.isMisread) problemOf(answer, { code: 'invalid-signature' });
-        else assert.equal(answer.status, 422);
+        if (!attack.isMisread) problemOf(response, { code: 'invalid-signature' });
+        else assert.equal(response.status, 422);
       }
     });
   }
@@ -441,7 +441,7 @@ test('a parameter cannot be split or merged, although the signed text has no sep
 test('a repeated or comma-separated parameter of the proxy is rejected', async () => {
   const secret = secrets['open.example'];
   const pairs = [...searchOf('ada@example.com'), ...pairsOf('open.example', { customer: '1,2' })];
-  await refused(`/gift_card?${sign(secret, pairs)}`, {});
+  await rejected(`/gift_card?${sign(secret, pairs)}`, {});
 });
 
 test('a customer has ten failed searches an hour, which do not affect other callers', async () => {

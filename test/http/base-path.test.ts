@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { assertEveryAnswer, giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
-import { startService, type TestAnswer, type TestRequest } from '../support/service.ts';
+import { assertEveryResponse, giftCardOf, issuedGiftCardOf, problemOf } from '../support/responses.ts';
+import { startService, type TestResponse, type TestRequest } from '../support/service.ts';
 import { shopOf, unchanged } from '../support/shop.ts';
 
 const basePath = '/apps/gcf/api';
@@ -16,7 +16,10 @@ const shop = await shopOf(service, 'flowers.example', { basePath });
 const { origin } = new URL(service.url);
 
 /** Sends a request outside the base path. */
-async function atRoot(path: string, { method = 'GET', token, json }: TestRequest = {}): Promise<TestAnswer> {
+async function atRoot(
+  path: string,
+  { method = 'GET', token, json }: TestRequest = {},
+): Promise<TestResponse> {
   const response = await fetch(`${origin}${path}`, {
     method,
     redirect: 'manual',
@@ -41,11 +44,11 @@ test('the URL of the service includes the base path', () => {
 });
 
 test('the four operations are available below the base path', async () => {
-  const { card, answer } = await shop.creates(
+  const { card, response } = await shop.creates(
     { json: { initial_value: 5, email: 'ada@example.com' }, headers: { 'idempotency-key': 'moved' } },
     { events: ['customer.created', 'gift_card.created'] },
   );
-  assert.equal(answer.headers.get('location'), `${basePath}/gift_card/${card.id}`);
+  assert.equal(response.headers.get('location'), `${basePath}/gift_card/${card.id}`);
   await shop.accepts(`GET /gift_card/${card.id}`);
   await shop.accepts(`GET /gift_card?last_characters=${card.last_characters}&email=ada@example.com`);
   await shop.accepts(
@@ -53,7 +56,7 @@ test('the four operations are available below the base path', async () => {
     { json: { balance: 1 } },
     { events: ['gift_card.updated balance'] },
   );
-  const location = await atRoot(answer.headers.get('location') ?? '', { token: shop.token });
+  const location = await atRoot(response.headers.get('location') ?? '', { token: shop.token });
   assert.equal(giftCardOf(location).id, card.id);
 });
 
@@ -104,17 +107,17 @@ test('other methods, OPTIONS and problems include the base path', async () => {
   const explained = await atRoot(missing.type);
   assert.equal(explained.status, 302);
   const target = new URL(explained.headers.get('location') ?? '', `${origin}${missing.type}`);
-  assert.equal(`${target.pathname}${target.hash}`, `${basePath}/docs#problem-not-found`);
+  assert.equal(`${target.pathname}${target.hash}`, `${basePath}/docs/errors#not-found`);
   assert.equal((await atRoot(target.pathname)).status, 200);
 });
 
 test('the service’s pages are available at the root and below the base path', async (t) => {
-  for (const page of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/reference.css', '/docs/problems/not-found']) {
+  for (const page of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/style.css', '/docs/create-gift-card.md', '/llms.txt', '/docs/problems/not-found']) {
     for (const prefix of ['', basePath]) {
       await t.test(`${prefix}${page}`, async () => {
-        const answer = await atRoot(`${prefix}${page}`);
-        assert.equal(answer.status, page.startsWith('/docs/problems') ? 302 : 200);
-        assertEveryAnswer(answer);
+        const response = await atRoot(`${prefix}${page}`);
+        assert.equal(response.status, page.startsWith('/docs/problems') ? 302 : 200);
+        assertEveryResponse(response);
         problemOf(await atRoot(`${prefix}${page}`, { method: 'POST' }), { code: 'method-not-allowed', basePath });
       });
     }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { problemOf } from '../support/answers.ts';
+import { problemOf } from '../support/responses.ts';
 import { startService } from '../support/service.ts';
 import { form, shopOf } from '../support/shop.ts';
 import { exchange, requestText } from '../support/wire.ts';
@@ -77,15 +77,15 @@ test('another content type is rejected', async (t) => {
   for (const line of writes) {
     for (const type of types) {
       await t.test(`${type} ${line.slice(0, 4)}`, () =>
-        shop.refuses(line, sent('{"initial_value": 5}', type), { code: 'unsupported-media-type' }),
+        shop.rejects(line, sent('{"initial_value": 5}', type), { code: 'unsupported-media-type' }),
       );
     }
     await t.test(`no content type ${line.slice(0, 4)}`, () =>
-      shop.refuses(line, { body: Buffer.from('{"initial_value": 5}') }, { code: 'unsupported-media-type' }),
+      shop.rejects(line, { body: Buffer.from('{"initial_value": 5}') }, { code: 'unsupported-media-type' }),
     );
     for (const encoding of ['gzip', 'br', 'deflate', 'gzip, identity']) {
       await t.test(`${encoding} ${line.slice(0, 4)}`, () =>
-        shop.refuses(
+        shop.rejects(
           line,
           { json: { initial_value: 5 }, headers: { 'content-encoding': encoding } },
           { code: 'unsupported-media-type' },
@@ -152,7 +152,7 @@ test('a body that cannot be parsed, or whose root is not an object, is malformed
   for (const line of writes) {
     for (const [name, body] of Object.entries(bodies)) {
       await t.test(`${name} ${line.slice(0, 4)}`, () =>
-        shop.refuses(line, sent(body), { code: 'invalid-body' }),
+        shop.rejects(line, sent(body), { code: 'invalid-body' }),
       );
     }
     for (const body of [
@@ -163,7 +163,7 @@ test('a body that cannot be parsed, or whose root is not an object, is malformed
       'note=%c0%af',
     ]) {
       await t.test(`the form ${body} ${line.slice(0, 4)}`, () =>
-        shop.refuses(line, sent(body, 'application/x-www-form-urlencoded'), { code: 'invalid-body' }),
+        shop.rejects(line, sent(body, 'application/x-www-form-urlencoded'), { code: 'invalid-body' }),
       );
     }
   }
@@ -171,7 +171,7 @@ test('a body that cannot be parsed, or whose root is not an object, is malformed
 
 test('deep nesting is rejected like any other invalid value', async () => {
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
-  await shop.refuses(post, sent(`{"initial_value":5,"note":${deep}}`), {
+  await shop.rejects(post, sent(`{"initial_value":5,"note":${deep}}`), {
     code: 'invalid-parameter',
     errors: { note: ['must be a string'] },
   });
@@ -194,7 +194,7 @@ test('a repeated parameter in a body is malformed', async (t) => {
   for (const line of writes) {
     for (const [body, type, name] of repeated) {
       await t.test(`${body} ${line.slice(0, 4)}`, () =>
-        shop.refuses(line, sent(body, `application/${type}`), {
+        shop.rejects(line, sent(body, `application/${type}`), {
           code: 'invalid-body',
           errors: { [name]: ['is given twice'] },
         }),
@@ -212,14 +212,14 @@ test('a value that contains JSON does not count as a repeated parameter', async 
 test('all repeated parameters of a body are listed together', async (t) => {
   const errors = { initial_value: ['is given twice'], note: ['is given twice'] };
   await t.test('form', () =>
-    shop.refuses(
+    shop.rejects(
       post,
       sent('initial_value=5&note=a&initial_value=5&note=b', 'application/x-www-form-urlencoded'),
       { code: 'invalid-body', errors },
     ),
   );
   await t.test('JSON', () =>
-    shop.refuses(post, sent('{"initial_value":5,"note":"a","initial_value":5,"note":"b"}'), {
+    shop.rejects(post, sent('{"initial_value":5,"note":"a","initial_value":5,"note":"b"}'), {
       code: 'invalid-body',
       errors,
     }),
@@ -246,7 +246,7 @@ test('a body that is both wrapped and bare is rejected, and a wrapper must be an
   for (const line of writes) {
     for (const [body, errors] of bodies) {
       await t.test(`${JSON.stringify(body)} ${line.slice(0, 4)}`, () =>
-        shop.refuses(
+        shop.rejects(
           line,
           typeof body === 'string' ? sent(body, 'application/x-www-form-urlencoded') : { json: body },
           { code: 'invalid-parameter', errors },
@@ -255,20 +255,20 @@ test('a body that is both wrapped and bare is rejected, and a wrapper must be an
     }
   }
   await t.test('a wrapper in a wrapper is an unknown parameter', () =>
-    shop.refuses(
+    shop.rejects(
       post,
       { json: { gift_card: { initial_value: 5, gift_card: { initial_value: 5 } } } },
       { code: 'invalid-parameter', errors: { gift_card: ['is not a known parameter'] } },
     ),
   );
   await t.test('another wrapper is an unknown parameter', () =>
-    shop.refuses(post, form({ 'card[initial_value]': '5' }), {
+    shop.rejects(post, form({ 'card[initial_value]': '5' }), {
       code: 'invalid-parameter',
       errors: { initial_value: ['is required'], 'card[initial_value]': ['is not a known parameter'] },
     }),
   );
   await t.test('names in brackets are unknown, and so is an array', () =>
-    shop.refuses(post, form({ 'initial_value[]': '5' }), {
+    shop.rejects(post, form({ 'initial_value[]': '5' }), {
       code: 'invalid-parameter',
       errors: { initial_value: ['is required'], 'initial_value[]': ['is not a known parameter'] },
     }),

@@ -5,7 +5,7 @@ import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { ClockError } from '../../src/clock-and-chance.ts';
+import { ClockError } from '../../src/clock.ts';
 import { readConfig, type Config } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import { logThrough } from '../../src/log.ts';
@@ -107,7 +107,7 @@ async function open({ runsMs = 0 }: { readonly runsMs?: number } = {}): Promise<
   return shop;
 }
 
-async function refusalOf(starting: Promise<Service>): Promise<string> {
+async function errorOf(starting: Promise<Service>): Promise<string> {
   try {
     await using _service = await starting;
   } catch (error) {
@@ -153,7 +153,7 @@ test('the service does not start if its clock is over an hour before the newest 
   shop.clock.jump(-50 * minute);
   await (await shop.start())[Symbol.asyncDispose]();
   shop.clock.jump(-20 * minute);
-  const message = await refusalOf(shop.start());
+  const message = await errorOf(shop.start());
   assert.match(
     message,
     hasServer ? /the clock of the database server is at / : /the newest event in the database is of /,
@@ -167,14 +167,14 @@ test('the service does not start if its clock is over an hour before the newest 
 test('the service does not start if its clock is over an hour before its last run', async () => {
   await using shop = await open({ runsMs: 3 * hour });
   shop.clock.advance(-130 * minute);
-  const message = await refusalOf(shop.start());
+  const message = await errorOf(shop.start());
   assert.match(message, /the service last ran on this database at /);
 });
 
 test('a service that starts with its clock a day ahead repeats no debit and erases nothing for an hour', async () => {
   await using shop = await open();
   shop.clock.jump(day + hour);
-  if (hasServer) assert.match(await refusalOf(shop.start()), /the clock of the database server/);
+  if (hasServer) assert.match(await errorOf(shop.start()), /the clock of the database server/);
   {
     await using service = await shop.start({ IMPLAUSIBLE_CLOCK: 'allow' });
     await wait(roundsMs);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+import { startService, type TestResponse, type TestService } from '../support/service.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -20,7 +20,7 @@ const eager = {
 /** Several periods of every background task. */
 const roundsMs = 300;
 
-type Ask = (line: string, json?: object, key?: string) => Promise<TestAnswer>;
+type Ask = (line: string, json?: object, key?: string) => Promise<TestResponse>;
 
 async function open(
   environment: Readonly<Record<string, string>> = {},
@@ -43,9 +43,9 @@ type Body = {
   readonly hold: { readonly id: number; readonly status: string };
 };
 
-function bodyOf(answer: TestAnswer, status: number): Body {
-  assert.equal(answer.status, status, answer.text);
-  return answer.json as Body;
+function bodyOf(response: TestResponse, status: number): Body {
+  assert.equal(response.status, status, response.text);
+  return response.json as Body;
 }
 
 async function issue(ask: Ask, more: object = {}): Promise<number> {

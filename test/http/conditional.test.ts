@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { assertEveryAnswer, giftCardOf } from '../support/answers.ts';
+import { assertEveryResponse, giftCardOf } from '../support/responses.ts';
 import { startService } from '../support/service.ts';
 import { shopOf, unchanged } from '../support/shop.ts';
 
@@ -14,12 +14,12 @@ const put = (id: number) => `PUT /gift_card/${id}` as const;
 const get = (id: number) => `GET /gift_card/${id}` as const;
 
 async function issueWithTag(): Promise<{ readonly id: number; readonly tag: string; readonly last: string }> {
-  const { card, answer } = await shop.creates(
+  const { card, response } = await shop.creates(
     { json: { initial_value: 10, email: 'ada@example.com' } },
     { events: first ? ['customer.created', 'gift_card.created'] : ['gift_card.created'] },
   );
   first = false;
-  const tag = answer.headers.get('etag');
+  const tag = response.headers.get('etag');
   assert.ok(tag);
   return { id: card.id, tag, last: card.last_characters };
 }
@@ -53,14 +53,14 @@ test('If-None-Match with the current version returns a 304 without a body', asyn
   for (const line of [get(id), search, `HEAD /gift_card/${id}` as const]) {
     for (const given of [tag, `W/${tag}`, '*', `"other", ${tag}`, `"a,b",W/"c" , ${tag}`, ` ${tag} `]) {
       await t.test(`${line.slice(0, 20)} ${given}`, async () => {
-        const answer = await unchanged(service, () =>
+        const response = await unchanged(service, () =>
           shop.ask(line, { headers: { 'if-none-match': given } }),
         );
-        assert.equal(answer.status, 304);
-        assert.equal(answer.text, '');
-        assert.equal(answer.headers.get('etag'), tag);
-        assert.equal(answer.headers.get('cache-control'), 'no-store');
-        assertEveryAnswer(answer);
+        assert.equal(response.status, 304);
+        assert.equal(response.text, '');
+        assert.equal(response.headers.get('etag'), tag);
+        assert.equal(response.headers.get('cache-control'), 'no-store');
+        assertEveryResponse(response);
       });
     }
   }
@@ -82,7 +82,7 @@ test('If-None-Match with the current version returns a 304 without a body', asyn
     giftCardOf(await shop.ask(get(id), { headers: { 'if-none-match': tag } }));
   });
   await t.test('an unknown card is still a 404', () =>
-    shop.refuses(get(1), { headers: { 'if-none-match': '*' } }, { code: 'not-found' }),
+    shop.rejects(get(1), { headers: { 'if-none-match': '*' } }, { code: 'not-found' }),
   );
 });
 
@@ -100,12 +100,12 @@ test('If-Match with the current version accepts an update', async (t) => {
     await t.test(form, async () => {
       const given =
         { same: present, '*': '*', listed: `"x", ${present}`, spaced: ` ${present} ` }[form] ?? '';
-      const { answer } = await shop.accepts(
+      const { response } = await shop.accepts(
         put(id),
         { json: { note: form }, headers: { 'if-match': given } },
         { events: ['gift_card.updated note'] },
       );
-      present = answer.headers.get('etag') ?? '';
+      present = response.headers.get('etag') ?? '';
     });
   }
 });
@@ -131,7 +131,7 @@ test('If-Match with another version returns a 412, even for an invalid update', 
   for (const given of stale) {
     await t.test(given, async () => {
       for (const json of [{ balance: 1 }, { disable: true }, {}, { note: 'changed' }]) {
-        await shop.refuses(
+        await shop.rejects(
           put(id),
           { json, headers: { 'if-match': given } },
           { code: 'precondition-failed' },
@@ -150,14 +150,14 @@ test('If-Match with another version returns a 412, even for an invalid update', 
 
 test('one of two updates with the same tag succeeds', async () => {
   const { id, tag } = await issueWithTag();
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 8 }, (_, index) =>
       shop.ask(put(id), { json: { balance: index }, headers: { 'if-match': tag } }),
     ),
   );
-  assert.equal(answers.filter(({ status }) => status === 200).length, 1);
-  assert.equal(answers.filter(({ status }) => status === 412).length, 7);
+  assert.equal(responses.filter(({ status }) => status === 200).length, 1);
+  assert.equal(responses.filter(({ status }) => status === 412).length, 7);
 });
 
 test('If-Match on an unknown card returns a 404', () =>
-  shop.refuses(put(1), { json: {}, headers: { 'if-match': '*' } }, { code: 'not-found' }));
+  shop.rejects(put(1), { json: {}, headers: { 'if-match': '*' } }, { code: 'not-found' }));

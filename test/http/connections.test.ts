@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { once as happens } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import test, { after } from 'node:test';
-import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/responses.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { shopOf } from '../support/shop.ts';
 import {
   exchange,
   openWire,
-  parseAnswers,
+  parseResponses,
   requestText,
   type Wire,
   type WireOptions,
@@ -46,8 +46,8 @@ async function closeAll(wires: readonly Wire[]): Promise<void> {
 }
 
 async function serves(to: TestService, options: WireOptions): Promise<boolean> {
-  const answer = await exchange(to, requestText('GET /healthz'), options).catch(() => undefined);
-  return answer?.status === 200;
+  const response = await exchange(to, requestText('GET /healthz'), options).catch(() => undefined);
+  return response?.status === 200;
 }
 
 /** Returns whether the service has destroyed a connection that the client keeps open: writing to it fails. */
@@ -144,23 +144,23 @@ test('near the maximum, a new connection closes the longest idle one and never a
   }
   busy.send(body);
   await busy.closed;
-  const [answer] = parseAnswers(busy.received());
-  assert.ok(answer);
-  issuedGiftCardOf(answer);
+  const [response] = parseResponses(busy.received());
+  assert.ok(response);
+  issuedGiftCardOf(response);
 });
 
-/** Sends many requests for a large page and reads no response. */
+/** Sends many requests for a large document and reads no response. */
 async function openStalled(to: TestService, from: string): Promise<Wire> {
   const wire = openWire(to, { from, keepsOpen: true });
   wire.socket.pause();
-  wire.send(keepAlive('GET /docs', []).repeat(100));
+  wire.send(keepAlive('GET /openapi.json', []).repeat(100));
   await happens(wire.socket, 'connect');
   return wire;
 }
 
 test('a connection whose client does not read is destroyed', async () => {
   await using impatient = await startService({ stores, limits: { ...limits, stallTimeoutMs: 200 } });
-  assert.equal((await impatient.request('/docs')).status, 200);
+  assert.equal((await impatient.request('/openapi.json')).status, 200);
   await using wire = await openStalled(impatient, '127.0.0.2');
   await wait(1_500);
   // The client receives the buffered data and then the end, long before the last response.
@@ -202,14 +202,14 @@ const early: Readonly<Record<string, { readonly head: string; readonly status: n
   'a 401 in chunks': { head: keepAlive('POST /gift_card', [['Transfer-Encoding', 'chunked']]), status: 401 },
 };
 
-function assertOnlyAnswer(wire: Wire, status: number, head: string): void {
-  const answers = parseAnswers(wire.received(), head);
+function assertOnlyResponse(wire: Wire, status: number, head: string): void {
+  const responses = parseResponses(wire.received(), head);
   assert.deepEqual(
-    answers.map((answer) => answer.status),
+    responses.map((response) => response.status),
     [status],
     wire.received(),
   );
-  assert.equal(answers[0]?.headers.get('connection'), 'close');
+  assert.equal(responses[0]?.headers.get('connection'), 'close');
 }
 
 test(
@@ -246,7 +246,7 @@ test(
         assert.ok(wire.socket.destroyed, 'the service keeps reading');
         // The buffers of both sides accept data that the service does not read.
         assert.ok(sent < limits.lingerBytesMax + 8 * 2 ** 20, `${sent} bytes`);
-        assertOnlyAnswer(wire, status, head);
+        assertOnlyResponse(wire, status, head);
       }),
       t.test(`${name}: a client that sends slowly`, async () => {
         await using wire = openWire(patient, { keepsOpen: true });
@@ -257,13 +257,13 @@ test(
           await Promise.race([wait(40), wire.closed]);
         }
         assert.ok(wire.socket.destroyed, 'the service keeps reading');
-        assertOnlyAnswer(wire, status, head);
+        assertOnlyResponse(wire, status, head);
       }),
       t.test(`${name}: a client that is silent`, async () => {
         await using wire = openWire(patient, { keepsOpen: true });
         wire.send(head);
         await happens(wire.socket, 'end');
-        assertOnlyAnswer(wire, status, head);
+        assertOnlyResponse(wire, status, head);
         await wait(limits.lingerIdleMs + 200);
         assert.ok(await isDestroyed(wire), 'the service keeps the connection');
       }),
@@ -282,7 +282,7 @@ test('a request that times out after its response does not get a second response
     await wait(50);
     wire.send('x');
   }
-  assertOnlyAnswer(wire, 404, head);
+  assertOnlyResponse(wire, 404, head);
   assert.doesNotMatch(limited.log(), /not HTTP/);
 });
 
@@ -292,7 +292,7 @@ test('a rejected request that was received completely keeps its connection', asy
   await using wire = openWire(service);
   wire.send(creation + lost + keepAlive('DELETE /gift_card', []) + requestText('GET /healthz'));
   await wire.closed;
-  const statuses = parseAnswers(wire.received()).map(({ status }) => status);
+  const statuses = parseResponses(wire.received()).map(({ status }) => status);
   assert.deepEqual(statuses, [401, 404, 405, 200]);
 });
 
@@ -320,9 +320,9 @@ test('100 Continue is sent only to a caller with a valid credential, for a body 
       wire.send(head);
       await wire.closed;
       assert.doesNotMatch(wire.received(), /100 Continue/);
-      const [answer, ...others] = parseAnswers(wire.received());
-      assert.ok(answer && others.length === 0);
-      problemOf(answer, { code });
+      const [response, ...others] = parseResponses(wire.received());
+      assert.ok(response && others.length === 0);
+      problemOf(response, { code });
     });
   }
   await t.test('none: a retrieval, which ignores its body', async () => {
@@ -330,9 +330,9 @@ test('100 Continue is sent only to a caller with a valid credential, for a body 
     wire.send(keepAlive(`GET /gift_card/${id}`, [expects, bearer, length]));
     await wire.closed;
     assert.doesNotMatch(wire.received(), /100 Continue/);
-    const [answer] = parseAnswers(wire.received());
-    assert.ok(answer);
-    giftCardOf(answer);
+    const [response] = parseResponses(wire.received());
+    assert.ok(response);
+    giftCardOf(response);
   });
   for (const [name, field, body] of [
     ['a length', length, '{"initial_value":5}'],
@@ -345,9 +345,9 @@ test('100 Continue is sent only to a caller with a valid credential, for a body 
       assert.equal(wire.received(), 'HTTP/1.1 100 Continue\r\n\r\n');
       wire.send(body);
       await wire.closed;
-      const [answer] = parseAnswers(wire.received());
-      assert.ok(answer);
-      issuedGiftCardOf(answer);
+      const [response] = parseResponses(wire.received());
+      assert.ok(response);
+      issuedGiftCardOf(response);
     });
   }
 });

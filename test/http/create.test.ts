@@ -39,7 +39,7 @@ const newAddress = (): string => `customer-${(made += 1)}@example.com`;
 
 test('initial_value is the only required parameter; every other field of the record is null', async () => {
   const before = Math.floor(service.clock.now() / 1_000) * 1_000;
-  const { card, answer } = await shop.creates({ json: { initial_value: 25 } });
+  const { card, response } = await shop.creates({ json: { initial_value: 25 } });
   const apiClient = await service.query('select api_client_id from access_tokens where store_id = (select id from stores where domain = ?)', 'usd.example'); // prettier-ignore
   const { id, created_at, last_characters, code, ...rest } = card;
   assert.deepEqual(rest, {
@@ -63,11 +63,11 @@ test('initial_value is the only required parameter; every other field of the rec
   assert.equal(last_characters, code.slice(-4));
   assert.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
   assert.ok(Date.parse(created_at) >= before && Date.parse(created_at) <= service.clock.now());
-  assert.match(answer.text, /^\{"gift_card":\{"id":\d+,"balance":"25\.00",.*"code":"[0-9a-z]{16}"\}\}$/);
+  assert.match(response.text, /^\{"gift_card":\{"id":\d+,"balance":"25\.00",.*"code":"[0-9a-z]{16}"\}\}$/);
 });
 
 test('a creation stores all its parameters and returns the same record as a retrieval', async () => {
-  const { card, answer } = await shop.creates(
+  const { card, response } = await shop.creates(
     {
       json: {
         initial_value: '15.5',
@@ -89,22 +89,22 @@ test('a creation stores all its parameters and returns the same record as a retr
   assert.equal(card.note, 'Sold at the counter\n\tby ☃');
   assert.equal(card.message, 'Happy birthday! 🎁');
   const { code: _, ...record } = card;
-  const { card: read, answer: reading } = await shop.accepts(`GET /gift_card/${card.id}`);
+  const { card: read, response: reading } = await shop.accepts(`GET /gift_card/${card.id}`);
   assert.deepEqual(read, record);
-  assert.equal(reading.headers.get('etag'), answer.headers.get('etag'));
+  assert.equal(reading.headers.get('etag'), response.headers.get('etag'));
 });
 
 test('a creation without initial_value is rejected', async (t) => {
   for (const json of [{}, { note: 'x' }, { initial_value: null }, { gift_card: {} }]) {
     await t.test(JSON.stringify(json), () =>
-      shop.refuses(post, { json }, { code: 'invalid-parameter', errors: { initial_value: ['is required'] } }),
+      shop.rejects(post, { json }, { code: 'invalid-parameter', errors: { initial_value: ['is required'] } }),
     );
   }
   await t.test('no body at all', () =>
-    shop.refuses(post, {}, { code: 'invalid-parameter', errors: { initial_value: ['is required'] } }),
+    shop.rejects(post, {}, { code: 'invalid-parameter', errors: { initial_value: ['is required'] } }),
   );
   await t.test('an empty value in a form is null', () =>
-    shop.refuses(post, form({ initial_value: '' }), {
+    shop.rejects(post, form({ initial_value: '' }), {
       code: 'invalid-parameter',
       errors: { initial_value: ['is required'] },
     }),
@@ -153,7 +153,7 @@ const tooLong = 'must have at most 12 digits before the point';
 const inexact = 'is a number that cannot be held exactly; send it as a string';
 
 test('initial_value rejects every other value, and no value is rounded', async (t) => {
-  const refused: readonly (readonly [json: string, message: string])[] = [
+  const rejected: readonly (readonly [json: string, message: string])[] = [
     ['0', notPositive],
     ['-0', notPositive],
     ['0.00', notPositive],
@@ -200,9 +200,9 @@ test('initial_value rejects every other value, and no value is rounded', async (
     ['[25]', notDecimal],
     ['{"amount": 25}', notDecimal],
   ];
-  for (const [json, message] of refused) {
+  for (const [json, message] of rejected) {
     await t.test(json, () =>
-      shop.refuses(
+      shop.rejects(
         post,
         { body: `{"initial_value":${json}}`, headers: { 'content-type': 'application/json' } },
         { code: 'invalid-parameter', errors: { initial_value: [message] } },
@@ -246,15 +246,15 @@ test('amounts have exactly the decimals of the store’s currency', async (t) =>
       assert.equal((await of.read(card.id)).balance, decimal);
     });
   }
-  const refused = [
+  const rejected = [
     { of: yen, sent: '15.0', message: 'must be a whole number: JPY has no decimals' },
     { of: yen, sent: 15.5, message: 'must be a whole number: JPY has no decimals' },
     { of: dinar, sent: '0.0001', message: 'must have at most 3 decimals, as KWD has' },
     { of: unidad, sent: '0.00001', message: 'must have at most 4 decimals, as CLF has' },
   ];
-  for (const { of, sent, message } of refused) {
+  for (const { of, sent, message } of rejected) {
     await t.test(`${JSON.stringify(sent)} is rejected by ${of.domain}`, () =>
-      of.refuses(
+      of.rejects(
         post,
         { json: { initial_value: sent } },
         { code: 'invalid-parameter', errors: { initial_value: [message] } },
@@ -267,7 +267,7 @@ test('the issue limit of a store is the maximum value of a card', async () => {
   const { card } = await limited.creates({ json: { initial_value: '500.00' } });
   assert.equal(card.initial_value, '500.00');
   for (const initial_value of ['500.01', 1_000_000]) {
-    await limited.refuses(
+    await limited.rejects(
       post,
       { json: { initial_value } },
       {
@@ -292,7 +292,7 @@ test('currency can be null or the currency of the store', async () => {
     [840, notACurrency],
     [['USD'], notACurrency],
   ] as const) {
-    await shop.refuses(
+    await shop.rejects(
       post,
       { json: { initial_value: 5, currency } },
       { code: 'invalid-parameter', errors: { currency: [message] } },
@@ -316,7 +316,7 @@ test('an email is stored in NFC, to give the cards of one customer the same emai
   const { card: second } = await shop.creates({ json: { initial_value: 5, email: 'kevin.nfc@example.org' } });
   assert.equal(second.customer_id, card.customer_id);
   for (const symbol of ['\u200d', '\u202e', '\u00a0', '\u3164']) {
-    await shop.refuses(
+    await shop.rejects(
       post,
       { json: { initial_value: 5, email: `ke${symbol}vin@example.org` } },
       {
@@ -335,7 +335,7 @@ test('expires_on is null, today or later in the time zone of the store', async (
     });
   }
   const dateForm = 'must be a date in the form YYYY-MM-DD';
-  const refused: readonly (readonly [unknown, string])[] = [
+  const rejected: readonly (readonly [unknown, string])[] = [
     [days(-1), 'must be today or later'],
     ['2020-01-01', 'must be today or later'],
     ['2031-02-29', 'must be a day that exists'],
@@ -357,9 +357,9 @@ test('expires_on is null, today or later in the time zone of the store', async (
     [['2031-01-01'], dateForm],
     [{ date: '2031-01-01' }, dateForm],
   ];
-  for (const [expires_on, message] of refused) {
+  for (const [expires_on, message] of rejected) {
     await t.test(`${JSON.stringify(expires_on)} is rejected`, () =>
-      shop.refuses(
+      shop.rejects(
         post,
         { json: { initial_value: 5, expires_on } },
         { code: 'invalid-parameter', errors: { expires_on: [message] } },
@@ -381,9 +381,9 @@ test('days follow the time zone of the store: they start 25 hours earlier at UTC
   assert.equal((await east.issue({ expires_on: eastToday })).expires_on, eastToday);
   assert.equal((await west.issue({ expires_on: westToday })).expires_on, westToday);
   const past = { code: 'invalid-parameter', errors: { expires_on: ['must be today or later'] } } as const;
-  await east.refuses(post, { json: { initial_value: 5, expires_on: westToday } }, past);
+  await east.rejects(post, { json: { initial_value: 5, expires_on: westToday } }, past);
   const dayBefore = (text: string): string => Temporal.PlainDate.from(text).subtract({ days: 1 }).toString();
-  await west.refuses(post, { json: { initial_value: 5, expires_on: dayBefore(westToday) } }, past);
+  await west.rejects(post, { json: { initial_value: 5, expires_on: dayBefore(westToday) } }, past);
 });
 
 test('email and recipient_email create one customer for each address, in any spelling', async (t) => {
@@ -437,7 +437,7 @@ test('email and recipient_email create one customer for each address, in any spe
   await t.test('a rejected creation creates no customer', async () => {
     const never = newAddress();
     const errors = { initial_value: [notPositive] };
-    await shop.refuses(
+    await shop.rejects(
       post,
       { json: { initial_value: 0, email: never } },
       { code: 'invalid-parameter', errors },
@@ -457,11 +457,11 @@ test('concurrent requests with one address create one customer', async () => {
   assert.equal(new Set(cards.map((card) => card.customer_id ?? card.recipient_id)).size, 1);
   const customers = await service.query('select id from customers where email_key = ?', address);
   assert.equal(customers.length, 1);
-  const told = await service.query(
+  const reported = await service.query(
     "select id from events where type = 'customer.created' and subject_id = ?",
     Number(customers[0]?.['id']),
   );
-  assert.equal(told.length, 1);
+  assert.equal(reported.length, 1);
 });
 
 test('an email is one valid address of at most 254 characters', async (t) => {
@@ -477,8 +477,8 @@ test('an email is one valid address of at most 254 characters', async (t) => {
       assert.equal(card.customer_email, email);
     });
   }
-  const invalid = 'must be one valid e-mail address';
-  const refused: readonly (readonly [unknown, string])[] = [
+  const invalid = 'must be one valid email address';
+  const rejected: readonly (readonly [unknown, string])[] = [
     ['', invalid],
     ['ada', invalid],
     ['@example.com', invalid],
@@ -493,15 +493,15 @@ test('an email is one valid address of at most 254 characters', async (t) => {
     ['ada\u0000@example.com', invalid],
     ['\ud800@example.com', invalid],
     [`x${longest}`, 'must have at most 254 characters'],
-    [5, 'must be an e-mail address'],
-    [true, 'must be an e-mail address'],
-    [['ada@example.com'], 'must be an e-mail address'],
-    [{ address: 'ada@example.com' }, 'must be an e-mail address'],
+    [5, 'must be an email address'],
+    [true, 'must be an email address'],
+    [['ada@example.com'], 'must be an email address'],
+    [{ address: 'ada@example.com' }, 'must be an email address'],
   ];
   for (const name of ['email', 'recipient_email']) {
-    for (const [value, message] of refused) {
+    for (const [value, message] of rejected) {
       await t.test(`${name} ${JSON.stringify(value).slice(0, 40)} is rejected`, () =>
-        shop.refuses(
+        shop.rejects(
           post,
           { json: { initial_value: 5, [name]: value } },
           { code: 'invalid-parameter', errors: { [name]: [message] } },
@@ -530,7 +530,7 @@ test('note and message accept up to 5,000 characters of valid Unicode', async (t
       });
     }
     const control = 'must not contain control characters other than newline and tab';
-    const refused: readonly (readonly [string, string])[] = [
+    const rejected: readonly (readonly [string, string])[] = [
       [JSON.stringify('x'.repeat(5_001)), 'must have at most 5,000 characters'],
       [JSON.stringify('🎁'.repeat(5_001)), 'must have at most 5,000 characters'],
       ['"a\\u0000b"', control],
@@ -544,9 +544,9 @@ test('note and message accept up to 5,000 characters of valid Unicode', async (t
       ['["x"]', 'must be a string'],
       ['{"text":"x"}', 'must be a string'],
     ];
-    for (const [json, message] of refused) {
+    for (const [json, message] of rejected) {
       await t.test(`${name} ${json.slice(0, 20)} is rejected`, () =>
-        shop.refuses(
+        shop.rejects(
           post,
           {
             body: `{"initial_value":5,"${name}":${json}}`,
@@ -590,7 +590,7 @@ test('a custom code has 8 to 20 letters or digits; spaces, hyphens and case do n
   }
   const length = 'must have 8 to 20 letters or digits';
   const letters = 'must consist of the letters A to Z and digits';
-  const refused: readonly (readonly [unknown, string])[] = [
+  const rejected: readonly (readonly [unknown, string])[] = [
     ['abc4567', length],
     ['a-b-c-4-5-6-7', length],
     ['123456789012345678901', length],
@@ -605,9 +605,9 @@ test('a custom code has 8 to 20 letters or digits; spaces, hyphens and case do n
     [true, 'must be a string of 8 to 20 letters or digits'],
     [['abcd1234'], 'must be a string of 8 to 20 letters or digits'],
   ];
-  for (const [code, message] of refused) {
+  for (const [code, message] of rejected) {
     await t.test(`${JSON.stringify(code)} is rejected`, () =>
-      shop.refuses(
+      shop.rejects(
         post,
         { json: { initial_value: 5, code } },
         { code: 'invalid-parameter', errors: { code: [message] } },
@@ -620,20 +620,20 @@ test('a code cannot be used again in a store, even after its replacement; anothe
   const taken = { code: 'invalid-parameter', errors: { code: ['is taken'] } } as const;
   const { id } = await shop.issue({ code: 'Once-Only-1' });
   for (const code of ['onceonly1', 'ONCE ONLY 1']) {
-    await shop.refuses(post, { json: { initial_value: 5, code } }, taken);
+    await shop.rejects(post, { json: { initial_value: 5, code } }, taken);
   }
   await shop.accepts(
     `PUT /gift_card/${id}`,
     { json: { disable: true } },
     { events: ['gift_card.disabled disabled_at'] },
   );
-  await shop.refuses(post, { json: { initial_value: 5, code: 'onceonly1' } }, taken);
+  await shop.rejects(post, { json: { initial_value: 5, code: 'onceonly1' } }, taken);
   const drawn = await shop.issue();
-  await shop.refuses(post, { json: { initial_value: 5, code: drawn.code.toUpperCase() } }, taken);
+  await shop.rejects(post, { json: { initial_value: 5, code: drawn.code.toUpperCase() } }, taken);
   const { card } = await yen.creates({ json: { initial_value: 5, code: 'onceonly1' } });
   assert.equal(card.code, 'onceonly1');
   const never = newAddress();
-  await shop.refuses(post, { json: { initial_value: 5, code: 'onceonly1', email: never } }, taken);
+  await shop.rejects(post, { json: { initial_value: 5, code: 'onceonly1', email: never } }, taken);
   assert.deepEqual(await service.query('select id from customers where email = ?', never), []);
 });
 
@@ -641,7 +641,7 @@ test('an unknown parameter is rejected by name, and no other parameter is applie
   const names = ['expires_at', 'Initial_value', 'initialValue', 'disable', 'value', '__proto__', 'constructor', 'toString', '']; // prettier-ignore
   for (const name of names) {
     await t.test(JSON.stringify(name), () =>
-      shop.refuses(
+      shop.rejects(
         post,
         {
           body: `{"initial_value":5,"email":"nobody@example.com",${JSON.stringify(name)}:null}`,
@@ -670,7 +670,7 @@ test('a field of the record that a creation cannot set must be null', async (t) 
   for (const field of fields) {
     for (const value of [1, '1', false]) {
       await t.test(`${field}: ${JSON.stringify(value)}`, () =>
-        shop.refuses(
+        shop.rejects(
           post,
           { json: { initial_value: 5, [field]: value } },
           { code: 'invalid-parameter', errors: { [field]: ['cannot be set'] } },
@@ -682,7 +682,7 @@ test('a field of the record that a creation cannot set must be null', async (t) 
 
 test('a creation returns all errors together, including a taken code', async () => {
   const { code } = await shop.issue();
-  await shop.refuses(
+  await shop.rejects(
     post,
     {
       json: {
@@ -703,8 +703,8 @@ test('a creation returns all errors together, including a taken code', async () 
       errors: {
         initial_value: [notDecimal],
         expires_on: ['must be today or later'],
-        email: ['must be one valid e-mail address'],
-        recipient_email: ['must be an e-mail address'],
+        email: ['must be one valid email address'],
+        recipient_email: ['must be an email address'],
         note: ['must be a string'],
         message: ['must not contain control characters other than newline and tab'],
         currency: ['must be USD, the store’s currency'],
@@ -736,8 +736,8 @@ test('a creation adds one ledger entry, from sales to the card, by the API clien
 
 test('no event of the store contains a code', async () => {
   const { code } = await shop.issue({ code: 'NEVER-TOLD-777' });
-  const told = (await service.query('select data from events')).map(({ data }) => String(data));
-  assert.ok(told.length > 50);
-  assert.ok(told.every((data) => !data.includes(code) && !data.includes('"code"')));
+  const reported = (await service.query('select data from events')).map(({ data }) => String(data));
+  assert.ok(reported.length > 50);
+  assert.ok(reported.every((data) => !data.includes(code) && !data.includes('"code"')));
   assert.ok((await eventsAfter(service, 0)).includes('gift_card.created'));
 });

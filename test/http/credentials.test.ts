@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/responses.ts';
 import { revokeNewest, rotateNewest } from '../support/second-process.ts';
 import { startService } from '../support/service.ts';
 import { shopOf, unchanged } from '../support/shop.ts';
@@ -36,12 +36,12 @@ test('a token can be in any of three headers', async (t) => {
   for (const [name, value] of forms) {
     await t.test(`${name}: ${value.slice(0, 12)}`, async () => {
       giftCardOf(await service.request(`/gift_card/${id}`, { headers: { [name]: value } }));
-      const answer = await service.request('/gift_card', {
+      const response = await service.request('/gift_card', {
         method: 'POST',
         json: { initial_value: 5 },
         headers: { [name]: value },
       });
-      assert.equal(issuedGiftCardOf(answer).api_client_id, (await shop.read(id)).api_client_id);
+      assert.equal(issuedGiftCardOf(response).api_client_id, (await shop.read(id)).api_client_id);
     });
   }
 });
@@ -107,14 +107,14 @@ test('a repeated credential header is malformed', async (t) => {
       ['Bearer nonsense', value],
     ] as const) {
       await t.test(`${name} ${first.slice(0, 10)} ${second.slice(0, 10)}`, async () => {
-        const answer = await exchange(
+        const response = await exchange(
           service,
           requestText(`GET /gift_card/${id}`, [
             [name, first],
             [name.toLowerCase(), second],
           ]),
         );
-        problemOf(answer, { code: 'invalid-request' });
+        problemOf(response, { code: 'invalid-request' });
       });
     }
   }
@@ -123,11 +123,11 @@ test('a repeated credential header is malformed', async (t) => {
 test('a repeated credential header is malformed in an absolute-form request without Host too', async () => {
   const credential = `Authorization: Bearer ${shop.token}\r\n`;
   const target = `http://127.0.0.1/gift_card/${id}`;
-  const answer = await exchange(
+  const response = await exchange(
     service,
     `GET ${target} HTTP/1.1\r\n${credential}${credential}Connection: close\r\n\r\n`,
   );
-  problemOf(answer, { code: 'invalid-request' });
+  problemOf(response, { code: 'invalid-request' });
 });
 
 test('without a valid credential every operation returns a 401 with the scheme', async (t) => {
@@ -160,9 +160,9 @@ test('without a valid credential every operation returns a 401 with the scheme',
     await t.test(name, async () => {
       await unchanged(service, async () => {
         for (const { scope: _, method, ...request } of requests) {
-          const answer = await service.request(request.path, { method, headers, ...request });
-          if (method === 'HEAD') assert.equal(answer.status, 401);
-          else problemOf(answer, { code: 'unauthenticated' });
+          const response = await service.request(request.path, { method, headers, ...request });
+          if (method === 'HEAD') assert.equal(response.status, 401);
+          else problemOf(response, { code: 'unauthenticated' });
         }
       });
     });
@@ -171,12 +171,12 @@ test('without a valid credential every operation returns a 401 with the scheme',
 
 test('an invalid credential is reported before errors of the body or the card', async () => {
   for (const path of [`/gift_card/${id}`, '/gift_card/1', '/gift_card/abc']) {
-    const answer = await service.request(path, {
+    const response = await service.request(path, {
       method: 'PUT',
       body: '{',
       headers: { 'content-type': 'text/plain', 'x-request-id': 'same' },
     });
-    problemOf(answer, { code: 'unauthenticated' });
+    problemOf(response, { code: 'unauthenticated' });
   }
 });
 
@@ -192,11 +192,11 @@ test('a scope allows its own operations only', async (t) => {
           return;
         }
         await unchanged(service, async () => {
-          const answer = await scoped.ask(line, request);
-          if (method === 'HEAD') assert.equal(answer.status, 403);
-          else problemOf(answer, { code: 'insufficient-scope' });
+          const response = await scoped.ask(line, request);
+          if (method === 'HEAD') assert.equal(response.status, 403);
+          else problemOf(response, { code: 'insufficient-scope' });
           assert.equal(
-            answer.headers.get('www-authenticate'),
+            response.headers.get('www-authenticate'),
             `Bearer realm="largesse", error="insufficient_scope", scope="${needed}"`,
           );
         });
@@ -205,13 +205,13 @@ test('a scope allows its own operations only', async (t) => {
   }
   await t.test('a token without a scope has no access', async () => {
     const none = await shopOf(service, 'flowers.example', { scopes: [] });
-    await none.refuses(`GET /gift_card/${id}`, {}, { code: 'insufficient-scope' });
-    await none.refuses('POST /gift_card', { json: { initial_value: 5 } }, { code: 'insufficient-scope' });
+    await none.rejects(`GET /gift_card/${id}`, {}, { code: 'insufficient-scope' });
+    await none.rejects('POST /gift_card', { json: { initial_value: 5 } }, { code: 'insufficient-scope' });
   });
   await t.test('a missing scope is reported before errors of the card or the body', async () => {
     const reader = await shopOf(service, 'flowers.example', { scopes: ['read_gift_cards'] });
-    await reader.refuses('PUT /gift_card/abc', { json: {} }, { code: 'insufficient-scope' });
-    await reader.refuses(
+    await reader.rejects('PUT /gift_card/abc', { json: {} }, { code: 'insufficient-scope' });
+    await reader.rejects(
       'POST /gift_card',
       { body: '{', headers: { 'content-type': 'text/plain' } },
       { code: 'insufficient-scope' },
@@ -222,23 +222,23 @@ test('a scope allows its own operations only', async (t) => {
 test('a token belongs to one store, whatever the shop parameter is', async () => {
   const theirs = await books.issue({ email: 'ada@example.com' });
   for (const query of ['', '?shop=books.example']) {
-    await shop.refuses(`GET /gift_card/${theirs.id}${query}`, {}, { code: 'not-found' });
-    await shop.refuses(
+    await shop.rejects(`GET /gift_card/${theirs.id}${query}`, {}, { code: 'not-found' });
+    await shop.rejects(
       `PUT /gift_card/${theirs.id}${query}`,
       { json: { balance: 0 } },
       { code: 'not-found' },
     );
   }
   const { card } = await shop.creates({ json: { initial_value: 5 } });
-  await books.refuses(`GET /gift_card/${card.id}`, {}, { code: 'not-found' });
+  await books.rejects(`GET /gift_card/${card.id}`, {}, { code: 'not-found' });
 });
 
 test('a revoked token is rejected at once', async () => {
   const turned = await shopOf(service, 'turned.example');
   const { id: issued } = await turned.issue();
   await revokeNewest(service, 'turned.example');
-  await turned.refuses(`GET /gift_card/${issued}`, {}, { code: 'unauthenticated' });
-  await turned.refuses('POST /gift_card', { json: { initial_value: 5 } }, { code: 'unauthenticated' });
+  await turned.rejects(`GET /gift_card/${issued}`, {}, { code: 'unauthenticated' });
+  await turned.rejects('POST /gift_card', { json: { initial_value: 5 } }, { code: 'unauthenticated' });
 });
 
 test('rotation invalidates the old token, and the new one belongs to the same API client', async () => {
@@ -246,7 +246,7 @@ test('rotation invalidates the old token, and the new one belongs to the same AP
   const before = await turned.issue();
   const token = await rotateNewest(service, 'turned.example');
   assert.notEqual(token, turned.token);
-  await turned.refuses(`GET /gift_card/${before.id}`, {}, { code: 'unauthenticated' });
+  await turned.rejects(`GET /gift_card/${before.id}`, {}, { code: 'unauthenticated' });
   const { card } = await turned.creates({ json: { initial_value: 5 }, token });
   assert.equal(card.api_client_id, before.api_client_id);
 });

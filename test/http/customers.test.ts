@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { problemOf } from '../support/answers.ts';
-import { startService, type TestAnswer } from '../support/service.ts';
+import { problemOf } from '../support/responses.ts';
+import { startService, type TestResponse } from '../support/service.ts';
 import { shopOf, unchanged } from '../support/shop.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example' }, { domain: 'books.example' }] });
@@ -20,10 +20,10 @@ function newPerson(): { readonly email: string; readonly storefront_customer_id:
 
 type Customer = Readonly<Record<'id' | 'email' | 'storefront_customer_id' | 'created_at', unknown>>;
 
-function customerOf(answer: TestAnswer): Customer {
-  assert.equal(answer.status, 200, answer.text);
-  assert.equal(answer.headers.get('cache-control'), 'no-store');
-  const { customer } = answer.json as { readonly customer: Customer };
+function customerOf(response: TestResponse): Customer {
+  assert.equal(response.status, 200, response.text);
+  assert.equal(response.headers.get('cache-control'), 'no-store');
+  const { customer } = response.json as { readonly customer: Customer };
   assert.deepEqual(Object.keys(customer), ['id', 'email', 'storefront_customer_id', 'created_at']);
   return customer;
 }
@@ -64,25 +64,25 @@ test('a creation that cannot link its customer does not issue a card', async () 
   await shop.issue(grace);
   const create = (json: object) => ['POST /gift_card', { json: { initial_value: 5, ...json } }] as const;
   const theirs = { storefront_customer_id: ada.storefront_customer_id };
-  await shop.refuses(...create({ ...newPerson(), ...theirs }), taken);
+  await shop.rejects(...create({ ...newPerson(), ...theirs }), taken);
   const present = ['cannot replace the one that the customer already has'];
-  const refused = { code: 'invalid-parameter', errors: { storefront_customer_id: present } } as const;
-  await shop.refuses(...create({ ...grace, ...theirs }), refused);
-  await shop.refuses(...create({ ...grace, storefront_customer_id: 4_999 }), refused);
+  const rejected = { code: 'invalid-parameter', errors: { storefront_customer_id: present } } as const;
+  await shop.rejects(...create({ ...grace, ...theirs }), rejected);
+  await shop.rejects(...create({ ...grace, storefront_customer_id: 4_999 }), rejected);
   const alone = ['cannot be set without email'];
-  await shop.refuses(...create({ recipient_email: grace.email, storefront_customer_id: 4_999 }), {
+  await shop.rejects(...create({ recipient_email: grace.email, storefront_customer_id: 4_999 }), {
     code: 'invalid-parameter',
     errors: { storefront_customer_id: alone },
   });
   for (const bad of [0, -1, 1.5, 2 ** 53, 'x', true, []])
-    await shop.refuses(...create({ email: grace.email, storefront_customer_id: bad }), {
+    await shop.rejects(...create({ email: grace.email, storefront_customer_id: bad }), {
       code: 'invalid-parameter',
       errors: { storefront_customer_id: ['must be an integer from 1 to 2^53 - 1'] },
     });
   // The response contains all errors of a request.
   const { code } = await shop.issue({ code: `takencode${people}` });
   for (const value of [5, 0])
-    await shop.refuses('POST /gift_card', { json: { initial_value: value, code, ...newPerson(), ...theirs } }, {
+    await shop.rejects('POST /gift_card', { json: { initial_value: value, code, ...newPerson(), ...theirs } }, {
       code: 'invalid-parameter',
       errors: {
         ...(value === 0 && { initial_value: ['must be greater than 0'] }),
@@ -106,7 +106,7 @@ test('an update sets, replaces and clears the id: bare, wrapped or in a form', a
   const { email, storefront_customer_id: first } = newPerson();
   const second = newPerson().storefront_customer_id;
   const { customer_id: id } = await shop.issue({ email });
-  const linked = async (answer: Promise<TestAnswer>) => customerOf(await answer).storefront_customer_id;
+  const linked = async (response: Promise<TestResponse>) => customerOf(await response).storefront_customer_id;
   assert.equal(await linked(put(id, { storefront_customer_id: first })), first);
   assert.equal(await linked(put(id, { customer: { storefront_customer_id: second } })), second);
   assert.equal(await linked(put(id, {})), second, 'an empty update changes nothing');
@@ -125,11 +125,11 @@ test('a retrieved customer can be sent back, and its other fields cannot change'
   assert.deepEqual(customerOf(await put(id, customer)), customer);
   const line = `PUT /customers/${id}` as const;
   const changed = { id: Number(id) + 1, email: 'other@example.com', created_at: '2020-01-01T00:00:00Z' };
-  await shop.refuses(line, { json: changed }, {
+  await shop.rejects(line, { json: changed }, {
     code: 'invalid-parameter',
     errors: Object.fromEntries(Object.keys(changed).map((name) => [name, ['cannot be changed']])),
   });
-  await shop.refuses(line, { json: { name: 'Ada' } }, {
+  await shop.rejects(line, { json: { name: 'Ada' } }, {
     code: 'invalid-parameter',
     errors: { name: ['is not a known parameter'] },
   });
@@ -142,11 +142,11 @@ test('the id of another customer is taken, in concurrent requests too', async ()
     Array.from({ length: 8 }, async () => (await shop.issue({ email: newPerson().email })).customer_id),
   );
   const json = { storefront_customer_id: person.storefront_customer_id };
-  await shop.refuses(`PUT /customers/${ids[0]}`, { json }, taken);
+  await shop.rejects(`PUT /customers/${ids[0]}`, { json }, taken);
   const free = { storefront_customer_id: newPerson().storefront_customer_id };
-  const answers = await Promise.all(ids.map((id) => put(id, free)));
-  assert.equal(answers.filter(({ status }) => status === 200).length, 1);
-  for (const answer of answers) if (answer.status !== 200) problemOf(answer, taken);
+  const responses = await Promise.all(ids.map((id) => put(id, free)));
+  assert.equal(responses.filter(({ status }) => status === 200).length, 1);
+  for (const response of responses) if (response.status !== 200) problemOf(response, taken);
 });
 
 test('dry runs change nothing, and idempotency keys apply', async () => {
@@ -154,9 +154,9 @@ test('dry runs change nothing, and idempotency keys apply', async () => {
   const { customer_id: id } = await shop.issue({ email: person.email });
   const json = { storefront_customer_id: person.storefront_customer_id };
   await unchanged(service, async () => {
-    const rehearsed = await shop.ask(`PUT /customers/${id}?dry_run=true`, { json });
-    assert.equal(customerOf(rehearsed).storefront_customer_id, person.storefront_customer_id);
-    assert.equal(rehearsed.headers.get('dry-run'), 'true');
+    const dryRun = await shop.ask(`PUT /customers/${id}?dry_run=true`, { json });
+    assert.equal(customerOf(dryRun).storefront_customer_id, person.storefront_customer_id);
+    assert.equal(dryRun.headers.get('dry-run'), 'true');
   });
   const headers = { 'idempotency-key': `link-${id}` };
   const first = await put(id, json, headers);
@@ -174,9 +174,9 @@ test('reading needs read_gift_cards, and linking needs write_gift_cards', async 
   const writer = await shopOf(service, 'flowers.example', { scopes: ['write_gift_cards'] });
   const json = { storefront_customer_id: null };
   for (const own of [till, reader])
-    await own.refuses(`PUT /customers/${id}`, { json }, { code: 'insufficient-scope' });
+    await own.rejects(`PUT /customers/${id}`, { json }, { code: 'insufficient-scope' });
   for (const own of [till, writer])
-    await own.refuses(`GET /customers/${id}`, {}, { code: 'insufficient-scope' });
+    await own.rejects(`GET /customers/${id}`, {}, { code: 'insufficient-scope' });
   customerOf(await reader.ask(`GET /customers/${id}`));
   customerOf(await writer.ask(`PUT /customers/${id}`, { json }));
   problemOf(await service.request(`/customers/${id}`), { code: 'unauthenticated' });

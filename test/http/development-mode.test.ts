@@ -6,11 +6,11 @@ import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { start } from '../../src/main.ts';
 import { StartError } from '../../src/start-error.ts';
-import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/responses.ts';
 import { createStoreElsewhere } from '../support/second-process.ts';
 import { engine } from '../support/engine.ts';
 import { command, databaseToServe } from '../support/served.ts';
-import { startService, type TestAnswer } from '../support/service.ts';
+import { startService, type TestResponse } from '../support/service.ts';
 import { countEvents, unchanged } from '../support/shop.ts';
 import { exchange, requestText } from '../support/wire.ts';
 
@@ -22,7 +22,7 @@ const created = await service.request('/gift_card', { method: 'POST', json: { in
 const card = issuedGiftCardOf(created);
 
 /** Sends a request with headers that fetch would not send. */
-function ask(headers: Readonly<Record<string, string>>, method = 'POST'): Promise<TestAnswer> {
+function ask(headers: Readonly<Record<string, string>>, method = 'POST'): Promise<TestResponse> {
   const body = method === 'POST' ? '{"initial_value":5}' : '';
   const { host = `127.0.0.1:${port}`, ...others } = headers;
   const fields: [string, string][] = [['Host', host], ...Object.entries(others), ['Connection', 'close']];
@@ -199,9 +199,9 @@ test('HTTP/1.0 is rejected, because a proxy that adds no header can use it', asy
 
 test('an absolute-form request is checked by its target', async () => {
   const text = requestText(`GET http://evil.example/gift_card/${card.id}`);
-  const answer = await exchange(service, text);
-  assert.notEqual(answer.status, 500);
-  problemOf(answer, { code: 'cross-site-request' });
+  const response = await exchange(service, text);
+  assert.notEqual(response.status, 500);
+  problemOf(response, { code: 'cross-site-request' });
 });
 
 test('development mode has a rate limit', async () => {
@@ -243,7 +243,7 @@ test('with a real store every request needs a credential, whatever DATABASE_URL 
   assert.deepEqual(await real.query('select id from stores where demonstration = 1'), []);
 });
 
-async function refusesToStart(environment: Readonly<Record<string, string>>): Promise<string> {
+async function rejectsToStart(environment: Readonly<Record<string, string>>): Promise<string> {
   const config = readConfig({ LOG_LEVEL: 'silent', PORT: '0', ...environment });
   let message = '';
   await assert.rejects(
@@ -264,13 +264,13 @@ test('with another HOST or in production, the service needs real stores and toke
   for (const environment of hosts) {
     await t.test(`${JSON.stringify(environment)}: no store`, async () => {
       await using database = await engine.createDatabase({ empty: true, durable: true });
-      const message = await refusesToStart({ ...database.environment, ...environment });
+      const message = await rejectsToStart({ ...database.environment, ...environment });
       assert.match(message, /store create/);
       assert.match(message, /token create/);
     });
     await t.test(`${JSON.stringify(environment)}: the demonstration store only`, async () => {
-      const refused = () => refusesToStart({ ...service.environment, ...environment });
-      assert.match(await unchanged(service, refused), /store create/);
+      const rejected = () => rejectsToStart({ ...service.environment, ...environment });
+      assert.match(await unchanged(service, rejected), /store create/);
     });
   }
   await using real = await startService({
@@ -279,8 +279,8 @@ test('with another HOST or in production, the service needs real stores and toke
   });
   for (const environment of hosts) {
     await t.test(`${JSON.stringify(environment)}: a store without a token`, async () => {
-      const refused = () => refusesToStart({ ...real.environment, ...environment });
-      assert.match(await unchanged(real, refused), /token create/);
+      const rejected = () => rejectsToStart({ ...real.environment, ...environment });
+      assert.match(await unchanged(real, rejected), /token create/);
     });
   }
   const token = await real.token('flowers.example');

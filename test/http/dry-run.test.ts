@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { codeOf, problemOf, viewOf, type View } from '../support/money-answers.ts';
+import { codeOf, problemOf, viewOf, type View } from '../support/money-responses.ts';
 import { assertUnchanged, shopOf, type Ask } from '../support/shop.ts';
-import { startService, type TestAnswer } from '../support/service.ts';
+import { startService, type TestResponse } from '../support/service.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example', undoWindowMinutes: 60 }] });
 after(() => service[Symbol.asyncDispose]());
@@ -52,12 +52,12 @@ const writes: readonly Write[] = [
   { name: 'undo', line: ({ disabledId }) => `POST /gift_card/${disabledId}/undo`, json: () => ({}), status: 200, says: ({ gift_card: card }) => card.disabled_at, expected: null },
 ]; // prettier-ignore
 
-async function rehearse(line: string, ask: Ask): Promise<TestAnswer> {
+async function dryRun(line: string, ask: Ask): Promise<TestResponse> {
   const before = await service.state();
-  const answer = await shop.ask(line, ask);
+  const response = await shop.ask(line, ask);
   await assertUnchanged(service, before, line);
-  assert.equal(answer.headers.get('dry-run'), 'true', `${line}: ${answer.text}`);
-  return answer;
+  assert.equal(response.headers.get('dry-run'), 'true', `${line}: ${response.text}`);
+  return response;
 }
 
 for (const { name, line, json, status, says, expected } of writes) {
@@ -66,20 +66,20 @@ for (const { name, line, json, status, says, expected } of writes) {
     const path = line(given);
     const ask = { json: json(given) };
     for (const value of ['true', '1']) {
-      const answer = await rehearse(`${path}?dry_run=${value}`, ask);
-      assert.equal(answer.status, status, answer.text);
-      assert.deepEqual(says(viewOf(answer)), expected);
+      const response = await dryRun(`${path}?dry_run=${value}`, ask);
+      assert.equal(response.status, status, response.text);
+      assert.deepEqual(says(viewOf(response)), expected);
     }
     // A dry run does not use its key: the write with the same key is executed, not replayed.
     const keyed = { ...ask, headers: { 'idempotency-key': `dry ${name}`.replace(/ /g, '-') } };
-    await rehearse(`${path}?dry_run=true`, keyed);
+    await dryRun(`${path}?dry_run=true`, keyed);
     const real = await shop.ask(`${path}?dry_run=false`, keyed);
     assert.equal(real.status, status, real.text);
     assert.deepEqual([real.headers.get('dry-run'), real.headers.get('idempotent-replayed')], [null, null]);
     assert.deepEqual(says(viewOf(real)), expected);
     assert.equal((await shop.ask(`${path}?dry_run=0`, keyed)).headers.get('idempotent-replayed'), 'true');
     // A dry run does not replay the stored response: it uses the current state.
-    assert.equal((await rehearse(`${path}?dry_run=1`, keyed)).headers.get('idempotent-replayed'), null);
+    assert.equal((await dryRun(`${path}?dry_run=1`, keyed)).headers.get('idempotent-replayed'), null);
   });
 }
 
@@ -98,10 +98,10 @@ test('a dry run returns the errors of the write, with the Dry-Run header, and st
     [`POST /transactions/${debitId}/reverse`, { amount: 6 }, 'reversal-exceeds-transaction'],
     [`POST /gift_card/${id}/undo`, {}, 'undo-window-closed'],
   ] as const) {
-    const answer = await rehearse(`${line}?dry_run=true`, { json, headers: key });
-    assert.equal(codeOf(problemOf(answer)), expected, line);
+    const response = await dryRun(`${line}?dry_run=true`, { json, headers: key });
+    assert.equal(codeOf(problemOf(response)), expected, line);
   }
-  const stale = await rehearse(`POST /gift_card/${id}/debit?dry_run=true`, {
+  const stale = await dryRun(`POST /gift_card/${id}/debit?dry_run=true`, {
     json: { amount: 1 },
     headers: { 'if-match': tag },
   });
@@ -111,7 +111,7 @@ test('a dry run returns the errors of the write, with the Dry-Run header, and st
 test('a dry run needs the scope of the write', async () => {
   const { id } = await shop.issue();
   const token = await shop.tokenFor('read_gift_cards', 'write_gift_cards');
-  await shop.refuses(
+  await shop.rejects(
     `POST /gift_card/${id}/debit?dry_run=true`,
     { json: { amount: 1 }, token },
     { code: 'insufficient-scope' },
@@ -123,21 +123,21 @@ test('dry_run is true or false, at most once, and only on writes', async () => {
   const line = `POST /gift_card/${id}/debit`;
   const ask = { json: { amount: 1 } };
   for (const query of ['dry_run=yes', 'dry_run=', 'dry_run', 'dry_run=TRUE'])
-    await shop.refuses(
+    await shop.rejects(
       `${line}?${query}`,
       ask,
       { code: 'invalid-query', errors: { dry_run: ['must be true or false'] } },
     );
-  await shop.refuses(`${line}?dry_run=true&dry_run=true`, ask, { code: 'invalid-query', errors: { dry_run: ['is given twice'] } });
+  await shop.rejects(`${line}?dry_run=true&dry_run=true`, ask, { code: 'invalid-query', errors: { dry_run: ['is given twice'] } });
   for (const reading of [`GET /gift_card/${id}`, `GET /gift_card/${id}/holds`, 'GET /holds/1', 'POST /gift_card/lookup'])
-    await shop.refuses(`${reading}?dry_run=true`, {}, { code: 'invalid-query', errors: { dry_run: ['is not a known parameter'] } });
-  await shop.refuses(line, { json: { amount: 1, dry_run: true } }, { code: 'invalid-parameter' });
+    await shop.rejects(`${reading}?dry_run=true`, {}, { code: 'invalid-query', errors: { dry_run: ['is not a known parameter'] } });
+  await shop.rejects(line, { json: { amount: 1, dry_run: true } }, { code: 'invalid-parameter' });
 }); // prettier-ignore
 
 test('a dry run does not reserve an amount', async () => {
   const { id, code } = await shop.issue();
   for (let count = 0; count < 3; count += 1)
-    await rehearse('POST /gift_card/redeem?dry_run=true', { json: { code, amount: 25 } });
+    await dryRun('POST /gift_card/redeem?dry_run=true', { json: { code, amount: 25 } });
   await shop.debits(id, '25');
   assert.equal((await shop.transactions(id)).length, 2);
 });

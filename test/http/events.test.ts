@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { revokeNewest } from '../support/second-process.ts';
-import { problemOf } from '../support/answers.ts';
+import { problemOf } from '../support/responses.ts';
 import { until } from '../support/delivering.ts';
-import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+import { startService, type TestResponse, type TestService } from '../support/service.ts';
 
 const domain = 'flowers.example';
 
@@ -15,7 +15,7 @@ type EventView = {
   readonly data: object;
 };
 
-function eventsOf({ json }: TestAnswer): readonly EventView[] {
+function eventsOf({ json }: TestResponse): readonly EventView[] {
   return (json as { readonly events: readonly EventView[] }).events;
 }
 
@@ -25,18 +25,22 @@ async function pageOf(
   token: string,
   path: string,
   length: number,
-): Promise<TestAnswer> {
-  let answer = await service.request(path, { token });
+): Promise<TestResponse> {
+  let response = await service.request(path, { token });
   await until(async () => {
-    answer = await service.request(path, { token });
-    return eventsOf(answer).length === length;
+    response = await service.request(path, { token });
+    return eventsOf(response).length === length;
   });
-  return answer;
+  return response;
 }
 
 async function issue(service: TestService, token: string): Promise<void> {
-  const answer = await service.request('/gift_card', { method: 'POST', token, json: { initial_value: 15 } });
-  assert.equal(answer.status, 201);
+  const response = await service.request('/gift_card', {
+    method: 'POST',
+    token,
+    json: { initial_value: 15 },
+  });
+  assert.equal(response.status, 201);
 }
 
 type Followed = AsyncDisposable & {
@@ -109,7 +113,7 @@ test('pages of events follow each other, and a later request continues from the 
   });
 });
 
-function nextOf({ headers }: TestAnswer): string {
+function nextOf({ headers }: TestResponse): string {
   const [, next] = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '') ?? [];
   assert.ok(next, 'there is no link to the next page');
   return next;

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { minor, viewOf, type TransactionView } from '../support/money-answers.ts';
+import { minor, viewOf, type TransactionView } from '../support/money-responses.ts';
 import { shopOf } from '../support/shop.ts';
 import { startService } from '../support/service.ts';
 
@@ -28,10 +28,10 @@ function linksOf(headers: Headers): Readonly<Record<string, string>> {
 type Listed = { readonly ids: readonly number[]; readonly links: Readonly<Record<string, string>> };
 
 async function page(path: string): Promise<Listed> {
-  const answer = await shop.ask(`GET ${path}`);
-  assert.equal(answer.status, 200, answer.text);
-  const { transactions, holds } = viewOf(answer);
-  return { ids: (transactions ?? holds).map(({ id }) => id), links: linksOf(answer.headers) };
+  const response = await shop.ask(`GET ${path}`);
+  assert.equal(response.status, 200, response.text);
+  const { transactions, holds } = viewOf(response);
+  return { ids: (transactions ?? holds).map(({ id }) => id), links: linksOf(response.headers) };
 }
 
 async function cardWithHistory(): Promise<{ readonly id: number; readonly newestFirst: readonly number[] }> {
@@ -59,8 +59,8 @@ test('the history contains every kind of transaction, newest first, and adds up 
   for (const one of [debit, credited.transaction]) await shop.does(`POST /transactions/${one.id}/reverse`, { json: { amount: '2' } }, { events: ['gift_card.reversed'] });
 
   const history = await shop.transactions(id);
-  const told = ({ kind, amount, balance_after: rest, reverses, hold_id: from }: TransactionView) => [kind, amount, rest, reverses, from];
-  assert.deepEqual(history.map(told), [
+  const reported = ({ kind, amount, balance_after: rest, reverses, hold_id: from }: TransactionView) => [kind, amount, rest, reverses, from];
+  assert.deepEqual(history.map(reported), [
     ['reversal', '-2.00', '14.00', credited.transaction.id, null],
     ['reversal', '2.00', '16.00', debit.id, null],
     ['capture', '-4.00', '14.00', null, hold.id],
@@ -146,7 +146,7 @@ for (const { what, make } of [
       ['dry_run=true', { dry_run: ['is not a known parameter'] }],
     ] as const) {
       await t.test(query, async () => {
-        await shop.refuses(`GET /gift_card/${id}/${what}?${query}`, {}, { code: 'invalid-query', errors });
+        await shop.rejects(`GET /gift_card/${id}/${what}?${query}`, {}, { code: 'invalid-query', errors });
       });
     }
     await page(`/gift_card/${id}/${what}?limit=250&before=${all[0]}`);
@@ -169,7 +169,7 @@ test('a transaction of another store is not a valid cursor', async () => {
   const { id } = await books.issue();
   const theirs = await books.transactions(id);
   const mine = await shop.issue();
-  await shop.refuses(
+  await shop.rejects(
     `GET /gift_card/${mine.id}/transactions?before=${theirs[0]?.id}`,
     {},
     { code: 'invalid-query', errors: { before: ['names nothing in this history'] } },

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { viewOf } from '../support/money-answers.ts';
+import { viewOf } from '../support/money-responses.ts';
 import { lastEvent, shopOf } from '../support/shop.ts';
 import { startService } from '../support/service.ts';
 
@@ -18,7 +18,7 @@ const seconds = ({ created_at: from, expires_at: to }: { created_at: string; exp
 test('a hold returns 201 with the hold, the card and its path, and does not change the balance', async () => {
   const { id, code } = await shop.issue();
   const json = { amount: '10.5', currency: 'USD', reference: 'checkout-77', note: 'Roses', order_id: 1001 };
-  const { hold, gift_card: card, answer } = await shop.does(`POST /gift_card/${id}/holds`, { json }, { events: ['gift_card.held'] });
+  const { hold, gift_card: card, response } = await shop.does(`POST /gift_card/${id}/holds`, { json }, { events: ['gift_card.held'] });
   const { id: holdId, created_at: _from, expires_at: _to, actor, ...rest } = hold;
   assert.match(actor, /^api_client:[1-9]\d*$/);
   const [issued] = await shop.transactions(id);
@@ -29,7 +29,7 @@ test('a hold returns 201 with the hold, the card and its path, and does not chan
   });
   assert.equal(seconds(hold), 900);
   assert.deepEqual([card.balance, card.held, card.available], ['25.00', '10.50', '14.50']);
-  assert.equal(answer.headers.get('location'), `/holds/${holdId}`);
+  assert.equal(response.headers.get('location'), `/holds/${holdId}`);
   assert.deepEqual((await lastEvent(service, id, 'gift_card.held'))['hold'], hold);
 
   const shown = await shop.ask(`GET /holds/${holdId}`);
@@ -49,7 +49,7 @@ test('a hold cannot exceed the available amount; holds add up', async () => {
   const { id } = await shop.issue();
   const line = `POST /gift_card/${id}/holds`;
   await shop.holds(id, '15');
-  await shop.refuses(
+  await shop.rejects(
     line,
     { json: { amount: '10.01' } },
     {
@@ -59,7 +59,7 @@ test('a hold cannot exceed the available amount; holds add up', async () => {
     },
   );
   await shop.holds(id, '10');
-  await shop.refuses(line, { json: { amount: '0.01' } }, { code: 'insufficient-balance', available: '0.00' });
+  await shop.rejects(line, { json: { amount: '0.01' } }, { code: 'insufficient-balance', available: '0.00' });
 });
 
 test('a capture of the whole hold debits the held amount', async (t) => {
@@ -101,7 +101,7 @@ test('a capture cannot exceed the hold, even if the card has more', async () => 
   const { id } = await shop.issue();
   const { id: holdId } = await shop.holds(id, '10');
   const errors = { amount: ['exceeds what is held: 10.00'] };
-  await shop.refuses(
+  await shop.rejects(
     `POST /holds/${holdId}/capture`,
     { json: { amount: '10.01' } },
     { code: 'capture-exceeds-hold', errors, held: '10.00' },
@@ -135,7 +135,7 @@ test('a captured or voided hold cannot be captured or voided again', async () =>
   await shop.does(`POST /holds/${voided.id}/void`, {}, { status: 200, events: released });
   for (const hold of [captured, voided]) {
     for (const what of ['capture', 'void'])
-      await shop.refuses(`POST /holds/${hold.id}/${what}`, {}, { code: 'hold-closed' });
+      await shop.rejects(`POST /holds/${hold.id}/${what}`, {}, { code: 'hold-closed' });
   }
 });
 

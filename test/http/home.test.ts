@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test, { after } from 'node:test';
 import { prefersHtml } from '../../src/http/home.ts';
-import { assertEveryAnswer, problemOf } from '../support/answers.ts';
-import { startService, type TestAnswer } from '../support/service.ts';
+import { assertEveryResponse, problemOf } from '../support/responses.ts';
+import { startService, type TestResponse } from '../support/service.ts';
 
 const service = await startService({ environment: { BASE_PATH: '/apps/x' } });
 after(() => service[Symbol.asyncDispose]());
@@ -17,7 +17,7 @@ async function open(
   path: string,
   headers: Readonly<Record<string, string>> = { accept: browser },
   method = 'GET',
-): Promise<TestAnswer> {
+): Promise<TestResponse> {
   const response = await fetch(`${root}${path}`, { method, headers });
   const text = await response.text();
   const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '');
@@ -28,10 +28,10 @@ async function open(
 test('a browser gets a page with the state, the reference and the stored emails, at the root and the base path', async (t) => {
   for (const [path, prefix] of [['/', ''], ['/apps/x', '/apps/x'], ['/apps/x/', '/apps/x']] as const) {
     await t.test(path, async () => {
-      const answer = await open(path);
-      assert.equal(answer.status, 200);
-      assertEveryAnswer(answer);
-      const { headers, text } = answer;
+      const response = await open(path);
+      assert.equal(response.status, 200);
+      assertEveryResponse(response);
+      const { headers, text } = response;
       assert.equal(headers.get('content-type'), 'text/html; charset=utf-8');
       assert.equal(headers.get('cache-control'), 'no-store');
       assert.match(text, /<dd>Ready<\/dd>/);

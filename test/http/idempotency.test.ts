@@ -5,10 +5,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import test, { after } from 'node:test';
 import { readKeyFile } from '../../src/key-file.ts';
 import { keysOf } from '../../src/keys.ts';
-import { issuedGiftCardOf, problemOf, type ExpectedProblem } from '../support/answers.ts';
+import { issuedGiftCardOf, problemOf, type ExpectedProblem } from '../support/responses.ts';
 import { rotateNewest } from '../support/second-process.ts';
 import type { QueryRow } from '../support/engine-database.ts';
-import { startService, type TestAnswer, type TestRequest } from '../support/service.ts';
+import { startService, type TestResponse, type TestRequest } from '../support/service.ts';
 import { countEvents, form, shopOf, type Shop } from '../support/shop.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example' }, { domain: 'books.example' }] });
@@ -38,7 +38,7 @@ async function recordsOf(key: string): Promise<readonly QueryRow[]> {
     return Buffer.from(row['key_digest'] as Uint8Array).equals(digest);
   });
 }
-const isReplayed = ({ headers }: TestAnswer): boolean => headers.get('idempotent-replayed') === 'true';
+const isReplayed = ({ headers }: TestResponse): boolean => headers.get('idempotent-replayed') === 'true';
 
 /** The state without the idempotency records, because a stored error may change those. */
 async function stateWithoutRecords(): Promise<string> {
@@ -50,7 +50,7 @@ async function stateWithoutRecords(): Promise<string> {
 }
 
 /** Asserts that a request returns the first response byte for byte and changes nothing. */
-async function assertReplay(of: Shop, line: Line, request: TestRequest, first: TestAnswer): Promise<void> {
+async function assertReplay(of: Shop, line: Line, request: TestRequest, first: TestResponse): Promise<void> {
   const [state, events] = [await service.state(), await countEvents(service)];
   const again = await of.ask(line, request);
   assert.equal(again.status, first.status);
@@ -66,16 +66,18 @@ async function assertReplay(of: Shop, line: Line, request: TestRequest, first: T
 
 test('a creation is executed once, and its replay is identical, including the code', async () => {
   const request = withKey(newKey(), { json: { initial_value: 7, email: 'once@example.com' } });
-  const { card, answer } = await shop.creates(request, { events: ['customer.created', 'gift_card.created'] });
-  assert.equal(answer.headers.get('idempotent-replayed'), null);
-  for (let count = 0; count < 3; count += 1) await assertReplay(shop, 'POST /gift_card', request, answer);
-  assert.ok(card.code.length === 16 && answer.text.includes(card.code));
+  const { card, response } = await shop.creates(request, {
+    events: ['customer.created', 'gift_card.created'],
+  });
+  assert.equal(response.headers.get('idempotent-replayed'), null);
+  for (let count = 0; count < 3; count += 1) await assertReplay(shop, 'POST /gift_card', request, response);
+  assert.ok(card.code.length === 16 && response.text.includes(card.code));
 });
 
 test('an update is executed once, and its replay is identical after other updates', async () => {
   const { id } = await shop.issue();
   const request = withKey(newKey(), { json: { balance: 10 } });
-  const { answer } = await shop.accepts(`PUT /gift_card/${id}`, request, {
+  const { response } = await shop.accepts(`PUT /gift_card/${id}`, request, {
     events: ['gift_card.updated balance'],
   });
   await shop.accepts(
@@ -83,7 +85,7 @@ test('an update is executed once, and its replay is identical after other update
     { json: { balance: 3 } },
     { events: ['gift_card.updated balance'] },
   );
-  await assertReplay(shop, `PUT /gift_card/${id}`, request, answer);
+  await assertReplay(shop, `PUT /gift_card/${id}`, request, response);
   assert.equal((await shop.read(id)).balance, '3.00');
 });
 
@@ -116,7 +118,7 @@ test('a key has 1 to 255 visible ASCII characters', async (t) => {
   for (const key of ['', 'k'.repeat(256), 'two words', 'a\tb', 'schlüssel', 'a, b']) {
     for (const line of ['POST /gift_card', `PUT /gift_card/${id}`] as const) {
       await t.test(`not ${key.slice(0, 20)} ${line.slice(0, 4)}`, () =>
-        shop.refuses(line, withKey(key, { json: { initial_value: 5 } }), { code: 'invalid-idempotency-key' }),
+        shop.rejects(line, withKey(key, { json: { initial_value: 5 } }), { code: 'invalid-idempotency-key' }),
       );
     }
   }
@@ -124,12 +126,12 @@ test('a key has 1 to 255 visible ASCII characters', async (t) => {
 
 test('a response is replayed for 24 hours and no longer', async () => {
   const request = withKey(newKey(), { json: { initial_value: 7 } });
-  const { card, answer } = await shop.creates(request);
+  const { card, response } = await shop.creates(request);
   service.clock.advance((23 * 60 + 59) * 60_000);
-  await assertReplay(shop, 'POST /gift_card', request, answer);
+  await assertReplay(shop, 'POST /gift_card', request, response);
   service.clock.advance(2 * 60_000);
-  const { card: anew, answer: second } = await shop.creates(request);
-  assert.notEqual(anew.id, card.id);
+  const { card: again, response: second } = await shop.creates(request);
+  assert.notEqual(again.id, card.id);
   assert.equal(second.headers.get('idempotent-replayed'), null);
   await assertReplay(shop, 'POST /gift_card', request, second);
 });
@@ -143,26 +145,26 @@ test('an expired key can be used for another request', async () => {
 
 test('another request with the same key is rejected and changes nothing', async (t) => {
   const key = newKey();
-  const { card, answer } = await shop.creates(withKey(key, { json: { initial_value: 7, note: 'x' } }));
+  const { card, response } = await shop.creates(withKey(key, { json: { initial_value: 7, note: 'x' } }));
   const reused: ExpectedProblem = { code: 'idempotency-key-reused' };
   const bodies = [{ initial_value: 8, note: 'x' }, { initial_value: 7 }, { initial_value: 7, note: 'y' }, { initial_value: 7, note: 'x', message: 'z' }, {}, { initial_value: -1 }];
   for (const json of bodies) {
-    await t.test(JSON.stringify(json), () => shop.refuses('POST /gift_card', withKey(key, { json }), reused));
+    await t.test(JSON.stringify(json), () => shop.rejects('POST /gift_card', withKey(key, { json }), reused));
   }
   await t.test('another path', () =>
-    shop.refuses(`PUT /gift_card/${card.id}`, withKey(key, { json: { initial_value: 7, note: 'x' } }), reused),
+    shop.rejects(`PUT /gift_card/${card.id}`, withKey(key, { json: { initial_value: 7, note: 'x' } }), reused),
   );
   await t.test('the first response is still replayed', () =>
-    assertReplay(shop, 'POST /gift_card', withKey(key, { json: { initial_value: 7, note: 'x' } }), answer),
+    assertReplay(shop, 'POST /gift_card', withKey(key, { json: { initial_value: 7, note: 'x' } }), response),
   );
   await t.test('another card, another precondition', async () => {
     const [one, two] = [await shop.issue(), await shop.issue()];
     const second = newKey();
     const request = { json: { note: 'n' }, headers: { 'if-match': '*' } };
     await shop.accepts(`PUT /gift_card/${one.id}`, withKey(second, request), { events: ['gift_card.updated note'] });
-    await shop.refuses(`PUT /gift_card/${two.id}`, withKey(second, request), reused);
-    await shop.refuses(`PUT /gift_card/${one.id}`, withKey(second, { json: { note: 'n' } }), reused);
-    await shop.refuses(
+    await shop.rejects(`PUT /gift_card/${two.id}`, withKey(second, request), reused);
+    await shop.rejects(`PUT /gift_card/${one.id}`, withKey(second, { json: { note: 'n' } }), reused);
+    await shop.rejects(
       `PUT /gift_card/${one.id}`,
       withKey(second, { ...request, headers: { 'if-match': `"${one.id}-1"` } }),
       reused,
@@ -174,7 +176,7 @@ test('equal parameters are the same request in any encoding', async (t) => {
   const fields = { initial_value: '7.00', note: 'x', message: 'y' };
   const reordered = { message: 'y', note: 'x', initial_value: '7.00' };
   const key = newKey();
-  const { answer } = await shop.creates(withKey(key, { json: fields }));
+  const { response } = await shop.creates(withKey(key, { json: fields }));
   const same: Readonly<Record<string, TestRequest>> = {
     'in another order': { json: reordered },
     wrapped: { json: { gift_card: fields } },
@@ -183,56 +185,56 @@ test('equal parameters are the same request in any encoding', async (t) => {
     'with additional space': { body: JSON.stringify(fields, null, 2), headers: { 'content-type': 'application/json; charset=utf-8' } },
   };
   for (const [name, request] of Object.entries(same)) {
-    await t.test(name, () => assertReplay(shop, 'POST /gift_card', withKey(key, request), answer));
+    await t.test(name, () => assertReplay(shop, 'POST /gift_card', withKey(key, request), response));
   }
   await t.test('null equals an empty field of a form', async () => {
     const second = newKey();
     const first = await shop.creates(withKey(second, { json: { initial_value: '7', note: null } }));
-    await assertReplay(shop, 'POST /gift_card', withKey(second, form({ initial_value: '7', note: '' })), first.answer);
+    await assertReplay(shop, 'POST /gift_card', withKey(second, form({ initial_value: '7', note: '' })), first.response);
   });
 }); // prettier-ignore
 
 test('a JSON number equals the same digits in a form', async () => {
   const key = newKey();
-  const { answer } = await shop.creates(withKey(key, { json: { initial_value: 7 } }));
-  await assertReplay(shop, 'POST /gift_card', withKey(key, form({ initial_value: '7' })), answer);
+  const { response } = await shop.creates(withKey(key, { json: { initial_value: 7 } }));
+  await assertReplay(shop, 'POST /gift_card', withKey(key, form({ initial_value: '7' })), response);
 });
 
 test('a JSON boolean equals the same word in a form', async () => {
   const { id } = await shop.issue();
   const key = newKey();
-  const { answer } = await shop.accepts(`PUT /gift_card/${id}`, withKey(key, { json: { disable: true } }), {
+  const { response } = await shop.accepts(`PUT /gift_card/${id}`, withKey(key, { json: { disable: true } }), {
     events: ['gift_card.disabled disabled_at'],
   });
-  await assertReplay(shop, `PUT /gift_card/${id}`, withKey(key, form({ disable: 'true' })), answer);
+  await assertReplay(shop, `PUT /gift_card/${id}`, withKey(key, form({ disable: 'true' })), response);
 });
 
 test('the query parameters of the app proxy are not part of the request', async () => {
   const request = withKey(newKey(), { json: { initial_value: 7 } });
-  const { answer } = await shop.creates(request);
-  await assertReplay(shop, 'POST /gift_card?timestamp=1&shop=flowers.example', request, answer);
+  const { response } = await shop.creates(request);
+  await assertReplay(shop, 'POST /gift_card?timestamp=1&shop=flowers.example', request, response);
 });
 
 test('a key belongs to one API client of one store', async () => {
   const request = withKey(newKey(), { json: { initial_value: 7 } });
-  const { card, answer } = await shop.creates(request);
+  const { card, response } = await shop.creates(request);
   const client = await shopOf(service, 'flowers.example');
   const others = [await client.creates(request), await books.creates(request)];
   assert.equal(new Set([card.id, ...others.map((other) => other.card.id)]).size, 3);
-  await assertReplay(shop, 'POST /gift_card', request, answer);
+  await assertReplay(shop, 'POST /gift_card', request, response);
 });
 
 test('a rotated token is the same API client and keeps its keys', async () => {
   const client = await shopOf(service, 'books.example');
   const request = withKey(newKey(), { json: { initial_value: 7 } });
-  const { answer } = await client.creates(request);
+  const { response } = await client.creates(request);
   const token = await rotateNewest(service, 'books.example');
-  await assertReplay(client, 'POST /gift_card', { ...request, token }, answer);
+  await assertReplay(client, 'POST /gift_card', { ...request, token }, response);
 });
 
 test('a final error is stored: 404, 412 and 422', async (t) => {
   const { id } = await shop.issue();
-  const refusals: readonly (readonly [Line, TestRequest, ExpectedProblem])[] = [
+  const errors: readonly (readonly [Line, TestRequest, ExpectedProblem])[] = [
     ['POST /gift_card', { json: { initial_value: 0 } }, { code: 'invalid-parameter', errors: { initial_value: ['must be greater than 0'] } }],
     ['POST /gift_card', { json: { initial_value: 5, gift_card: {} } }, { code: 'invalid-parameter', errors: { gift_card: ['cannot be combined with parameters outside it'] } }],
     [`PUT /gift_card/${id}`, { json: { balance: -1 } }, { code: 'invalid-parameter', errors: { balance: ['must be at least 0'] } }],
@@ -240,7 +242,7 @@ test('a final error is stored: 404, 412 and 422', async (t) => {
     [`PUT /gift_card/${id}`, { json: { balance: 1 }, headers: { 'if-match': '"old"' } }, { code: 'precondition-failed' }],
     ['PUT /gift_card/244212357349', { json: { balance: 1 } }, { code: 'not-found' }],
   ];
-  for (const [line, request, expected] of refusals) {
+  for (const [line, request, expected] of errors) {
     await t.test(`${expected.code} ${line} ${JSON.stringify(request.json)}`, async () => {
       const key = newKey();
       const before = await stateWithoutRecords();
@@ -249,7 +251,7 @@ test('a final error is stored: 404, 412 and 422', async (t) => {
       assert.equal(await stateWithoutRecords(), before);
       assert.equal(await kept(key), 1);
       await assertReplay(shop, line, withKey(key, request), first);
-      await shop.refuses(line, withKey(key, { ...request, json: { note: 'another' } }), { code: 'idempotency-key-reused' });
+      await shop.rejects(line, withKey(key, { ...request, json: { note: 'another' } }), { code: 'idempotency-key-reused' });
     });
   }
   await t.test('a stored error is replayed after its cause is gone', async () => {
@@ -281,7 +283,7 @@ test('an error before the operation is not stored: 400, 401, 403, 413, 415', asy
   const writer = await shopOf(service, 'flowers.example', { scopes: ['write_gift_cards'] });
   const json = { initial_value: 5 };
   const type = (name: string) => ({ 'content-type': name });
-  const refusals: readonly (readonly [name: string, Shop, Line, TestRequest, ExpectedProblem])[] = [
+  const errors: readonly (readonly [name: string, Shop, Line, TestRequest, ExpectedProblem])[] = [
     ['malformed body', shop, 'POST /gift_card', { body: '{', headers: type('application/json') }, { code: 'invalid-body' }],
     ['malformed query', shop, 'POST /gift_card?page=1', { json }, { code: 'invalid-query', errors: { page: ['is not a known parameter'] } }],
     ['unknown token', shop, 'POST /gift_card', { json, token: 'lgs_1_x' }, { code: 'unauthenticated' }],
@@ -290,10 +292,10 @@ test('an error before the operation is not stored: 400, 401, 403, 413, 415', asy
     ['too large', shop, 'POST /gift_card', { json: { ...json, note: 'x'.repeat(66_000) } }, { code: 'body-too-large' }],
     ['content type', shop, 'POST /gift_card', { body: 'x', headers: type('text/plain') }, { code: 'unsupported-media-type' }],
   ];
-  for (const [name, of, line, request, expected] of refusals) {
+  for (const [name, of, line, request, expected] of errors) {
     await t.test(name, async () => {
       const key = newKey();
-      await of.refuses(line, withKey(key, request), expected);
+      await of.rejects(line, withKey(key, request), expected);
       assert.equal(await kept(key), 0);
       // The key is unused, so the correct request succeeds.
       const meant = of === reader ? writer : of;
@@ -310,10 +312,10 @@ test('a 429 is not stored', async () => {
   const client = await shopOf(limited, 'flowers.example');
   await client.issue();
   const request = withKey('limited', { json: { initial_value: 5 } });
-  await client.refuses('POST /gift_card', request, { code: 'too-many-requests' });
+  await client.rejects('POST /gift_card', request, { code: 'too-many-requests' });
   limited.clock.advance(101_000);
-  const { answer } = await client.creates(request);
-  assert.equal(answer.headers.get('idempotent-replayed'), null);
+  const { response } = await client.creates(request);
+  assert.equal(response.headers.get('idempotent-replayed'), null);
 });
 
 test('the key of a request in flight is in use, for any other request', async (t) => {
@@ -327,19 +329,19 @@ test('the key of a request in flight is in use, for any other request', async (t
   await wait(100);
   try {
     await t.test('the same request', () =>
-      shop.refuses('POST /gift_card', request, { code: 'idempotency-key-in-use' }),
+      shop.rejects('POST /gift_card', request, { code: 'idempotency-key-in-use' }),
     );
     await t.test('another request', () =>
-      shop.refuses(`PUT /gift_card/${id}`, withKey(key, { json: { note: 'x' } }), {
+      shop.rejects(`PUT /gift_card/${id}`, withKey(key, { json: { note: 'x' } }), {
         code: 'idempotency-key-in-use',
       }),
     );
   } finally {
     await lock[Symbol.asyncDispose]();
   }
-  const answer = await first;
-  issuedGiftCardOf(answer);
-  await assertReplay(shop, 'POST /gift_card', request, answer);
+  const response = await first;
+  issuedGiftCardOf(response);
+  await assertReplay(shop, 'POST /gift_card', request, response);
   assert.equal(await cards(), before + 1);
 });
 
@@ -347,21 +349,24 @@ test('the same key of another client is not in use', async () => {
   const key = newKey();
   const request = withKey(key, { json: { initial_value: 7 } });
   const lock = await service.database.lock();
-  const answers = Promise.all([shop.ask('POST /gift_card', request), books.ask('POST /gift_card', request)]);
+  const responses = Promise.all([
+    shop.ask('POST /gift_card', request),
+    books.ask('POST /gift_card', request),
+  ]);
   await wait(50);
   await lock[Symbol.asyncDispose]();
-  for (const answer of await answers) issuedGiftCardOf(answer);
+  for (const response of await responses) issuedGiftCardOf(response);
 });
 
 test('one of many equal concurrent requests is executed', async () => {
   const request = withKey(newKey(), { json: { initial_value: 7, note: 'at once' } });
-  const answers = await Promise.all(Array.from({ length: 20 }, () => shop.ask('POST /gift_card', request)));
-  const done = answers.filter(({ status }) => status === 201);
+  const responses = await Promise.all(Array.from({ length: 20 }, () => shop.ask('POST /gift_card', request)));
+  const done = responses.filter(({ status }) => status === 201);
   assert.ok(done.length > 0);
   assert.equal(new Set(done.map(({ text }) => text)).size, 1);
-  assert.equal(done.filter((answer) => !isReplayed(answer)).length, 1);
-  for (const answer of answers) {
-    if (answer.status !== 201) problemOf(answer, { code: 'idempotency-key-in-use' });
+  assert.equal(done.filter((response) => !isReplayed(response)).length, 1);
+  for (const response of responses) {
+    if (response.status !== 201) problemOf(response, { code: 'idempotency-key-in-use' });
   }
   const rows = await service.query("select count(*) as n from gift_cards where note = 'at once'");
   assert.equal(rows[0]?.['n'], 1);
@@ -385,15 +390,15 @@ test('a stored response is encrypted: the database and its log contain no code, 
     assert.ok(!state.includes(secret));
   }
   const [row] = await recordsOf(key);
-  assert.ok(!Buffer.from(row?.['answer'] as Uint8Array).includes('gift_card'));
+  assert.ok(!Buffer.from(row?.['response'] as Uint8Array).includes('gift_card'));
 });
 
 test('read operations ignore an idempotency key', async () => {
   const { id } = await shop.issue();
   const key = newKey();
   for (let count = 0; count < 2; count += 1) {
-    const { answer } = await shop.accepts(`GET /gift_card/${id}`, withKey(key, {}));
-    assert.equal(answer.headers.get('idempotent-replayed'), null);
+    const { response } = await shop.accepts(`GET /gift_card/${id}`, withKey(key, {}));
+    assert.equal(response.headers.get('idempotent-replayed'), null);
   }
   assert.equal(await kept(key), 0);
 });

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { once as happens } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import test, { after } from 'node:test';
-import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
-import { startService, type TestAnswer } from '../support/service.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/responses.ts';
+import { startService, type TestResponse } from '../support/service.ts';
 import { shopOf, unchanged } from '../support/shop.ts';
-import { converse, exchange, openWire, parseAnswers, requestText } from '../support/wire.ts';
+import { converse, exchange, openWire, parseResponses, requestText } from '../support/wire.ts';
 
 const service = await startService({ stores: [{ domain: 'flowers.example' }] });
 after(() => service[Symbol.asyncDispose]());
@@ -33,7 +33,7 @@ function chunked(body: string, chunkBytes: number): string {
   return `${chunks.join('')}0\r\n\r\n`;
 }
 
-function send(line: string, headers: readonly Field[], body = ''): Promise<TestAnswer> {
+function send(line: string, headers: readonly Field[], body = ''): Promise<TestResponse> {
   return exchange(service, requestText(line, [bearer, ...headers], body));
 }
 
@@ -88,9 +88,9 @@ for (const connection of ['close', 'keep-alive']) {
     }
     wire.socket.resume();
     await wire.closed;
-    const [refusal] = parseAnswers(wire.received());
-    assert.ok(refusal, wire.received());
-    problemOf(refusal, { code: 'body-too-large' });
+    const [error] = parseResponses(wire.received());
+    assert.ok(error, wire.received());
+    problemOf(error, { code: 'body-too-large' });
   });
 }
 
@@ -163,12 +163,12 @@ test('invalid HTTP is malformed, closes the connection and changes nothing', asy
   for (const [name, bytes] of Object.entries(requests)) {
     await t.test(name, async () => {
       await unchanged(service, async () => {
-        const answers = await converse(service, Buffer.from(bytes, 'latin1'));
-        const [answer, ...others] = answers;
-        assert.ok(answer);
+        const responses = await converse(service, Buffer.from(bytes, 'latin1'));
+        const [response, ...others] = responses;
+        assert.ok(response);
         assert.equal(others.length, 0);
-        problemOf(answer, { code: 'invalid-request' });
-        assert.equal(answer.headers.get('connection')?.toLowerCase(), 'close');
+        problemOf(response, { code: 'invalid-request' });
+        assert.equal(response.headers.get('connection')?.toLowerCase(), 'close');
       });
     });
   }
@@ -187,11 +187,11 @@ test('HTTP/1.0, which needs no Host, gets a response and closes the connection',
 test('two lengths never turn one request into two', async () => {
   // A lenient proxy reads this as the body of the first request. The service must not execute it.
   const inner = `GET /gift_card/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.token}\r\n\r\n`;
-  const answers = await converse(
+  const responses = await converse(
     service,
     `POST /gift_card HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`,
   );
-  assert.equal(answers.length, 1);
+  assert.equal(responses.length, 1);
 });
 
 test('a header with a single value cannot be repeated', async (t) => {
@@ -219,9 +219,9 @@ test('a path with invalid encoding is malformed', async (t) => {
     for (const method of ['GET', 'PUT', 'DELETE']) {
       await t.test(`${method} ${path}`, async () => {
         await unchanged(service, async () => {
-          const answer = await send(`${method} ${path}`, [['X-Request-Id', 'bad-path']]);
-          problemOf(answer, { code: 'invalid-request' });
-          assert.equal(answer.headers.get('x-request-id'), 'bad-path');
+          const response = await send(`${method} ${path}`, [['X-Request-Id', 'bad-path']]);
+          problemOf(response, { code: 'invalid-request' });
+          assert.equal(response.headers.get('x-request-id'), 'bad-path');
         });
       });
     }
@@ -238,40 +238,40 @@ test('100-continue is supported, and any other expectation is rejected', async (
     assert.match(wire.received(), /^HTTP\/1\.1 100 Continue\r\n/);
     wire.send(body);
     await wire.closed;
-    const [answer] = parseAnswers(wire.received());
-    assert.ok(answer);
-    issuedGiftCardOf(answer);
+    const [response] = parseResponses(wire.received());
+    assert.ok(response);
+    issuedGiftCardOf(response);
   });
   for (const expectation of ['tea', '200-ok', '101-continue']) {
     await t.test(expectation, async () => {
       await unchanged(service, async () => {
-        const answer = await send('POST /gift_card', [['Expect', expectation], ...fields], body);
-        problemOf(answer, { code: 'expectation-failed' });
+        const response = await send('POST /gift_card', [['Expect', expectation], ...fields], body);
+        problemOf(response, { code: 'expectation-failed' });
       });
     });
   }
 });
 
 test('a rejected expectation returns the request id of the client, like every other response', async () => {
-  const answer = await send('GET /healthz', [['Expect', 'tea'], ['X-Request-Id', 'mine']]);
-  problemOf(answer, { code: 'expectation-failed' });
-  assert.equal(answer.headers.get('x-request-id'), 'mine');
+  const response = await send('GET /healthz', [['Expect', 'tea'], ['X-Request-Id', 'mine']]);
+  problemOf(response, { code: 'expectation-failed' });
+  assert.equal(response.headers.get('x-request-id'), 'mine');
 }); // prettier-ignore
 
 test('pipelined requests get their responses in order', async () => {
   const head = `Host: 127.0.0.1\r\nAuthorization: Bearer ${shop.token}\r\n`;
   const body = '{"initial_value":5}';
   const creation = `POST /gift_card HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-  const answers = await converse(
+  const responses = await converse(
     service,
     `${creation}GET /gift_card/${id} HTTP/1.1\r\n${head}\r\nGET /gift_card/1 HTTP/1.1\r\n${head}X-Request-Id: third\r\n\r\n${creation}` +
       `GET /healthz HTTP/1.1\r\n${head}Connection: close\r\n\r\n`,
   );
   assert.deepEqual(
-    answers.map(({ status }) => status),
+    responses.map(({ status }) => status),
     [201, 200, 404, 201, 200],
   );
-  const [first, second, third, fourth] = answers;
+  const [first, second, third, fourth] = responses;
   assert.ok(first && second && third && fourth);
   assert.equal(giftCardOf(second).id, id);
   assert.equal(third.headers.get('x-request-id'), 'third');
@@ -340,9 +340,9 @@ test(
           await drip(wire, more);
           const elapsed = await wire.closed;
           assert.ok(elapsed > from && elapsed < to, `${elapsed} ms`);
-          const [answer] = parseAnswers(wire.received());
-          assert.ok(answer, 'the connection was closed without a response');
-          problemOf(answer, { code: 'request-timeout' });
+          const [response] = parseResponses(wire.received());
+          assert.ok(response, 'the connection was closed without a response');
+          problemOf(response, { code: 'request-timeout' });
         }),
       ),
     );

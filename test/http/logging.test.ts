@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/responses.ts';
 import { revokeNewest, rotateNewest } from '../support/second-process.ts';
 import { proxyPairs, sign, type Pair } from '../support/proxy.ts';
-import { startService, type TestAnswer, type TestRequest } from '../support/service.ts';
+import { startService, type TestResponse, type TestRequest } from '../support/service.ts';
 import { form, shopOf } from '../support/shop.ts';
 import { converse, exchange, requestText } from '../support/wire.ts';
 
@@ -39,18 +39,18 @@ const secrets = new Set<string>([
   'other-0123456789abcdef0123456789',
   metricsToken,
 ]);
-const answers: { readonly answer: TestAnswer; readonly mayTell: string | null }[] = []; // prettier-ignore
+const responses: { readonly response: TestResponse; readonly canLog: string | null }[] = []; // prettier-ignore
 
-async function ask(path: string, request: TestRequest = {}): Promise<TestAnswer> {
-  const answer = await service.request(path, request);
-  answers.push({ answer, mayTell: null });
-  return answer;
+async function ask(path: string, request: TestRequest = {}): Promise<TestResponse> {
+  const response = await service.request(path, request);
+  responses.push({ response, canLog: null });
+  return response;
 }
 
 async function issue(json: object, more: TestRequest = {}): Promise<ReturnType<typeof issuedGiftCardOf>> {
-  const answer = await service.request('/gift_card', { method: 'POST', token: shop.token, json, ...more });
-  const card = issuedGiftCardOf(answer);
-  answers.push({ answer, mayTell: card.code });
+  const response = await service.request('/gift_card', { method: 'POST', token: shop.token, json, ...more });
+  const card = issuedGiftCardOf(response);
+  responses.push({ response, canLog: card.code });
   secrets.add(card.code);
   return card;
 }
@@ -114,7 +114,7 @@ test('every kind of request is sent: cards, errors, replays, signatures, rotated
     requestText(`GET ${path}`, [['X-Access-Token', token], ['X-Access-Token', guess]]),
     `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization : Bearer ${token}\r\n\r\n`,
   ]) {
-    for (const answer of await converse(service, text)) answers.push({ answer, mayTell: null });
+    for (const response of await converse(service, text)) responses.push({ response, canLog: null });
   }
   await exchange(service, requestText(`OPTIONS ${path}`));
 
@@ -132,13 +132,13 @@ test('the cause of an internal error is logged with the request id and is not in
   await service.database.meddle('alter table gift_card_codes rename to lost_codes');
   const code = 'FAULTY-CODE-2031';
   secrets.add(code).add('faultycode2031');
-  const answer = await ask('/gift_card', { method: 'POST', token, json: { initial_value: 5, code } });
+  const response = await ask('/gift_card', { method: 'POST', token, json: { initial_value: 5, code } });
   await service.database.meddle('alter table lost_codes rename to gift_card_codes');
-  const { request_id: requestId } = problemOf(answer, { code: 'internal-error' });
-  assert.ok(!/gift_card_codes|sqlite|postgres|table|relation/i.test(answer.text));
-  const told = logLines().filter((line) => line['request_id'] === requestId && line['err'] !== undefined);
-  assert.equal(told.length, 1);
-  const [line] = told;
+  const { request_id: requestId } = problemOf(response, { code: 'internal-error' });
+  assert.ok(!/gift_card_codes|sqlite|postgres|table|relation/i.test(response.text));
+  const reported = logLines().filter((line) => line['request_id'] === requestId && line['err'] !== undefined);
+  assert.equal(reported.length, 1);
+  const [line] = reported;
   assert.ok(line);
   assert.equal(line['level'], 50);
   const cause = line['err'] as { readonly message: string; readonly stack: string };
@@ -160,9 +160,9 @@ test('each response has one line with method, route template, status, time and r
     ['GET', '/nowhere', 'unknown', 404],
   ] as const;
   for (const [method, path, route, status] of requests) {
-    const answer = await service.request(path, { method, token: shop.token });
-    assert.equal(answer.status, status);
-    const requestId = answer.headers.get('x-request-id');
+    const response = await service.request(path, { method, token: shop.token });
+    assert.equal(response.status, status);
+    const requestId = response.headers.get('x-request-id');
     const lines = logLines().filter((line) => line['request_id'] === requestId);
     assert.equal(lines.length, 1, `${method} ${path}`);
     const [line] = lines;
@@ -191,8 +191,8 @@ test('invalid HTTP and invalid encodings have a line with the request id', async
     requestText('GET /gift_card/1', [['Host', 'twice']]),
     requestText('GET /gift_card/1?page=1'),
   ]) {
-    const answer = await exchange(service, text);
-    const requestId = answer.headers.get('x-request-id');
+    const response = await exchange(service, text);
+    const requestId = response.headers.get('x-request-id');
     assert.ok(
       logLines().some((line) => line['request_id'] === requestId),
       text,
@@ -205,8 +205,8 @@ test('invalid paths and rejected expectations have a line with the request id', 
     requestText('GET /gift_card/%zz'),
     requestText('GET /gift_card/1', [['Expect', 'tea']]),
   ]) {
-    const answer = await exchange(service, text);
-    const requestId = answer.headers.get('x-request-id');
+    const response = await exchange(service, text);
+    const requestId = response.headers.get('x-request-id');
     assert.ok(
       logLines().some((line) => line['request_id'] === requestId),
       text,
@@ -238,13 +238,16 @@ test('no line contains a code, token, signature, secret or email of a customer',
 });
 
 test('only the response to a creation contains a code, and none contains a token, signature or secret', () => {
-  assert.ok(answers.length > 40);
-  for (const { answer, mayTell } of answers) {
-    const told = JSON.stringify([...answer.headers]) + answer.text;
+  assert.ok(responses.length > 40);
+  for (const { response, canLog } of responses) {
+    const reported = JSON.stringify([...response.headers]) + response.text;
     for (const secret of secrets) {
-      if (secret.toLowerCase() === mayTell) continue;
+      if (secret.toLowerCase() === canLog) continue;
       // Errors of malformed JSON and unknown parameters contain the name, never the value.
-      assert.ok(!told.toLowerCase().includes(secret.toLowerCase()), `${secret} in ${told.slice(0, 500)}`);
+      assert.ok(
+        !reported.toLowerCase().includes(secret.toLowerCase()),
+        `${secret} in ${reported.slice(0, 500)}`,
+      );
     }
   }
 });

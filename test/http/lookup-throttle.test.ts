@@ -7,9 +7,9 @@ import test from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { operations } from '../../src/api/index.ts';
 import type { Operation } from '../../src/api/operation.ts';
-import { giftCardOf, problemOf } from '../support/answers.ts';
+import { giftCardOf, problemOf } from '../support/responses.ts';
 import { changeStoreElsewhere } from '../support/second-process.ts';
-import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+import { startService, type TestResponse, type TestService } from '../support/service.ts';
 import { serve } from '../support/served.ts';
 import { countEvents, shopOf, type Shop } from '../support/shop.ts';
 
@@ -28,9 +28,9 @@ async function started(perHour: number): Promise<{ service: TestService; shop: S
   return { service, shop, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
 
-function throttled(answer: TestAnswer): number {
-  problemOf(answer, { code: 'too-many-misses' });
-  return Number(answer.headers.get('retry-after'));
+function throttled(response: TestResponse): number {
+  problemOf(response, { code: 'too-many-misses' });
+  return Number(response.headers.get('retry-after'));
 }
 
 test('failed searches, lookups and redemptions of a caller share a budget, which no other caller uses', async () => {
@@ -128,12 +128,12 @@ test('a replay is not another failure', async () => {
     ['POST /gift_card/9007199254740991/debit', { amount: 1 }],
   ] as const) {
     for (let count = 0; count < 5; count += 1) {
-      const answer = await shop.ask(line, {
+      const response = await shop.ask(line, {
         json,
         headers: { 'idempotency-key': line.replaceAll(' ', '-') },
       });
-      const replayed = answer.headers.get('idempotent-replayed');
-      assert.deepEqual([answer.status, replayed], [404, count === 0 ? null : 'true']);
+      const replayed = response.headers.get('idempotent-replayed');
+      assert.deepEqual([response.status, replayed], [404, count === 0 ? null : 'true']);
     }
   }
   problemOf(await shop.ask(lookup, { json: unknown }), { code: 'not-found' });
@@ -211,12 +211,12 @@ test('a restart does not reset the budget', async () => {
   const shop = await shopOf(service, domain);
   await shop.ask(lookup, { json: unknown });
   await using second = await serve(service.environment);
-  const answer = await fetch(`${second.url}/gift_card/lookup`, {
+  const response = await fetch(`${second.url}/gift_card/lookup`, {
     method: 'POST',
     headers: { authorization: `Bearer ${shop.token}`, 'content-type': 'application/json' },
     body: JSON.stringify(unknown),
   });
-  assert.equal(answer.status, 429);
+  assert.equal(response.status, 429);
 });
 
 test('a replaced code gets the response of an unknown one, and the event is published afterwards', async () => {

@@ -8,7 +8,7 @@ import { parseCode } from '../../src/domain/code.ts';
 import { lookUp } from '../../src/service/card.ts';
 import { requireStore } from '../../src/service/store.ts';
 import type { Script } from '../../src/storage/sql.ts';
-import { withoutRequestId } from '../support/money-answers.ts';
+import { withoutRequestId } from '../support/money-responses.ts';
 import { shopOf } from '../support/shop.ts';
 import { startService } from '../support/service.ts';
 import { sqliteDialect } from '../../src/storage/sqlite/connection.ts';
@@ -48,10 +48,13 @@ test('a lookup finds the card by its full code, in any spelling: bare, wrapped o
     { form: `gift_card%5Bcode%5D=${encodeURIComponent(spelt)}` },
   ]) {
     await t.test(JSON.stringify(ask).slice(0, 12), async () => {
-      const { gift_card: card, answer } = await shop.does(lookup, ask, { status: 200, events: [] });
+      const { gift_card: card, response } = await shop.does(lookup, ask, { status: 200, events: [] });
       assert.equal(card.id, id);
       assert.deepEqual([card.held, card.available, card.note], ['0.00', '25.00', 'x']);
-      assert.equal(answer.headers.get('etag'), (await shop.ask(`GET /gift_card/${id}`)).headers.get('etag'));
+      assert.equal(
+        response.headers.get('etag'),
+        (await shop.ask(`GET /gift_card/${id}`)).headers.get('etag'),
+      );
     });
   }
 });
@@ -76,11 +79,11 @@ test('an invalid code is a field error and not a failed lookup', async (t) => {
     await t.test(JSON.stringify(sent), async () => {
       const rows = () => service.query('select caller, refilled_at from lookup_throttle order by caller');
       const before = await rows();
-      await shop.refuses(lookup, { json: sent }, { code: 'invalid-parameter', errors: { code: [message] } });
+      await shop.rejects(lookup, { json: sent }, { code: 'invalid-parameter', errors: { code: [message] } });
       assert.deepEqual(await rows(), before);
     });
   }
-  await shop.refuses(
+  await shop.rejects(
     lookup,
     { json: { code: 'abcdefgh', id: 1 } },
     { code: 'invalid-parameter', errors: { id: ['is not a known parameter'] } },
@@ -90,12 +93,12 @@ test('an invalid code is a field error and not a failed lookup', async (t) => {
 test('a code in a URL is rejected', async () => {
   const { code } = await shop.issue();
   // Sent directly, because the client of the tests rejects a code in a URL.
-  const answer = await service.request(`/gift_card/lookup?code=${code}`, {
+  const response = await service.request(`/gift_card/lookup?code=${code}`, {
     method: 'POST',
     token: shop.token,
   });
-  assert.equal(answer.status, 400);
-  assert.ok(!answer.text.includes(code));
+  assert.equal(response.status, 400);
+  assert.ok(!response.text.includes(code));
   assert.equal((await service.request('/gift_card/lookup', { token: shop.token })).status, 405);
   assert.ok(!service.log().includes(code));
 });
@@ -105,26 +108,26 @@ test('with read_gift_cards, a lookup returns disabled and expired cards', async 
   assert.ok((await shop.lookUp(disabled)).disabled_at);
   assert.equal((await shop.lookUp(expired)).expires_on, '2020-01-01');
   for (const code of [unknown, foreign])
-    await shop.refuses(lookup, { json: { code } }, { code: 'not-found' });
+    await shop.rejects(lookup, { json: { code } }, { code: 'not-found' });
   const json = { code: disabled, amount: 1 };
-  await shop.refuses(redeem, { json }, { code: 'card-disabled' });
+  await shop.rejects(redeem, { json }, { code: 'card-disabled' });
   const both = await shop.tokenFor('redeem_gift_cards', 'read_gift_cards');
-  await shop.refuses(redeem, { json, token: both }, { code: 'card-disabled' });
+  await shop.rejects(redeem, { json, token: both }, { code: 'card-disabled' });
 });
 
 test('with redeem_gift_cards only, every code that cannot be spent gets the same bytes', async () => {
   const codes = await useless();
   const token = await shop.tokenFor('redeem_gift_cards');
   for (const line of [lookup, redeem, `${redeem}?dry_run=true`]) {
-    const answers = new Set<string>();
+    const responses = new Set<string>();
     const headers = new Set<string>();
     for (const code of Object.values(codes)) {
       const json = line === lookup ? { code } : { code, amount: 1 };
-      const answer = await shop.refusal(line, { json, token }, { code: 'not-found', errors: 'Not Found' });
-      answers.add(withoutRequestId(answer));
-      headers.add([...answer.headers.keys()].filter((name) => name !== 'date').join(' '));
+      const response = await shop.error(line, { json, token }, { code: 'not-found', errors: 'Not Found' });
+      responses.add(withoutRequestId(response));
+      headers.add([...response.headers.keys()].filter((name) => name !== 'date').join(' '));
     }
-    assert.equal(answers.size, 1, [...answers].join('\n'));
+    assert.equal(responses.size, 1, [...responses].join('\n'));
     assert.equal(headers.size, 1, [...headers].join('\n'));
   }
   const { id, code } = await shop.issue();

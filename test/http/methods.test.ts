@@ -5,7 +5,7 @@ import { METHODS } from 'node:http';
 import test, { after } from 'node:test';
 import { operations } from '../../src/api/index.ts';
 import { pagePaths } from '../../src/http/page-paths.ts';
-import { problemOf } from '../support/answers.ts';
+import { problemOf } from '../support/responses.ts';
 import { startService } from '../support/service.ts';
 import { exchange, requestText } from '../support/wire.ts';
 
@@ -33,13 +33,13 @@ function allowOf(template: string): string {
 /** Asserts that only allowed methods require a credential. */
 async function assertMethods(path: string, allow: string): Promise<void> {
   for (const method of methods) {
-    const answer = await exchange(service, requestText(`${method} ${path}`));
+    const response = await exchange(service, requestText(`${method} ${path}`));
     const isAllowed = allow.split(', ').includes(method);
     const otherwise = isAllowed ? 401 : 405;
     const status = method === 'OPTIONS' ? 204 : otherwise;
-    assert.equal(answer.status, status, `${method} ${path}: ${answer.text}`);
-    assert.equal(answer.headers.get('allow'), status === 401 ? null : allow, `${method} ${path}`);
-    if (status === 405 && method !== 'HEAD') problemOf(answer, { code: 'method-not-allowed', basePath });
+    assert.equal(response.status, status, `${method} ${path}: ${response.text}`);
+    assert.equal(response.headers.get('allow'), status === 401 ? null : allow, `${method} ${path}`);
+    if (status === 405 && method !== 'HEAD') problemOf(response, { code: 'method-not-allowed', basePath });
   }
 }
 
@@ -87,19 +87,19 @@ test('pages allow GET and HEAD at the root and below the base path; operations e
     for (const prefix of ['', basePath]) {
       await t.test(`${prefix}${page}`, async () => {
         for (const method of methods.filter((each) => each !== 'GET' && each !== 'HEAD')) {
-          const answer = await exchange(
+          const response = await exchange(
             service,
             requestText(`${method} ${prefix}${page.replace(':code', 'x')}`),
           );
-          assert.equal(answer.status, method === 'OPTIONS' ? 204 : 405, method);
-          assert.equal(answer.headers.get('allow'), 'GET, HEAD, OPTIONS');
+          assert.equal(response.status, method === 'OPTIONS' ? 204 : 405, method);
+          assert.equal(response.headers.get('allow'), 'GET, HEAD, OPTIONS');
         }
       });
     }
   }
   for (const method of methods) {
-    const answer = await exchange(service, requestText(`${method} /gift_card`));
-    assert.equal(answer.status, 404, method);
-    assert.equal(answer.headers.get('allow'), null);
+    const response = await exchange(service, requestText(`${method} /gift_card`));
+    assert.equal(response.status, 404, method);
+    assert.equal(response.headers.get('allow'), null);
   }
 });

@@ -24,7 +24,7 @@ const credited = { events: ['gift_card.credited'] };
 test('a debit returns 201 with its transaction and the card, and publishes one event', async () => {
   const { id } = await shop.issue();
   const json = { amount: '10.5', currency: 'USD', reference: 'receipt-1017', note: 'Roses', order_id: 1001 };
-  const { transaction, gift_card: card, answer } = await shop.does(`POST /gift_card/${id}/debit`, { json }, redeemed);
+  const { transaction, gift_card: card, response } = await shop.does(`POST /gift_card/${id}/debit`, { json }, redeemed);
   const { id: transactionId, actor, created_at: at, ...rest } = transaction;
   assert.deepEqual(rest, {
     gift_card_id: id, kind: 'debit', amount: '-10.50', currency: 'USD', balance_after: '14.50', reference: 'receipt-1017',
@@ -34,11 +34,11 @@ test('a debit returns 201 with its transaction and the card, and publishes one e
   assert.ok(Math.abs(Date.parse(at) - service.clock.now()) < 5_000, at);
   assert.deepEqual([card.balance, card.held, card.available, card.initial_value], ['14.50', '0.00', '14.50', '25.00']);
   assert.equal((await shop.read(id)).balance, '14.50');
-  const { gift_card: told, transaction: toldOf } = await lastEvent(service, id, 'gift_card.redeemed');
-  assert.deepEqual(toldOf, transaction);
-  assert.equal((told as { balance: string }).balance, '14.50');
+  const { gift_card: reported, transaction: reportOf } = await lastEvent(service, id, 'gift_card.redeemed');
+  assert.deepEqual(reportOf, transaction);
+  assert.equal((reported as { balance: string }).balance, '14.50');
   const { headers } = await shop.ask(`GET /gift_card/${id}`);
-  assert.equal(headers.get('etag'), answer.headers.get('etag'));
+  assert.equal(headers.get('etag'), response.headers.get('etag'));
   assert.deepEqual((await shop.transactions(id)).map((one) => one.id)[0], transactionId);
 }); // prettier-ignore
 
@@ -48,7 +48,7 @@ test('a debit of the whole balance leaves 0.00, and the next one is rejected', a
   const line = `POST /gift_card/${id}/debit`;
   const errors = { amount: ['exceeds what is available: 0.00'] };
   for (const partial of [false, true]) {
-    await shop.refuses(
+    await shop.rejects(
       line,
       { json: { amount: '0.01', partial } },
       { code: 'insufficient-balance', errors, available: '0.00' },
@@ -59,7 +59,7 @@ test('a debit of the whole balance leaves 0.00, and the next one is rejected', a
 test('a debit above the available amount is rejected with that amount, which excludes holds', async () => {
   const { id } = await shop.issue();
   const line = `POST /gift_card/${id}/debit`;
-  await shop.refuses(
+  await shop.rejects(
     line,
     { json: { amount: '25.01' } },
     {
@@ -69,7 +69,7 @@ test('a debit above the available amount is rejected with that amount, which exc
     },
   );
   await shop.holds(id, '20');
-  await shop.refuses(
+  await shop.rejects(
     line,
     { json: { amount: '5.01' } },
     { code: 'insufficient-balance', errors: { amount: ['exceeds what is available: 5.00'] } },
@@ -84,7 +84,7 @@ test('a partial debit takes the available amount and returns it', async () => {
   const line = `POST /gift_card/${id}/debit`;
   const some = await shop.does(line, { json: { amount: '100', partial: true } }, redeemed);
   assert.deepEqual([some.transaction.amount, some.gift_card.available], ['-5.00', '0.00']);
-  await shop.refuses(
+  await shop.rejects(
     line,
     { json: { amount: '1', partial: true } },
     { code: 'insufficient-balance', available: '0.00' },
@@ -115,7 +115,7 @@ test('redeem debits the card with the code in one step, in any spelling of the c
     [id, 'debit', '-4.00', '21.00'],
   );
   assert.deepEqual([one.transaction.reference, one.transaction.order_id], ['till 7', 77]);
-  await shop.refuses(
+  await shop.rejects(
     'POST /gift_card/redeem',
     { json: { code, amount: 22 } },
     { code: 'insufficient-balance', available: '21.00' },
@@ -133,7 +133,7 @@ test('a credit adds value, with one event and one transaction', async () => {
   assert.deepEqual([kind, amount, after10, reference], ['credit', '10.00', '35.00', 'top-up']);
   assert.deepEqual([made.gift_card.available, made.gift_card.initial_value], ['35.00', '25.00']);
   assert.deepEqual((await lastEvent(service, id, 'gift_card.credited'))['transaction'], made.transaction);
-  await shop.refuses(
+  await shop.rejects(
     `POST /gift_card/${id}/credit`,
     { json: { amount: 1, partial: true } },
     { code: 'invalid-parameter', errors: { partial: ['is not a known parameter'] } },
@@ -144,16 +144,16 @@ test('credits cannot exceed the limit of the store', async () => {
   const limited = await shopOf(service, 'limited.example');
   const { id, code } = await limited.issue({ initial_value: '99.99' });
   const line = `POST /gift_card/${id}/credit`;
-  await limited.refuses(line, { json: { amount: '0.02' } }, { code: 'invalid-parameter' });
+  await limited.rejects(line, { json: { amount: '0.02' } }, { code: 'invalid-parameter' });
   const { gift_card: card } = await limited.does(line, { json: { amount: '0.01' } }, credited);
   assert.equal(card.balance, '100.00');
-  const answer = await limited.refusal(line, { json: { amount: '0.01' } }, { code: 'invalid-parameter' });
-  assert.match(answer.text, /"errors":\{"amount":\["[^"]*100\.00/);
+  const response = await limited.error(line, { json: { amount: '0.01' } }, { code: 'invalid-parameter' });
+  assert.match(response.text, /"errors":\{"amount":\["[^"]*100\.00/);
   await limited.debits(id, '60');
   await limited.does(line, { json: { amount: '60' } }, credited);
   assert.equal((await limited.lookUp(code)).balance, '100.00');
   // A debit above the limit lacks balance. The limit does not reject it.
-  await limited.refuses(
+  await limited.rejects(
     `POST /gift_card/${id}/debit`,
     { json: { amount: 500 } },
     { code: 'insufficient-balance' },
@@ -165,8 +165,8 @@ test('without a limit of the store, a balance has at most 12 digits before the p
   const { id } = await shop.issue({ initial_value: '999999999999.98' });
   const line = `POST /gift_card/${id}/credit`;
   await shop.does(line, { json: { amount: '0.01' } }, credited);
-  await shop.refuses(line, { json: { amount: '0.01' } }, { code: 'invalid-parameter' });
-  await shop.refuses(line, { json: { amount: '999999999999.99' } }, { code: 'invalid-parameter' });
+  await shop.rejects(line, { json: { amount: '0.01' } }, { code: 'invalid-parameter' });
+  await shop.rejects(line, { json: { amount: '999999999999.99' } }, { code: 'invalid-parameter' });
 });
 
 test('a disabled card rejects debits and credits with its own error code', async () => {
@@ -175,9 +175,9 @@ test('a disabled card rejects debits and credits with its own error code', async
   const json = { amount: 1 };
   const disabled = { code: 'card-disabled' } as const;
   for (const what of ['debit', 'credit', 'holds'])
-    await shop.refuses(`POST /gift_card/${id}/${what}`, { json }, disabled);
-  await shop.refuses(`POST /gift_card/${id}/debit`, { json: { ...json, partial: true } }, disabled);
-  await shop.refuses('POST /gift_card/redeem', { json: { ...json, code } }, disabled);
+    await shop.rejects(`POST /gift_card/${id}/${what}`, { json }, disabled);
+  await shop.rejects(`POST /gift_card/${id}/debit`, { json: { ...json, partial: true } }, disabled);
+  await shop.rejects('POST /gift_card/redeem', { json: { ...json, code } }, disabled);
 });
 
 test('an expired card rejects debits and credits; on its last day it accepts both', async () => {
@@ -189,8 +189,8 @@ test('an expired card rejects debits and credits; on its last day it accepts bot
   await shop.does(`PUT /gift_card/${id}`, { json: { expires_on: yesterday } }, { events: ['gift_card.updated'] });
   const json = { amount: 1 };
   for (const what of ['debit', 'credit', 'holds'])
-    await shop.refuses(`POST /gift_card/${id}/${what}`, { json }, { code: 'card-expired' });
-  await shop.refuses('POST /gift_card/redeem', { json: { ...json, code } }, { code: 'card-expired' });
+    await shop.rejects(`POST /gift_card/${id}/${what}`, { json }, { code: 'card-expired' });
+  await shop.rejects('POST /gift_card/redeem', { json: { ...json, code } }, { code: 'card-expired' });
   await shop.does(`PUT /gift_card/${id}`, { json: { expires_on: null } }, { events: ['gift_card.updated'] });
   await shop.debits(id, '1');
 }); // prettier-ignore
@@ -200,8 +200,8 @@ test('another currency than that of the card is rejected with its own error code
   const errors = { currency: ['is EUR, but the gift card is in USD'] };
   const json = { amount: 1, currency: 'EUR' };
   for (const what of ['debit', 'credit', 'holds'])
-    await shop.refuses(`POST /gift_card/${id}/${what}`, { json }, { code: 'currency-mismatch', errors });
-  await shop.refuses(
+    await shop.rejects(`POST /gift_card/${id}/${what}`, { json }, { code: 'currency-mismatch', errors });
+  await shop.rejects(
     'POST /gift_card/redeem',
     { json: { ...json, code } },
     { code: 'currency-mismatch', errors },
@@ -218,7 +218,7 @@ for (const { domain, amounts } of [
     const { id, code } = await local.issue({ initial_value: value });
     const debit = await local.debits(id, taken);
     assert.deepEqual([debit.amount, debit.balance_after], [`-${taken}`, rest]);
-    await local.refuses(
+    await local.rejects(
       `POST /gift_card/${id}/debit`,
       { json: { amount: tooFine } },
       { code: 'invalid-parameter' },

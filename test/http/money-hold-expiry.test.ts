@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { viewOf } from '../support/money-answers.ts';
+import { viewOf } from '../support/money-responses.ts';
 import { startRestartable } from '../support/money-restart.ts';
 import { shopOf } from '../support/shop.ts';
 import { startService } from '../support/service.ts';
@@ -14,7 +14,11 @@ const shop = await shopOf(service, 'flowers.example');
 const minuteMs = 60_000;
 
 /** A card of 25.00 with a hold of 20.00 that has just expired. */
-async function runOut(): Promise<{ readonly id: number; readonly code: string; readonly holdId: number }> {
+async function expiredHeld(): Promise<{
+  readonly id: number;
+  readonly code: string;
+  readonly holdId: number;
+}> {
   const { id, code } = await shop.issue();
   const { id: holdId } = await shop.holds(id, '20');
   service.clock.advance(15 * minuteMs);
@@ -26,7 +30,7 @@ test('a hold is open until the last second of its 15 minutes', async () => {
   const placed = await shop.holds(id, '20');
   service.clock.advance(15 * minuteMs - 5_000);
   assert.equal((await shop.lookUp(code)).available, '5.00');
-  await shop.refuses(
+  await shop.rejects(
     `POST /gift_card/${id}/debit`,
     { json: { amount: 6 } },
     { code: 'insufficient-balance', available: '5.00' },
@@ -40,7 +44,7 @@ test('a hold is open until the last second of its 15 minutes', async () => {
 });
 
 test('responses are correct at once: the hold is expired and its amount available', async () => {
-  const { id, code, holdId } = await runOut();
+  const { id, code, holdId } = await expiredHeld();
   assert.deepEqual([(await shop.lookUp(code)).held, (await shop.lookUp(code)).available], ['0.00', '25.00']);
   const { hold, gift_card: card } = viewOf(await shop.ask(`GET /holds/${holdId}`));
   assert.deepEqual([hold.status, hold.captured_amount, hold.closed_at], ['expired', '0.00', hold.expires_at]);
@@ -50,10 +54,10 @@ test('responses are correct at once: the hold is expired and its amount availabl
 });
 
 test('a late capture or void is a 422', async () => {
-  const { holdId } = await runOut();
-  await shop.refuses(`POST /holds/${holdId}/capture`, {}, { code: 'hold-expired' });
-  await shop.refuses(`POST /holds/${holdId}/capture`, { json: { amount: 1 } }, { code: 'hold-expired' });
-  await shop.refuses(`POST /holds/${holdId}/void`, {}, { code: 'hold-expired' });
+  const { holdId } = await expiredHeld();
+  await shop.rejects(`POST /holds/${holdId}/capture`, {}, { code: 'hold-expired' });
+  await shop.rejects(`POST /holds/${holdId}/capture`, { json: { amount: 1 } }, { code: 'hold-expired' });
+  await shop.rejects(`POST /holds/${holdId}/void`, {}, { code: 'hold-expired' });
 });
 
 for (const { name, line, json } of [
@@ -62,22 +66,22 @@ for (const { name, line, json } of [
   { name: 'held again', line: 'holds', json: { amount: '25' } },
 ]) {
   test(`the amount of an expired hold can be ${name}`, async () => {
-    const { id, holdId } = await runOut();
+    const { id, holdId } = await expiredHeld();
     const events = ['gift_card.hold_released', line === 'debit' ? 'gift_card.redeemed' : 'gift_card.held'];
     const { gift_card: card } = await shop.does(`POST /gift_card/${id}/${line}`, { json }, { events });
     assert.deepEqual([card.held, card.available], [line === 'holds' ? '25.00' : '0.00', '0.00']);
-    await shop.refuses(`POST /holds/${holdId}/capture`, {}, { code: 'hold-expired' });
+    await shop.rejects(`POST /holds/${holdId}/capture`, {}, { code: 'hold-expired' });
     assert.equal(viewOf(await shop.ask(`GET /holds/${holdId}`)).hold.status, 'expired');
   });
 }
 
 test('If-Match accepts the version that was read, although the hold has expired since', async () => {
-  const { id, holdId } = await runOut();
+  const { id, holdId } = await expiredHeld();
   const tag = (await shop.ask(`GET /holds/${holdId}`)).headers.get('etag') ?? '';
   const ask = { json: { amount: '25' }, headers: { 'if-match': tag } };
   const events = ['gift_card.hold_released', 'gift_card.redeemed'];
-  const { answer } = await shop.does(`POST /gift_card/${id}/debit`, ask, { events });
-  assert.notEqual(answer.headers.get('etag'), tag);
+  const { response } = await shop.does(`POST /gift_card/${id}/debit`, ask, { events });
+  assert.notEqual(response.headers.get('etag'), tag);
 });
 
 test('the amount of an expired hold can be used to reverse a credit', async () => {
@@ -89,7 +93,7 @@ test('the amount of an expired hold can be used to reverse a credit', async () =
   );
   await shop.holds(id, '25');
   const line = `POST /transactions/${transaction.id}/reverse`;
-  await shop.refuses(line, {}, { code: 'insufficient-balance', available: '0.00' });
+  await shop.rejects(line, {}, { code: 'insufficient-balance', available: '0.00' });
   service.clock.advance(15 * minuteMs);
   const { gift_card: card } = await shop.does(
     line,
@@ -100,13 +104,13 @@ test('the amount of an expired hold can be used to reverse a credit', async () =
 });
 
 test('a card with expired holds can be updated and disabled', async () => {
-  const { id } = await runOut();
+  const { id } = await expiredHeld();
   const events = ['gift_card.hold_released', 'gift_card.updated', 'gift_card.disabled'];
   await shop.does(`PUT /gift_card/${id}`, { json: { balance: 1, disable: true } }, { events });
 });
 
 test('the service closes expired holds itself, and publishes each once', async () => {
-  const { id, holdId } = await runOut();
+  const { id, holdId } = await expiredHeld();
   const row = async () =>
     (
       await service.query(
@@ -118,17 +122,17 @@ test('the service closes expired holds itself, and publishes each once', async (
   while ((await row())?.['status'] === 'open' && Date.now() < deadline) await sleep(200);
   assert.equal((await row())?.['status'], 'expired');
   assert.equal((await row())?.['closed_at'], (await row())?.['expires_at']);
-  const told = await service.query(
+  const reported = await service.query(
     "select count(*) as count from events where subject_id = ? and type = 'gift_card.hold_released'",
     service.internalId(id),
   );
-  assert.deepEqual(told[0]?.['count'], 1);
+  assert.deepEqual(reported[0]?.['count'], 1);
   const [card] = await service.query(
     'select held, balance from gift_cards where id = ?',
     service.internalId(id),
   );
   assert.deepEqual([card?.['held'], card?.['balance']], [0, 2_500]);
-  await shop.refuses(`POST /holds/${holdId}/capture`, {}, { code: 'hold-expired' });
+  await shop.rejects(`POST /holds/${holdId}/capture`, {}, { code: 'hold-expired' });
 });
 
 test('holds survive a restart of the service and expire after it', async () => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { codeOf, problemOf } from '../support/money-answers.ts';
+import { codeOf, problemOf } from '../support/money-responses.ts';
 import { assertUnchanged, shopOf, type Ask } from '../support/shop.ts';
 import { startService } from '../support/service.ts';
 
@@ -81,13 +81,13 @@ for (const [name, prepare] of Object.entries(writes)) {
     const { id } = await shop.issue();
     const key = `other-${name}`;
     await shop.ask(`POST /gift_card/${id}/debit`, keyed({ amount: '1' }, key));
-    await shop.refuses(line, keyed(json, key), { code: 'idempotency-key-reused' });
+    await shop.rejects(line, keyed(json, key), { code: 'idempotency-key-reused' });
   });
 
   test(`${name}: a key has 1 to 255 visible ASCII characters`, async () => {
     const { line, json } = await prepare();
     for (const key of ['', 'a b', 'x'.repeat(256), 'schlüssel'])
-      await shop.refuses(line, keyed(json, key), { code: 'invalid-idempotency-key' });
+      await shop.rejects(line, keyed(json, key), { code: 'invalid-idempotency-key' });
   });
 }
 
@@ -102,25 +102,25 @@ test('other parameters, another note or another If-Match make another request', 
     keyed({ amount: '1' }, 'request'),
     keyed({ amount: '1', note: 'x' }, 'request', { 'if-match': tag }),
   ])
-    await shop.refuses(line, ask, { code: 'idempotency-key-reused' });
+    await shop.rejects(line, ask, { code: 'idempotency-key-reused' });
 });
 
 test('a 422 is stored and replayed for its key', async () => {
   const { id } = await shop.issue();
   const line = `POST /gift_card/${id}/debit`;
-  const refused = await shop.ask(line, keyed({ amount: '30' }, 'short'));
-  assert.equal(codeOf(problemOf(refused)), 'insufficient-balance');
+  const rejected = await shop.ask(line, keyed({ amount: '30' }, 'short'));
+  assert.equal(codeOf(problemOf(rejected)), 'insufficient-balance');
   await shop.does(
     `POST /gift_card/${id}/credit`,
     { json: { amount: '10' } },
     { events: ['gift_card.credited'] },
   );
-  const replay = await shop.refusal(line, keyed({ amount: '30' }, 'short'), {
+  const replay = await shop.error(line, keyed({ amount: '30' }, 'short'), {
     code: 'insufficient-balance',
     available: '25.00',
     replayed: true,
   });
-  assert.equal(replay.text, refused.text);
+  assert.equal(replay.text, rejected.text);
   assert.equal(replay.headers.get('idempotent-replayed'), 'true');
   await shop.does(line, keyed({ amount: '30' }, 'short-2'), { events: ['gift_card.redeemed'] });
 });
@@ -129,18 +129,18 @@ test('a 401, 403, 400 or 415 is not stored, and its key can be used again', asyn
   const { id } = await shop.issue();
   const line = `POST /gift_card/${id}/debit`;
   const ask = keyed({ amount: '1' }, 'free');
-  await shop.refuses(
+  await shop.rejects(
     line,
     { ...ask, token: await shop.tokenFor('read_gift_cards') },
     { code: 'insufficient-scope' },
   );
-  await shop.refuses(line, { ...ask, token: null }, { code: 'unauthenticated' });
-  await shop.refuses(`${line}?x=1`, ask, {
+  await shop.rejects(line, { ...ask, token: null }, { code: 'unauthenticated' });
+  await shop.rejects(`${line}?x=1`, ask, {
     code: 'invalid-query',
     errors: { x: ['is not a known parameter'] },
   });
   const text = { 'idempotency-key': 'free', 'content-type': 'text/plain' };
-  await shop.refuses(line, { json: {}, headers: text }, { code: 'unsupported-media-type' });
+  await shop.rejects(line, { json: {}, headers: text }, { code: 'unsupported-media-type' });
   await shop.does(line, ask, { events: ['gift_card.redeemed'] });
 });
 
@@ -156,11 +156,11 @@ for (const name of ['debit', 'credit', 'hold', 'undo', 'redeem', 'capture', 'voi
     const other = await shop.issue();
     const body = json && { json };
     for (const tag of [stale, await shop.tag(other.id), `W/${await tagOf()}`, '"x"', stale.replace(/-\d+"$/, '-999"')])
-      await shop.refuses(line, { ...body, headers: { 'if-match': tag } }, { code: 'precondition-failed' });
+      await shop.rejects(line, { ...body, headers: { 'if-match': tag } }, { code: 'precondition-failed' });
     const present = await tagOf();
-    const answer = await shop.ask(line, { ...body, headers: { 'if-match': `"x", ${present}` } });
-    assert.ok(answer.status < 300, answer.text);
-    assert.equal(answer.headers.get('etag'), await tagOf());
+    const response = await shop.ask(line, { ...body, headers: { 'if-match': `"x", ${present}` } });
+    assert.ok(response.status < 300, response.text);
+    assert.equal(response.headers.get('etag'), await tagOf());
     assert.notEqual(await tagOf(), present);
   }); // prettier-ignore
 }
@@ -179,7 +179,7 @@ test('If-Match with an older and a newer version does not accept a version betwe
   await shop.debits(id, '1');
   const list = `"${id}-1", "${id}-3"`;
   for (const what of ['debit', 'credit', 'holds'])
-    await shop.refuses(
+    await shop.rejects(
       `POST /gift_card/${id}/${what}`,
       { json: { amount: 1 }, headers: { 'if-match': list } },
       { code: 'precondition-failed' },

@@ -30,12 +30,12 @@ const names = Object.keys(writes) as Name[];
 const knowing = (parameter: string): Name[] =>
   names.filter((name) => (writes[name].knows as readonly string[]).includes(parameter));
 
-async function refuses(
+async function rejects(
   name: Name,
   ask: Ask,
   errors: Readonly<Record<string, readonly string[]>>,
 ): Promise<void> {
-  await shop.refuses(writes[name].line, ask, { code: 'invalid-parameter', errors });
+  await shop.rejects(writes[name].line, ask, { code: 'invalid-parameter', errors });
 }
 
 const long = (length: number) => '😀'.repeat(length);
@@ -44,7 +44,7 @@ const orderId = 'must be an integer from 1 to 2^53 - 1';
 const seconds = 'must be a whole number of seconds from 1 to 604800';
 
 /** Invalid values of each parameter, some with the expected message. */
-const refusedValues: Readonly<Record<string, readonly (readonly [value: unknown, message?: string])[]>> = {
+const rejectedValues: Readonly<Record<string, readonly (readonly [value: unknown, message?: string])[]>> = {
   amount: [
     [0, 'must be greater than 0'], [-1], ['0.00', 'must be greater than 0'], ['-1'], ['1e3'], ['+5'], [' 5'], ['1,00'], ['0x10'], ['NaN'],
     ['.5'], ['5.'], ['05'], [''], [4.005], ['4.005'], ['1234567890123'], [1e12], [true], [[5]], [{ amount: 5 }], ['５'],
@@ -58,13 +58,13 @@ const refusedValues: Readonly<Record<string, readonly (readonly [value: unknown,
   code: [[12_345_678], ['1234567'], ['a'.repeat(21)], ['abcd_efgh'], [null], [true]],
 }; // prettier-ignore
 
-for (const [parameter, values] of Object.entries(refusedValues)) {
+for (const [parameter, values] of Object.entries(rejectedValues)) {
   for (const name of knowing(parameter)) {
     test(`${name} rejects an invalid ${parameter}`, async () => {
       for (const [value, message] of values) {
         const json = { ...writes[name].needs, [parameter]: value };
-        const answer = await shop.refusal(writes[name].line, { json }, { code: 'invalid-parameter' });
-        const { errors } = answer.json as { errors: Record<string, string[]> };
+        const response = await shop.error(writes[name].line, { json }, { code: 'invalid-parameter' });
+        const { errors } = response.json as { errors: Record<string, string[]> };
         assert.deepEqual(Object.keys(errors), [parameter], JSON.stringify(value));
         if (message !== undefined) assert.deepEqual(errors[parameter], [message], JSON.stringify(value));
       }
@@ -74,7 +74,7 @@ for (const [parameter, values] of Object.entries(refusedValues)) {
 
 test('numbers that are too large to be exact are rejected, not rounded', async () => {
   for (const amount of ['0.1000000000000000055', '9007199254740993', '1e-400'])
-    await shop.refuses(writes.debit.line, raw(`{"amount": ${amount}}`), { code: 'invalid-parameter' });
+    await shop.rejects(writes.debit.line, raw(`{"amount": ${amount}}`), { code: 'invalid-parameter' });
 });
 
 function raw(text: string): Ask {
@@ -84,10 +84,10 @@ function raw(text: string): Ask {
 test('a missing required parameter is an error with its name', async () => {
   for (const name of ['debit', 'credit', 'hold'] as const) {
     for (const ask of [{}, { json: {} }, { json: { amount: null } }, { json: { [writes[name].wrapper]: {} } }, { form: '' }, { form: 'amount=' }])
-      await refuses(name, ask, { amount: ['is required'] });
+      await rejects(name, ask, { amount: ['is required'] });
   }
-  await refuses('redeem', { json: {} }, { code: ['is required'], amount: ['is required'] });
-  await refuses('lookup', {}, { code: ['is required'] });
+  await rejects('redeem', { json: {} }, { code: ['is required'], amount: ['is required'] });
+  await rejects('lookup', {}, { code: ['is required'] });
 }); // prettier-ignore
 
 for (const name of names) {
@@ -97,35 +97,35 @@ for (const name of names) {
     const others = all.filter((one) => !(knows as readonly string[]).includes(one));
     const errors = Object.fromEntries(others.map((one) => [one, ['is not a known parameter']]));
     const json = Object.fromEntries([...Object.entries(needs), ...others.map((one) => [one, null] as const)]);
-    await refuses(name, { json }, errors);
-    await refuses(name, { json: { [wrapper]: json } }, errors);
+    await rejects(name, { json }, errors);
+    await rejects(name, { json: { [wrapper]: json } }, errors);
   }); // prettier-ignore
 
   test(`${name} accepts its body bare or in its own wrapper, not both, and in no other wrapper`, async () => {
     const both = {
       json: { [wrapper]: needs, note: 'x' },
     };
-    await refuses(name, both, { [wrapper]: ['cannot be combined with parameters outside it'] });
+    await rejects(name, both, { [wrapper]: ['cannot be combined with parameters outside it'] });
     for (const inner of [null, 'x', 5, [needs], true])
-      await refuses(name, { json: { [wrapper]: inner } }, { [wrapper]: ['must be an object'] });
+      await rejects(name, { json: { [wrapper]: inner } }, { [wrapper]: ['must be an object'] });
     for (const other of ['gift_card', 'transaction', 'hold'].filter((one) => one !== wrapper)) {
-      const answer = await shop.refusal(line, { json: { [other]: needs } }, { code: 'invalid-parameter' });
-      assert.match(answer.text, new RegExp(`"${other}":\\["is not a known parameter"\\]`));
+      const response = await shop.error(line, { json: { [other]: needs } }, { code: 'invalid-parameter' });
+      assert.match(response.text, new RegExp(`"${other}":\\["is not a known parameter"\\]`));
     }
   });
 
   test(`${name} rejects malformed bodies`, async () => {
     const type = (value: string) => ({ 'content-type': value });
     for (const text of ['{', '[]', 'null', '5', '"x"'])
-      await shop.refuses(line, raw(text), { code: 'invalid-body' });
+      await shop.rejects(line, raw(text), { code: 'invalid-body' });
     const twice = { code: 'invalid-body', errors: { amount: ['is given twice'] } } as const;
-    await shop.refuses(line, raw('{"amount":1,"amount":2}'), twice);
-    await shop.refuses(line, raw(`{"${wrapper}":{"amount":1,"amount":1}}`), twice);
-    await shop.refuses(line, { form: 'amount=1&amount=1' }, twice);
-    await shop.refuses(line, { form: 'amount=%zz' }, { code: 'invalid-body' });
-    await shop.refuses(line, { json: {}, headers: type('text/plain') }, { code: 'unsupported-media-type' });
-    await shop.refuses(line, raw(`{"note":"${'x'.repeat(65_536)}"}`), { code: 'body-too-large' });
-    await shop.refuses(
+    await shop.rejects(line, raw('{"amount":1,"amount":2}'), twice);
+    await shop.rejects(line, raw(`{"${wrapper}":{"amount":1,"amount":1}}`), twice);
+    await shop.rejects(line, { form: 'amount=1&amount=1' }, twice);
+    await shop.rejects(line, { form: 'amount=%zz' }, { code: 'invalid-body' });
+    await shop.rejects(line, { json: {}, headers: type('text/plain') }, { code: 'unsupported-media-type' });
+    await shop.rejects(line, raw(`{"note":"${'x'.repeat(65_536)}"}`), { code: 'body-too-large' });
+    await shop.rejects(
       `${line}?amount=1`,
       { json: needs },
       { code: 'invalid-query', errors: { amount: ['is not a known parameter'] } },
@@ -135,7 +135,7 @@ for (const name of names) {
 
 test('all errors are returned together, and nothing is applied', async () => {
   const json = { amount: 0, currency: 'usd', reference: 5, note: 6, order_id: 0, partial: 'x', expires_at: 1 };
-  const { errors } = (await shop.refusal(writes.debit.line, { json }, { code: 'invalid-parameter' })).json as { errors: object };
+  const { errors } = (await shop.error(writes.debit.line, { json }, { code: 'invalid-parameter' })).json as { errors: object };
   assert.deepEqual(Object.keys(errors).toSorted(), ['amount', 'currency', 'expires_at', 'note', 'order_id', 'partial', 'reference']);
 }); // prettier-ignore
 

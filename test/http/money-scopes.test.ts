@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { scopes, type Scope } from '../../src/domain/store.ts';
 import { operations } from '../../src/api/index.ts';
-import { withoutRequestId } from '../support/money-answers.ts';
+import { withoutRequestId } from '../support/money-responses.ts';
 import { shopOf, type Ask, type Shop } from '../support/shop.ts';
-import { startService, type TestAnswer } from '../support/service.ts';
+import { startService, type TestResponse } from '../support/service.ts';
 
 const undoWindowMinutes = 60;
 const service = await startService({
@@ -86,7 +86,7 @@ test('every operation on cards has a case in this test', () => {
       .filter(
         ({ path, id }) => path.startsWith('/gift_card') || cases.some(({ operation }) => operation === id),
       )
-      // Operations that send email need a mail server: see test/http/mails.test.ts.
+      // Operations that send email need a mail server: see test/http/emails.test.ts.
       .filter(({ path }) => !/(?:deliveries|notify|rotate_code)$/.test(path))
       .map(({ id }) => id)
       .toSorted(),
@@ -100,14 +100,14 @@ for (const one of cases) {
     for (const scope of scopes.filter((name) => !by.includes(name))) {
       await t.test(`not ${scope}`, async () => {
         const ask = askOf(one, given, await shop.tokenFor(scope));
-        await shop.refuses(line(given), ask, { code: 'insufficient-scope', errors: 'Forbidden' });
+        await shop.rejects(line(given), ask, { code: 'insufficient-scope', errors: 'Forbidden' });
       });
     }
     await t.test('no token', async () => {
-      await shop.refuses(line(given), askOf(one, given, null), { code: 'unauthenticated' });
+      await shop.rejects(line(given), askOf(one, given, null), { code: 'unauthenticated' });
     });
     await t.test('an invalid token', async () => {
-      await shop.refuses(line(given), askOf(one, given, `${shop.token}x`), { code: 'unauthenticated' });
+      await shop.rejects(line(given), askOf(one, given, `${shop.token}x`), { code: 'unauthenticated' });
     });
     for (const scope of by) {
       await t.test(scope, async () => {
@@ -134,14 +134,14 @@ for (const one of cases.filter(({ operation }) => operation !== 'createGiftCard'
   test(`${operation}: a record of another store gets the same bytes as an unknown one`, async () => {
     const theirs = await scene(books);
     shop.codes.add(theirs.code);
-    const answers: TestAnswer[] = [];
+    const responses: TestResponse[] = [];
     for (const given of [theirs, unknown]) {
       const ask = askOf(one, given, shop.token);
-      answers.push(await shop.refusal(line(given), ask, { code: 'not-found', errors: 'Not Found' }));
+      responses.push(await shop.error(line(given), ask, { code: 'not-found', errors: 'Not Found' }));
     }
-    const [bytes, others] = answers.map(withoutRequestId);
+    const [bytes, others] = responses.map(withoutRequestId);
     assert.equal(bytes, others);
-    const [names, otherNames] = answers.map(({ headers }) => [...headers.keys()].join(' '));
+    const [names, otherNames] = responses.map(({ headers }) => [...headers.keys()].join(' '));
     assert.equal(names, otherNames);
     // The store of the record finds it.
     const own = await books.ask(line(theirs), askOf(one, theirs, books.token));
@@ -158,7 +158,7 @@ test('an invalid id is a 404', async () => {
       `POST /transactions/${id}/reverse`,
     ]) {
       const takesAmount = /debit|credit|holds$/.test(line) && line.startsWith('POST');
-      await shop.refuses(line, takesAmount ? { json: { amount: 1 } } : {}, { code: 'not-found' });
+      await shop.rejects(line, takesAmount ? { json: { amount: 1 } } : {}, { code: 'not-found' });
     }
   }
 }); // prettier-ignore
@@ -173,7 +173,7 @@ test('another method on a known path is a 405 with the allowed methods', async (
     ['POST /transactions/1', 'GET, HEAD, OPTIONS'],
     ['POST /gift_card/1/transactions', 'GET, HEAD, OPTIONS'],
   ] as const) {
-    const { headers } = await shop.refusal(line, {}, { code: 'method-not-allowed' });
+    const { headers } = await shop.error(line, {}, { code: 'method-not-allowed' });
     assert.equal(headers.get('allow'), allow, line);
   }
 });

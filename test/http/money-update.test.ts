@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { viewOf } from '../support/money-answers.ts';
+import { viewOf } from '../support/money-responses.ts';
 import { lastEvent, shopOf } from '../support/shop.ts';
 import { startService } from '../support/service.ts';
 
@@ -48,9 +48,9 @@ test('a balance cannot be set below the held amount', async () => {
   const hold = await shop.holds(id, '2');
   const line = `PUT /gift_card/${id}`;
   const errors = { balance: ['must be at least 12.00, which is held'] };
-  await shop.refuses(line, { json: { balance: '11.99', note: 'x' } }, { code: 'invalid-parameter', errors });
-  await shop.refuses(line, { form: 'gift_card[balance]=0' }, { code: 'invalid-parameter', errors });
-  await shop.refuses(
+  await shop.rejects(line, { json: { balance: '11.99', note: 'x' } }, { code: 'invalid-parameter', errors });
+  await shop.rejects(line, { form: 'gift_card[balance]=0' }, { code: 'invalid-parameter', errors });
+  await shop.rejects(
     line,
     { json: { balance: '0', release_holds: true } },
     { code: 'invalid-parameter', errors },
@@ -71,7 +71,7 @@ test('a card with open holds can be disabled only with release_holds', async (t)
     await t.test(JSON.stringify(extra), async () => {
       const { id } = await shop.issue();
       await shop.holds(id, '10');
-      await shop.refuses(
+      await shop.rejects(
         `PUT /gift_card/${id}`,
         { json: { disable: true, note: 'x', ...extra } },
         { code: 'invalid-parameter', errors },
@@ -87,16 +87,16 @@ test('a card with open holds can be disabled only with release_holds', async (t)
       const { id } = await shop.issue();
       const holds = [await shop.holds(id, '10'), await shop.holds(id, '5')];
       const events = ['gift_card.disabled', released, released];
-      const { gift_card: card, answer } = await shop.does(`PUT /gift_card/${id}`, ask, { events });
+      const { gift_card: card, response } = await shop.does(`PUT /gift_card/${id}`, ask, { events });
       assert.ok(card.disabled_at);
       assert.equal(card.balance, '25.00');
       const shown = await shop.ask(`GET /gift_card/${id}`);
-      assert.equal(shown.headers.get('etag'), answer.headers.get('etag'));
+      assert.equal(shown.headers.get('etag'), response.headers.get('etag'));
       for (const { id: holdId } of holds) {
         const { hold, gift_card: of } = viewOf(await shop.ask(`GET /holds/${holdId}`));
         assert.deepEqual([hold.status, of.held, of.available], ['voided', '0.00', '25.00']);
         assert.ok(hold.closed_at);
-        await shop.refuses(`POST /holds/${holdId}/capture`, {}, { code: 'hold-closed' });
+        await shop.rejects(`POST /holds/${holdId}/capture`, {}, { code: 'hold-closed' });
       }
       assert.equal((await shop.transactions(id)).length, 1);
       assert.equal(((await lastEvent(service, id, released))['hold'] as { status: string }).status, 'voided');
@@ -149,12 +149,12 @@ test('release_holds must be a boolean, and is unknown to a creation', async () =
   const { id } = await shop.issue();
   const errors = { release_holds: ['must be true or false'] };
   for (const sent of ['true', 1, null, {}])
-    await shop.refuses(
+    await shop.rejects(
       `PUT /gift_card/${id}`,
       { json: { disable: true, release_holds: sent } },
       { code: 'invalid-parameter', errors },
     );
-  await shop.refuses(
+  await shop.rejects(
     'POST /gift_card',
     { json: { initial_value: 5, release_holds: true } },
     { code: 'invalid-parameter', errors: { release_holds: ['is not a known parameter'] } },
@@ -181,7 +181,7 @@ test('the record of a lookup can be sent back, and its held and available amount
     { json: { ...read, balance: '20.00' } },
     { events: ['gift_card.updated'] },
   );
-  await shop.refuses(
+  await shop.rejects(
     `PUT /gift_card/${id}`,
     { json: { ...read, balance: '20.00' } },
     { code: 'invalid-parameter', errors: { available: ['cannot be changed'] } },
@@ -197,12 +197,12 @@ test('held, available and state cannot be changed', async () => {
     state: ['disabled', 'expired', null, 'ACTIVE', 1],
   })) {
     for (const value of values)
-      await shop.refuses(
+      await shop.rejects(
         `PUT /gift_card/${id}`,
         { json: { note: 'never written', [field]: value } },
         { code: 'invalid-parameter', errors: { [field]: ['cannot be changed'] } },
       );
-    await shop.refuses(
+    await shop.rejects(
       'POST /gift_card',
       { json: { initial_value: 5, [field]: values[0] } },
       { code: 'invalid-parameter', errors: { [field]: ['cannot be set'] } },

@@ -1,7 +1,7 @@
 /** Query strings: valid and invalid parameters. */
 
 import test, { after } from 'node:test';
-import { issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { issuedGiftCardOf, problemOf } from '../support/responses.ts';
 import { startService } from '../support/service.ts';
 import { shopOf, unchanged } from '../support/shop.ts';
 
@@ -35,7 +35,7 @@ for (const { method, path, query, ...body } of operations) {
   }); // prettier-ignore
 
   test(`${name}: an unknown parameter is a 400 with its name`, async (t) => {
-    const refused: readonly (readonly [more: string, names: readonly string[]])[] = [
+    const rejected: readonly (readonly [more: string, names: readonly string[]])[] = [
       ['page=1', ['page']],
       ['page', ['page']],
       ['=1', ['']],
@@ -51,9 +51,9 @@ for (const { method, path, query, ...body } of operations) {
         ? []
         : [[found, ['last_characters', 'email']] as const, ['email=ada@example.com', ['email']] as const]),
     ];
-    for (const [more, names] of refused) {
+    for (const [more, names] of rejected) {
       await t.test(more, () =>
-        shop.refuses(line(more), body, {
+        shop.rejects(line(more), body, {
           code: 'invalid-query',
           errors: Object.fromEntries(names.map((field) => [field, unknown])),
         }),
@@ -62,7 +62,7 @@ for (const { method, path, query, ...body } of operations) {
   });
 
   test(`${name}: a repeated parameter is a 400 with its name`, async (t) => {
-    const refused: readonly (readonly [more: string, name: string])[] = [
+    const rejected: readonly (readonly [more: string, name: string])[] = [
       ['shop=flowers.example&shop=flowers.example', 'shop'],
       ['timestamp=1&shop=a&timestamp=2', 'timestamp'],
       ['shop=a&%73hop=b', 'shop'],
@@ -76,28 +76,28 @@ for (const { method, path, query, ...body } of operations) {
           ]
         : []),
     ];
-    for (const [more, field] of refused) {
+    for (const [more, field] of rejected) {
       await t.test(more, () =>
-        shop.refuses(line(more), body, { code: 'invalid-query', errors: { [field]: twice } }),
+        shop.rejects(line(more), body, { code: 'invalid-query', errors: { [field]: twice } }),
       );
     }
   });
 
   test(`${name}: all repeated parameters are listed together`, () =>
-    shop.refuses(line('shop=a&timestamp=1&shop=a&timestamp=1'), body, {
+    shop.rejects(line('shop=a&timestamp=1&shop=a&timestamp=1'), body, {
       code: 'invalid-query',
       errors: { shop: twice, timestamp: twice },
     }));
 
   test(`${name}: an unknown repeated parameter has one error`, () =>
-    shop.refuses(line('page=1&page=2'), body, {
+    shop.rejects(line('page=1&page=2'), body, {
       code: 'invalid-query',
       errors: { page: [...unknown, ...twice] },
     }));
 
   test(`${name}: a malformed query is a 400`, async (t) => {
     for (const more of ['shop=%', 'shop=%zz', 'shop=%ff', '%c3%28=1', 'shop=%E2%98', 'shop=%00%']) {
-      await t.test(more, () => shop.refuses(line(more), body, { code: 'invalid-query' }));
+      await t.test(more, () => shop.rejects(line(more), body, { code: 'invalid-query' }));
     }
   });
 

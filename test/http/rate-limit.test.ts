@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { giftCardOf, problemOf } from '../support/answers.ts';
-import { startService, type TestAnswer, type TestService } from '../support/service.ts';
+import { giftCardOf, problemOf } from '../support/responses.ts';
+import { startService, type TestResponse, type TestService } from '../support/service.ts';
 import { shopOf } from '../support/shop.ts';
 
 /** One request in 100 seconds: the bucket refills only when a test moves the clock. */
@@ -11,7 +11,7 @@ const slow = { stores: [{ domain: 'flowers.example' }, { domain: 'books.example'
 const service = await startService(slow);
 after(() => service[Symbol.asyncDispose]());
 
-const limitsOf = ({ headers }: TestAnswer): readonly (string | null)[] => [
+const limitsOf = ({ headers }: TestResponse): readonly (string | null)[] => [
   headers.get('ratelimit-policy'),
   headers.get('ratelimit'),
 ];
@@ -20,9 +20,9 @@ test('a token has a burst, which every response reports, and then gets a 429 unt
   const shop = await shopOf(service, 'flowers.example');
   const { id } = await shop.issue();
   for (const remaining of [3, 2, 1, 0]) {
-    const answer = await shop.ask(`GET /gift_card/${id}`);
-    giftCardOf(answer);
-    assert.deepEqual(limitsOf(answer), [
+    const response = await shop.ask(`GET /gift_card/${id}`);
+    giftCardOf(response);
+    assert.deepEqual(limitsOf(response), [
       '"default";q=5;w=500',
       `"default";r=${remaining};t=${(5 - remaining) * 100}`,
     ]);
@@ -35,26 +35,26 @@ test('a token has a burst, which every response reports, and then gets a 429 unt
     // The body of a limited request is not read.
     ['POST /gift_card', { body: '{', headers: { 'content-type': 'text/plain' } }],
   ] as const) {
-    await shop.refuses(line, request, { code: 'too-many-requests' });
-    const answer = await shop.ask(line, request);
-    assert.equal(answer.headers.get('retry-after'), '100');
-    assert.deepEqual(limitsOf(answer), ['"default";q=5;w=500', '"default";r=0;t=500']);
+    await shop.rejects(line, request, { code: 'too-many-requests' });
+    const response = await shop.ask(line, request);
+    assert.equal(response.headers.get('retry-after'), '100');
+    assert.deepEqual(limitsOf(response), ['"default";q=5;w=500', '"default";r=0;t=500']);
   }
   service.clock.advance(98_000);
-  await shop.refuses(`GET /gift_card/${id}`, {}, { code: 'too-many-requests' });
+  await shop.rejects(`GET /gift_card/${id}`, {}, { code: 'too-many-requests' });
   service.clock.advance(2_100);
   giftCardOf(await shop.ask(`GET /gift_card/${id}`));
-  await shop.refuses(`GET /gift_card/${id}`, {}, { code: 'too-many-requests' });
+  await shop.rejects(`GET /gift_card/${id}`, {}, { code: 'too-many-requests' });
   service.clock.advance(10_000_000);
   for (let count = 0; count < 5; count += 1) giftCardOf(await shop.ask(`GET /gift_card/${id}`));
-  await shop.refuses(`GET /gift_card/${id}`, {}, { code: 'too-many-requests' });
+  await shop.rejects(`GET /gift_card/${id}`, {}, { code: 'too-many-requests' });
 });
 
 test('each token has its own bucket', async () => {
   const first = await shopOf(service, 'flowers.example');
   const { id } = await first.issue();
   for (let count = 0; count < 4; count += 1) await first.read(id);
-  await first.refuses(`GET /gift_card/${id}`, {}, { code: 'too-many-requests' });
+  await first.rejects(`GET /gift_card/${id}`, {}, { code: 'too-many-requests' });
   const second = await shopOf(service, 'flowers.example');
   assert.equal((await second.read(id)).id, id);
   const books = await shopOf(service, 'books.example');
@@ -64,21 +64,21 @@ test('each token has its own bucket', async () => {
 test('a rejected request costs as much as any other', async () => {
   const reader = await shopOf(service, 'flowers.example', { scopes: ['read_gift_cards'] });
   for (let count = 0; count < 5; count += 1) {
-    const answer = await reader.ask('POST /gift_card', { json: { initial_value: 5 } });
-    problemOf(answer, { code: 'insufficient-scope' });
-    assert.notEqual(answer.headers.get('ratelimit'), null);
+    const response = await reader.ask('POST /gift_card', { json: { initial_value: 5 } });
+    problemOf(response, { code: 'insufficient-scope' });
+    assert.notEqual(response.headers.get('ratelimit'), null);
   }
-  await reader.refuses('GET /gift_card/1', {}, { code: 'too-many-requests' });
+  await reader.rejects('GET /gift_card/1', {}, { code: 'too-many-requests' });
 });
 
 test('requests without a valid token are limited by client address, which limits guessing', async () => {
   await using fresh = await startService(slow);
-  const guess = (headers: Record<string, string> = {}): Promise<TestAnswer> =>
+  const guess = (headers: Record<string, string> = {}): Promise<TestResponse> =>
     fresh.request('/gift_card/1', { token: `lgs_1_${'x'.repeat(40)}`, headers });
   for (let count = 0; count < 5; count += 1) {
-    const answer = await guess();
-    problemOf(answer, { code: 'unauthenticated' });
-    assert.deepEqual(limitsOf(answer), [
+    const response = await guess();
+    problemOf(response, { code: 'unauthenticated' });
+    assert.deepEqual(limitsOf(response), [
       '"default";q=5;w=500',
       `"default";r=${4 - count};t=${(count + 1) * 100}`,
     ]);
@@ -103,7 +103,7 @@ test('behind a trusted proxy, the client address is the forwarded one', async ()
     ...slow,
     environment: { ...slow.environment, TRUSTED_PROXIES: '127.0.0.1' },
   });
-  const from = (address: string): Promise<TestAnswer> =>
+  const from = (address: string): Promise<TestResponse> =>
     proxied.request('/gift_card/1', { headers: { 'x-forwarded-for': address } });
   for (let count = 0; count < 5; count += 1) problemOf(await from('192.0.2.7'), { code: 'unauthenticated' });
   problemOf(await from('192.0.2.7'), { code: 'too-many-requests' });
@@ -117,7 +117,7 @@ test('behind a trusted proxy, an IPv6 client is its /64, and all invalid entries
     ...slow,
     environment: { ...slow.environment, TRUSTED_PROXIES: '127.0.0.1' },
   });
-  const from = (address: string): Promise<TestAnswer> =>
+  const from = (address: string): Promise<TestResponse> =>
     proxied.request('/gift_card/1', { headers: { 'x-forwarded-for': address } });
   for (let host = 1; host <= 5; host += 1)
     problemOf(await from(`2001:db8:1:2:${host}::${host}`), { code: 'unauthenticated' });
@@ -149,9 +149,9 @@ test('a request that is rejected before authentication costs nothing, and neithe
   await using fresh = await startService(slow);
   const shop = await shopOf(fresh, 'flowers.example');
   for (let count = 0; count < 8; count += 1) {
-    const answer = await shop.ask('GET /gift_card/1?page=1');
-    problemOf(answer, { code: 'invalid-query', errors: { page: ['is not a known parameter'] } });
-    assert.equal(answer.headers.get('ratelimit'), null);
+    const response = await shop.ask('GET /gift_card/1?page=1');
+    problemOf(response, { code: 'invalid-query', errors: { page: ['is not a known parameter'] } });
+    assert.equal(response.headers.get('ratelimit'), null);
     assert.equal((await fresh.request('/healthz')).status, 200);
     problemOf(await fresh.request('/gift_card', { method: 'DELETE' }), { code: 'method-not-allowed' });
   }
@@ -164,11 +164,11 @@ async function burst(environment: Record<string, string>, count: number): Promis
     environment,
   });
   const shop = await shopOf(fresh, 'flowers.example');
-  const answers = await Promise.all(Array.from({ length: count }, () => shop.ask('GET /gift_card/1')));
+  const responses = await Promise.all(Array.from({ length: count }, () => shop.ask('GET /gift_card/1')));
   if (environment['RATE_LIMIT'] === 'off') {
-    assert.ok(answers.every((answer) => limitsOf(answer).every((limit) => limit === null)));
+    assert.ok(responses.every((response) => limitsOf(response).every((limit) => limit === null)));
   }
-  return answers.map(({ status }) => status);
+  return responses.map(({ status }) => status);
 }
 
 test('concurrent requests share the bucket', async () => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { problemOf } from '../support/answers.ts';
+import { problemOf } from '../support/responses.ts';
 import { startService } from '../support/service.ts';
 import { shopOf, unchanged } from '../support/shop.ts';
 
@@ -15,9 +15,9 @@ const books = await shopOf(service, 'books.example');
 
 test('a card is returned as issued, without its code, and a retrieval publishes no event', async () => {
   const { code, ...issued } = await flowers.issue({ email: 'ada@example.com', note: 'a note' });
-  const { card, answer } = await flowers.accepts(`GET /gift_card/${issued.id}`, {}, { events: [] });
+  const { card, response } = await flowers.accepts(`GET /gift_card/${issued.id}`, {}, { events: [] });
   assert.deepEqual(card, issued);
-  assert.ok(!answer.text.includes(code));
+  assert.ok(!response.text.includes(code));
   await unchanged(service, () => flowers.read(issued.id));
 });
 
@@ -31,7 +31,7 @@ test('an invalid id of a card is a 404', async (t) => {
   ]; // prettier-ignore
   for (const given of ids) {
     await t.test(given.slice(0, 40), () =>
-      flowers.refuses(
+      flowers.rejects(
         `GET /gift_card/${encodeURI(decodeURI(given)).replaceAll('%25', '%')}`,
         {},
         { code: 'not-found' },
@@ -39,13 +39,13 @@ test('an invalid id of a card is a 404', async (t) => {
     );
   }
   await t.test('a path below a card', () =>
-    flowers.refuses(`GET /gift_card/${id}/transfers`, {}, { code: 'not-found' }),
+    flowers.rejects(`GET /gift_card/${id}/transfers`, {}, { code: 'not-found' }),
   );
-  await t.test('no id at all', () => flowers.refuses('GET /gift_card/', {}, { code: 'not-found' }));
+  await t.test('no id at all', () => flowers.rejects('GET /gift_card/', {}, { code: 'not-found' }));
 });
 
 test('an id that is not an integer is a 404, whatever its length', () =>
-  flowers.refuses(`GET /gift_card/${'1'.repeat(1_100)}`, {}, { code: 'not-found' }));
+  flowers.rejects(`GET /gift_card/${'1'.repeat(1_100)}`, {}, { code: 'not-found' }));
 
 test('a card of another store gets the same bytes as an unknown one', async () => {
   const { id } = await books.issue();
@@ -55,9 +55,9 @@ test('a card of another store gets the same bytes as an unknown one', async () =
     const others = await flowers.ask(`GET /gift_card/${id}`, { headers });
     problemOf(none, { code: 'not-found' });
     assert.equal(others.text, none.text);
-    const told = ({ headers: all }: typeof none): readonly (readonly [string, string])[] =>
+    const reported = ({ headers: all }: typeof none): readonly (readonly [string, string])[] =>
       [...all].filter(([name]) => name !== 'date');
-    assert.deepEqual(told(others), told(none));
+    assert.deepEqual(reported(others), reported(none));
   });
   assert.equal((await books.read(id)).id, id);
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { problemOf } from '../support/money-answers.ts';
+import { problemOf } from '../support/money-responses.ts';
 import { lastEvent, shopOf } from '../support/shop.ts';
 import { startService } from '../support/service.ts';
 
@@ -48,16 +48,16 @@ test('a debit can be reversed in parts, up to its amount', async () => {
     errors: { amount: ['cannot be reversed: the transaction was already reversed in full'] },
     reversible: '0.00',
   };
-  await shop.refuses(line, { json: { amount: '10.01' } }, exceeds('10.00'));
+  await shop.rejects(line, { json: { amount: '10.01' } }, exceeds('10.00'));
   const part = await shop.does(line, { json: { amount: '4', note: 'one rose' } }, reversed);
   assert.deepEqual([part.transaction.amount, part.transaction.note], ['4.00', 'one rose']);
-  await shop.refuses(line, { json: { amount: '6.01' } }, exceeds('6.00'));
+  await shop.rejects(line, { json: { amount: '6.01' } }, exceeds('6.00'));
   await shop.does(line, { form: 'transaction[amount]=5.99&transaction[note]=' }, reversed);
   const rest = await shop.does(line, { json: { amount: null, note: null } }, reversed);
   assert.deepEqual([rest.transaction.amount, rest.gift_card.balance], ['0.01', '25.00']);
-  const again = await shop.refusal(line, {}, alreadyReversed);
+  const again = await shop.error(line, {}, alreadyReversed);
   assert.equal(problemOf(again).detail, 'The transaction was already reversed in full.');
-  await shop.refuses(line, { json: { amount: '0.01' } }, alreadyReversed);
+  await shop.rejects(line, { json: { amount: '0.01' } }, alreadyReversed);
 });
 
 test('a capture can be reversed up to its own amount, not that of the hold', async () => {
@@ -69,7 +69,7 @@ test('a capture can be reversed up to its own amount, not that of the hold', asy
     { events: ['gift_card.redeemed', 'gift_card.hold_released'] },
   );
   const line = `POST /transactions/${transaction.id}/reverse`;
-  await shop.refuses(
+  await shop.rejects(
     line,
     { json: { amount: '8.01' } },
     { code: 'reversal-exceeds-transaction', reversible: '8.00' },
@@ -85,13 +85,13 @@ test('a credit can be reversed in parts, up to the available amount', async () =
   await shop.debits(id, '10');
   await shop.holds(id, '5');
   const errors = { amount: ['exceeds what is available: 10.00'] };
-  await shop.refuses(line, {}, { code: 'insufficient-balance', errors, available: '10.00' });
-  await shop.refuses(line, { json: { amount: '10.01' } }, { code: 'insufficient-balance' });
+  await shop.rejects(line, {}, { code: 'insufficient-balance', errors, available: '10.00' });
+  await shop.rejects(line, { json: { amount: '10.01' } }, { code: 'insufficient-balance' });
   const part = await shop.does(line, { json: { amount: '9.99' } }, reversed);
   assert.deepEqual([part.transaction.amount, part.transaction.balance_after], ['-9.99', '5.01']);
   assert.deepEqual([part.transaction.kind, part.transaction.reverses], ['reversal', credited]);
   assert.deepEqual([part.gift_card.held, part.gift_card.available], ['5.00', '0.01']);
-  await shop.refuses(
+  await shop.rejects(
     line,
     { json: { amount: '10.02' } },
     { code: 'reversal-exceeds-transaction', reversible: '10.01' },
@@ -107,7 +107,7 @@ test('issues, adjustments and reversals cannot be reversed', async () => {
   for (const { id: transactionId, kind } of await shop.transactions(id)) {
     if (kind === 'debit') continue;
     kinds.add(kind);
-    await shop.refuses(`POST /transactions/${transactionId}/reverse`, {}, { code: 'not-reversible' });
+    await shop.rejects(`POST /transactions/${transactionId}/reverse`, {}, { code: 'not-reversible' });
   }
   assert.deepEqual([...kinds].toSorted(), ['adjustment', 'issue', 'reversal']);
 });
@@ -124,7 +124,7 @@ test('an expired card accepts a reversal of a debit, and a disabled one rejects 
   await shop.does(`POST /transactions/${debit.id}/reverse`, { json: { amount: 4 } }, reversed);
   await shop.does(`PUT /gift_card/${id}`, { json: { disable: true } }, { events: ['gift_card.disabled'] });
   for (const transactionId of [debit.id, credited])
-    await shop.refuses(`POST /transactions/${transactionId}/reverse`, {}, { code: 'card-disabled' });
+    await shop.rejects(`POST /transactions/${transactionId}/reverse`, {}, { code: 'card-disabled' });
 });
 
 test('a reversed amount can be spent again, and the second debit has its own reversal', async () => {
@@ -134,7 +134,7 @@ test('a reversed amount can be spent again, and the second debit has its own rev
   const second = await shop.debits(id, '25');
   const { gift_card: card } = await shop.does(`POST /transactions/${second.id}/reverse`, {}, reversed);
   assert.equal(card.balance, '25.00');
-  await shop.refuses(
+  await shop.rejects(
     `POST /transactions/${first.id}/reverse`,
     {},
     { code: 'reversal-exceeds-transaction', reversible: '0.00' },
@@ -157,11 +157,11 @@ test('reversing a credit needs write_gift_cards, and reversing a debit needs red
   const credited = await credit(id, '5');
   for (const given of [debit.id, capture.id]) {
     const line = `POST /transactions/${given}/reverse`;
-    await shop.refuses(line, { token: office }, { code: 'insufficient-scope' });
+    await shop.rejects(line, { token: office }, { code: 'insufficient-scope' });
     await shop.does(line, { token: till }, reversed);
   }
   const line = `POST /transactions/${credited}/reverse`;
-  await shop.refuses(line, { token: till }, { code: 'insufficient-scope' });
+  await shop.rejects(line, { token: till }, { code: 'insufficient-scope' });
   await shop.does(line, { token: office }, reversed);
 });
 
@@ -169,7 +169,7 @@ test('a reversal without its scope returns a 403 with the scope in WWW-Authentic
   const { id } = await shop.issue();
   const credited = await credit(id, '5');
   const token = await shop.tokenFor('redeem_gift_cards');
-  const { headers } = await shop.refusal(
+  const { headers } = await shop.error(
     `POST /transactions/${credited}/reverse`,
     { token },
     { code: 'insufficient-scope' },

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { giftCardOf, problemOf } from '../support/answers.ts';
-import { startService, type TestAnswer } from '../support/service.ts';
+import { giftCardOf, problemOf } from '../support/responses.ts';
+import { startService, type TestResponse } from '../support/service.ts';
 import { countEvents, shopOf, unchanged, type Shop } from '../support/shop.ts';
 
 const service = await startService({
@@ -27,7 +27,7 @@ const codeEnding = (end: string): string => `${String((drawn += 1)).padStart(8, 
 const pathOf = (last_characters: string, email: string): `/${string}` =>
   `/gift_card?${new URLSearchParams({ last_characters, email }).toString()}`;
 
-function search(shop: Shop, last: string, email: string): Promise<TestAnswer> {
+function search(shop: Shop, last: string, email: string): Promise<TestResponse> {
   return shop.ask(`GET ${pathOf(last, email)}`);
 }
 
@@ -39,11 +39,11 @@ test('a search finds a card by its customer or recipient, and does not return it
   const [customer, recipient] = [newAddress(), newAddress()];
   const { code, ...issued } = await flowers.issue({ email: customer, recipient_email: recipient });
   for (const address of [customer, recipient]) {
-    const { card, answer } = await flowers.accepts(`GET ${pathOf(issued.last_characters, address)}`);
+    const { card, response } = await flowers.accepts(`GET ${pathOf(issued.last_characters, address)}`);
     assert.deepEqual(card, issued);
-    assert.ok(!answer.text.includes(code));
+    assert.ok(!response.text.includes(code));
     assert.equal(
-      answer.headers.get('etag'),
+      response.headers.get('etag'),
       (await flowers.ask(`GET /gift_card/${issued.id}`)).headers.get('etag'),
     );
   }
@@ -71,8 +71,8 @@ test('a successful search publishes no event and changes nothing', async () => {
 test('all missing and malformed parameters are rejected together', async (t) => {
   const email = newAddress();
   const characters = 'must be exactly 4 letters or digits';
-  const address = 'must be one valid e-mail address';
-  const refused: readonly (readonly [query: string, errors: Record<string, string[]>])[] = [
+  const address = 'must be one valid email address';
+  const rejected: readonly (readonly [query: string, errors: Record<string, string[]>])[] = [
     ['', { last_characters: ['is required'], email: ['is required'] }],
     ['?', { last_characters: ['is required'], email: ['is required'] }],
     ['?last_characters=abcd', { email: ['is required'] }],
@@ -93,9 +93,9 @@ test('all missing and malformed parameters are rejected together', async (t) => 
     [`?last_characters=abcd&email=${'x'.repeat(250)}@example.com`, { email: ['must have at most 254 characters'] }],
     ['?last_characters=a&email=ada', { last_characters: [characters], email: [address] }],
   ]; // prettier-ignore
-  for (const [query, errors] of refused) {
+  for (const [query, errors] of rejected) {
     await t.test(query.slice(0, 60) || 'no query', () =>
-      flowers.refuses(`GET /gift_card${query}`, {}, { code: 'invalid-parameter', errors }),
+      flowers.rejects(`GET /gift_card${query}`, {}, { code: 'invalid-parameter', errors }),
     );
   }
 });
@@ -193,28 +193,28 @@ test('a card is usable until the end of its last day in the store’s time zone'
   }
 });
 
-const headersOf = ({ headers }: TestAnswer): readonly (readonly [string, string])[] =>
+const headersOf = ({ headers }: TestResponse): readonly (readonly [string, string])[] =>
   [...headers].filter(([name]) => name !== 'date');
 
 test('an unknown email, a wrong ending and a card of another store get the same bytes', async () => {
   const [mine, theirs, unknown] = [newAddress(), newAddress(), newAddress()];
   await flowers.issue({ code: codeEnding('mine'), email: mine });
   await books.issue({ code: codeEnding('them'), email: theirs });
-  const ask = (last: string, email: string): Promise<TestAnswer> =>
+  const ask = (last: string, email: string): Promise<TestResponse> =>
     flowers.ask(`GET ${pathOf(last, email)}`, { headers: { 'x-request-id': 'one-and-the-same' } });
-  const answers = [await ask('them', mine), await ask('them', unknown), await ask('them', theirs)] as const;
-  const [first] = answers;
+  const responses = [await ask('them', mine), await ask('them', unknown), await ask('them', theirs)] as const;
+  const [first] = responses;
   problemOf(first, { code: 'not-found' });
-  for (const answer of answers) {
-    assert.equal(answer.text, first.text);
-    assert.deepEqual(headersOf(answer), headersOf(first));
+  for (const response of responses) {
+    assert.equal(response.text, first.text);
+    assert.deepEqual(headersOf(response), headersOf(first));
   }
 });
 
 test('a failed search stores no event, customer or email', async () => {
   const address = newAddress();
   const before = await countEvents(service);
-  await flowers.refuses(`GET ${pathOf('none', address)}`, {}, { code: 'not-found' });
+  await flowers.rejects(`GET ${pathOf('none', address)}`, {}, { code: 'not-found' });
   assert.equal(await countEvents(service), before);
   assert.deepEqual(await service.query('select id from customers where email_key = ?', address), []);
   const rows = await service.query('select caller from lookup_throttle');

@@ -70,10 +70,10 @@ test('a till receives no email, note or message, in dry runs, replays and errors
         ...(isWrite && { headers: { 'idempotency-key': `${line} ${dryRun}`.replaceAll(' ', '-') } }),
       };
       const asked = dryRun ? `${line}?dry_run=true` : line;
-      for (const answer of [await shop.ask(asked, ask), await shop.ask(asked, ask)]) {
+      for (const response of [await shop.ask(asked, ask), await shop.ask(asked, ask)]) {
         for (const secret of Object.values(secrets))
-          assert.ok(!answer.text.includes(secret), `${asked}: ${answer.text}`);
-        const { gift_card: card } = answer.json as { readonly gift_card?: object };
+          assert.ok(!response.text.includes(secret), `${asked}: ${response.text}`);
+        const { gift_card: card } = response.json as { readonly gift_card?: object };
         const seen = asked.endsWith('/balance') ? seenOfBalance : seenByTill;
         if (card) assert.deepEqual(Object.keys(card).toSorted(), seen, asked);
       }
@@ -108,8 +108,8 @@ test('ids near a known one, internal ids and ids of another store are a 404 for 
       [`POST /holds/${guess}/void`, undefined],
       [`POST /transactions/${guess}/reverse`, undefined],
     ] as const) {
-      const answer = await shop.ask(line, { token: till, ...(json && { json }) });
-      assert.equal(answer.status, 404, `${line}: ${answer.text}`);
+      const response = await shop.ask(line, { token: till, ...(json && { json }) });
+      assert.equal(response.status, 404, `${line}: ${response.text}`);
     }
   }
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { viewOf } from '../support/money-answers.ts';
+import { viewOf } from '../support/money-responses.ts';
 import { startRestartable } from '../support/money-restart.ts';
 import { lastEvent, shopOf } from '../support/shop.ts';
 import { startService } from '../support/service.ts';
@@ -31,17 +31,17 @@ test('a disabling takes effect at once, and the card can be re-enabled within th
     await t.test(name, async () => {
       const card = await shop.issue({ note: 'x', expires_on: '2999-12-31' });
       const { id } = card;
-      const { gift_card: off, answer } = await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
+      const { gift_card: off, response } = await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
       assert.ok(off.disabled_at);
       service.clock.advance(30 * minuteMs - 5_000);
       assert.equal((await shop.read(id)).disabled_at, off.disabled_at);
       for (const what of ['debit', 'credit', 'holds'])
-        await shop.refuses(
+        await shop.rejects(
           `POST /gift_card/${id}/${what}`,
           { json: { amount: 1 } },
           { code: 'card-disabled' },
         );
-      await shop.refuses(
+      await shop.rejects(
         `PUT /gift_card/${id}`,
         { json: { disable: false } },
         { code: 'invalid-parameter', errors: { disable: ['cannot be undone'] } },
@@ -49,7 +49,7 @@ test('a disabling takes effect at once, and the card can be re-enabled within th
       const undone = await shop.does(`POST /gift_card/${id}/undo`, ask, enabled);
       const { code: _code, ...record } = card;
       assert.deepEqual(undone.gift_card, record);
-      assert.notEqual(undone.answer.headers.get('etag'), answer.headers.get('etag'));
+      assert.notEqual(undone.response.headers.get('etag'), response.headers.get('etag'));
       assert.deepEqual(await lastEvent(service, id, 'gift_card.updated'), {
         gift_card: record,
         changed: ['disabled_at'],
@@ -63,7 +63,7 @@ test('after the window, a disabling is final', async () => {
   const { id } = await shop.issue();
   await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
   service.clock.advance(30 * minuteMs);
-  await shop.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
+  await shop.rejects(`POST /gift_card/${id}/undo`, {}, closedWindow);
   assert.ok((await shop.read(id)).disabled_at);
 });
 
@@ -73,15 +73,15 @@ test('a second disabling does not extend the window', async () => {
   service.clock.advance(20 * minuteMs);
   await shop.does(`PUT /gift_card/${id}`, { json }, { events: [] });
   service.clock.advance(10 * minuteMs);
-  await shop.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
+  await shop.rejects(`POST /gift_card/${id}/undo`, {}, closedWindow);
 });
 
 test('a card that is not disabled cannot be re-enabled, and a re-enabling cannot be repeated', async () => {
   const { id } = await shop.issue();
-  await shop.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
+  await shop.rejects(`POST /gift_card/${id}/undo`, {}, closedWindow);
   await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
   await shop.does(`POST /gift_card/${id}/undo`, {}, enabled);
-  await shop.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
+  await shop.rejects(`POST /gift_card/${id}/undo`, {}, closedWindow);
   await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
   await shop.does(`POST /gift_card/${id}/undo`, {}, enabled);
 });
@@ -90,7 +90,7 @@ test('in a store without a window, a disabling is final at once', async () => {
   const final = await shopOf(service, 'final.example');
   const { id } = await final.issue();
   await final.does(`PUT /gift_card/${id}`, { json }, disabled);
-  await final.refuses(`POST /gift_card/${id}/undo`, {}, closedWindow);
+  await final.rejects(`POST /gift_card/${id}/undo`, {}, closedWindow);
 });
 
 test('holds that the disabling released remain released', async () => {
@@ -111,14 +111,14 @@ test('undo supports If-Match and rejects parameters', async () => {
   const { id } = await shop.issue();
   const tag = await shop.tag(id);
   const line = `POST /gift_card/${id}/undo`;
-  const { answer } = await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
-  await shop.refuses(line, { headers: { 'if-match': tag } }, { code: 'precondition-failed' });
-  await shop.refuses(
+  const { response } = await shop.does(`PUT /gift_card/${id}`, { json }, disabled);
+  await shop.rejects(line, { headers: { 'if-match': tag } }, { code: 'precondition-failed' });
+  await shop.rejects(
     line,
     { json: { disable: false } },
     { code: 'invalid-parameter', errors: { disable: ['is not a known parameter'] } },
   );
-  await shop.does(line, { headers: { 'if-match': answer.headers.get('etag') ?? '' } }, enabled);
+  await shop.does(line, { headers: { 'if-match': response.headers.get('etag') ?? '' } }, enabled);
 });
 
 test('the window continues across a restart', async () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { currencyOf } from '../../src/domain/currency.ts';
-import { fieldsInOrder, problemOf, type GiftCard, type IssuedGiftCard } from '../support/answers.ts';
+import { fieldsInOrder, problemOf, type GiftCard, type IssuedGiftCard } from '../support/responses.ts';
 import { startService } from '../support/service.ts';
 import { countTransfers, form, shopOf, unchanged } from '../support/shop.ts';
 
@@ -78,9 +78,9 @@ test('an empty update returns 200 and changes nothing', async (t) => {
   };
   for (const [name, request] of Object.entries(empty)) {
     await t.test(name, async () => {
-      const { card, answer } = await unchanged(service, () => shop.accepts(put(issued.id), request));
+      const { card, response } = await unchanged(service, () => shop.accepts(put(issued.id), request));
       assert.deepEqual(card, changed(issued, {}));
-      assert.ok(answer.headers.get('etag')?.endsWith('-1"'));
+      assert.ok(response.headers.get('etag')?.endsWith('-1"'));
     });
   }
 });
@@ -130,9 +130,9 @@ test('a retrieved record can be sent back without a change', async (t) => {
       'wrapped form': asWrappedForm(record),
     })) {
       await t.test(`${name} as ${encoding}`, async () => {
-        const { card, answer } = await unchanged(service, () => shop.accepts(put(record.id), request));
+        const { card, response } = await unchanged(service, () => shop.accepts(put(record.id), request));
         assert.deepEqual(card, await shop.read(record.id));
-        assert.ok(!answer.text.includes(code));
+        assert.ok(!response.text.includes(code));
       });
     }
   }
@@ -161,7 +161,7 @@ test('an id that is sent back is an integer in JSON, and digits in a form', asyn
   const sent = { id: String(id), customer_id: String(customer_id) };
   await shop.accepts(put(id), form(sent));
   await shop.accepts(put(id), { json: { id, customer_id } });
-  await shop.refuses(
+  await shop.rejects(
     put(id),
     { json: sent },
     {
@@ -198,7 +198,7 @@ test('a read-only field is rejected unless it has the value of the card', async 
   for (const [field, values] of Object.entries(others)) {
     for (const value of values) {
       await t.test(`${field}: ${JSON.stringify(value)}`, () =>
-        shop.refuses(
+        shop.rejects(
           put(issued.id),
           { json: { note: 'never written', [field]: value } },
           { code: 'invalid-parameter', errors: { [field]: ['cannot be changed'] } },
@@ -208,7 +208,7 @@ test('a read-only field is rejected unless it has the value of the card', async 
   }
   await t.test('the code of another card', async () => {
     const { code } = await shop.issue();
-    await shop.refuses(
+    await shop.rejects(
       put(issued.id),
       { json: { code } },
       { code: 'invalid-parameter', errors: { code: ['cannot be changed'] } },
@@ -220,7 +220,7 @@ test('an unknown parameter is rejected by name, and no other parameter is applie
   const { id } = await full();
   for (const name of ['expires_at', 'email', 'enabled', 'Balance', 'amount', '__proto__', 'hasOwnProperty']) {
     await t.test(name, () =>
-      shop.refuses(
+      shop.rejects(
         put(id),
         {
           body: `{"balance":1,"note":"never written",${JSON.stringify(name)}:null}`,
@@ -272,7 +272,7 @@ test('every change of the balance is one ledger entry with its amount, accounts 
 test('balance rejects an invalid amount', async (t) => {
   const { id } = await full();
   const notDecimal = 'must be a decimal number such as "15.00"';
-  const refused: readonly (readonly [json: string, message: string])[] = [
+  const rejected: readonly (readonly [json: string, message: string])[] = [
     ['-1', 'must be at least 0'],
     ['-0.01', 'must be at least 0'],
     ['"-1"', notDecimal],
@@ -295,9 +295,9 @@ test('balance rejects an invalid amount', async (t) => {
     ['{}', notDecimal],
     ['null', 'is required'],
   ];
-  for (const [json, message] of refused) {
+  for (const [json, message] of rejected) {
     await t.test(json, () =>
-      shop.refuses(
+      shop.rejects(
         put(id),
         {
           body: `{"balance":${json},"note":"never written"}`,
@@ -310,20 +310,20 @@ test('balance rejects an invalid amount', async (t) => {
 });
 
 test('balance has exactly the decimals of the store’s currency, and its limit', async (t) => {
-  for (const { domain, value, sent, balance, refused, message } of [
-    { domain: 'jpy.example', value: '1000', sent: 15, balance: '15', refused: '15.0', message: 'must be a whole number: JPY has no decimals' },
-    { domain: 'kwd.example', value: '10', sent: '0.001', balance: '0.001', refused: '0.0001', message: 'must have at most 3 decimals, as KWD has' },
-    { domain: 'clf.example', value: '10', sent: 0.0001, balance: '0.0001', refused: 0.000_01, message: 'must have at most 4 decimals, as CLF has' },
-    { domain: 'limited.example', value: '10', sent: '500', balance: '500.00', refused: '500.01', message: "must be at most 500.00, the store's limit" },
+  for (const { domain, value, sent, balance, rejected, message } of [
+    { domain: 'jpy.example', value: '1000', sent: 15, balance: '15', rejected: '15.0', message: 'must be a whole number: JPY has no decimals' },
+    { domain: 'kwd.example', value: '10', sent: '0.001', balance: '0.001', rejected: '0.0001', message: 'must have at most 3 decimals, as KWD has' },
+    { domain: 'clf.example', value: '10', sent: 0.0001, balance: '0.0001', rejected: 0.000_01, message: 'must have at most 4 decimals, as CLF has' },
+    { domain: 'limited.example', value: '10', sent: '500', balance: '500.00', rejected: '500.01', message: "must be at most 500.00, the store's limit" },
   ]) {
     await t.test(domain, async () => {
       const of = await shopOf(service, domain);
       const { id } = await of.issue({ initial_value: value });
       const { card } = await of.accepts(put(id), { json: { balance: sent } }, { events: ['gift_card.updated balance'] });
       assert.equal(card.balance, balance);
-      await of.refuses(
+      await of.rejects(
         put(id),
-        { json: { balance: refused } },
+        { json: { balance: rejected } },
         { code: 'invalid-parameter', errors: { balance: [message] } },
       );
     });
@@ -340,7 +340,7 @@ test('expires_on is an existing day, and can be in the past', async (t) => {
     [false, 'must be a date in the form YYYY-MM-DD'],
   ] as const) {
     await t.test(JSON.stringify(value), () =>
-      shop.refuses(
+      shop.rejects(
         put(id),
         { json: { balance: 1, expires_on: value } },
         { code: 'invalid-parameter', errors: { expires_on: [message] } },
@@ -358,7 +358,7 @@ test('note accepts the same values as in a creation', async (t) => {
     [{}, 'must be a string'],
   ] as const) {
     await t.test(JSON.stringify(value).slice(0, 20), () =>
-      shop.refuses(
+      shop.rejects(
         put(id),
         { json: { balance: 1, note: value } },
         { code: 'invalid-parameter', errors: { note: [message] } },
@@ -377,12 +377,12 @@ test('disable is a boolean, and can be text in a form only', async (t) => {
   const errors = { disable: ['must be true or false'] };
   for (const disable of ['true', 'false', '1', 1, 0, null, '', [], {}, 'yes']) {
     await t.test(`JSON ${JSON.stringify(disable)}`, () =>
-      shop.refuses(put(id), { json: { disable } }, { code: 'invalid-parameter', errors }),
+      shop.rejects(put(id), { json: { disable } }, { code: 'invalid-parameter', errors }),
     );
   }
   for (const disable of ['', 'yes', 'TRUE', 'True', 'on', ' true', '2', 'null']) {
     await t.test(`form ${disable}`, () =>
-      shop.refuses(put(id), form({ disable }), { code: 'invalid-parameter', errors }),
+      shop.rejects(put(id), form({ disable }), { code: 'invalid-parameter', errors }),
     );
   }
   for (const disable of ['false', '0']) {
@@ -419,7 +419,7 @@ test('a disabling is final: a second one returns 200 with the first time', async
     const { card } = await shop.accepts(put(issued.id), { json: { disable: true } });
     assert.equal(card.disabled_at, disabled.disabled_at);
   });
-  await shop.refuses(
+  await shop.rejects(
     put(issued.id),
     { json: { disable: false, note: 'never written' } },
     { code: 'invalid-parameter', errors: { disable: ['cannot be undone'] } },
@@ -434,19 +434,19 @@ test('a disabled card rejects changes of balance and expires_on, and accepts tho
     { events: ['gift_card.disabled disabled_at'] },
   );
   const cannot = 'cannot change: the card is disabled';
-  await shop.refuses(
+  await shop.rejects(
     put(id),
     { json: { balance: 1 } },
     { code: 'invalid-parameter', errors: { balance: [cannot] } },
   );
   for (const expires_on of ['2998-01-01', null, '2001-01-01']) {
-    await shop.refuses(
+    await shop.rejects(
       put(id),
       { json: { expires_on } },
       { code: 'invalid-parameter', errors: { expires_on: [cannot] } },
     );
   }
-  await shop.refuses(
+  await shop.rejects(
     put(id),
     { json: { balance: 1, expires_on: null, disable: false, note: 'never written' } },
     {
@@ -465,7 +465,7 @@ test('a disabled card rejects changes of balance and expires_on, and accepts tho
 
 test('an update with balance and disable applies the balance first', async () => {
   const issued = await full();
-  const { card, answer } = await shop.accepts(
+  const { card, response } = await shop.accepts(
     put(issued.id),
     { json: { disable: true, balance: 0, note: 'void', expires_on: null } },
     { events: ['gift_card.updated balance,expires_on,note', 'gift_card.disabled disabled_at'] },
@@ -475,13 +475,13 @@ test('an update with balance and disable applies the balance first', async () =>
     changed(issued, { balance: '0.00', note: 'void', expires_on: null, disabled_at: card.disabled_at }),
   );
   assert.notEqual(card.disabled_at, null);
-  assert.ok(answer.headers.get('etag')?.endsWith('-2"'));
+  assert.ok(response.headers.get('etag')?.endsWith('-2"'));
 });
 
 test('an update returns all errors together: of values, read-only fields and the state of the card', async () => {
   const { id } = await full();
   await shop.ask(put(id), { json: { disable: true } });
-  await shop.refuses(
+  await shop.rejects(
     put(id),
     {
       json: {
@@ -509,7 +509,7 @@ test('an update returns all errors together: of values, read-only fields and the
       },
     },
   );
-  await shop.refuses(
+  await shop.rejects(
     put(id),
     { json: { balance: 1, expires_at: 'x', order_id: 5 } },
     {
@@ -538,16 +538,16 @@ test('a card of another store gets the same bytes as an unknown one, for any req
       await unchanged(service, async () => {
         const given = 'headers' in request ? request.headers : {};
         const headers = { ...given, 'x-request-id': 'same-request' };
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           [theirs.id, 244_212_357_349].map((id) => shop.ask(put(id), { ...request, headers })),
         );
-        const [others, none] = answers;
+        const [others, none] = responses;
         assert.ok(others && none);
         problemOf(none, { code: 'not-found' });
         assert.equal(others.text, none.text);
-        const told = (answer: typeof none): readonly unknown[] =>
-          [...answer.headers].filter(([field]) => field !== 'date');
-        assert.deepEqual(told(others), told(none));
+        const reported = (response: typeof none): readonly unknown[] =>
+          [...response.headers].filter(([field]) => field !== 'date');
+        assert.deepEqual(reported(others), reported(none));
       });
     });
   }
@@ -556,6 +556,6 @@ test('a card of another store gets the same bytes as an unknown one, for any req
 
 test('an invalid id is a 404', async (t) => {
   for (const id of ['abc', '0', '-1', '1.0', '9007199254740993']) {
-    await t.test(id, () => shop.refuses(`PUT /gift_card/${id}`, { json: {} }, { code: 'not-found' }));
+    await t.test(id, () => shop.rejects(`PUT /gift_card/${id}`, { json: {} }, { code: 'not-found' }));
   }
 });

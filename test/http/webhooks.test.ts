@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Webhook as Verifier } from 'standardwebhooks';
 import type { WebhookRecord, DeliveryRecord } from '../../src/domain/schemas.ts';
-import { problemOf } from '../support/answers.ts';
+import { problemOf } from '../support/responses.ts';
 import { createStoreElsewhere } from '../support/second-process.ts';
 import { until } from '../support/delivering.ts';
-import { startService, type TestAnswer, type TestRequest, type TestService } from '../support/service.ts';
+import { startService, type TestResponse, type TestRequest, type TestService } from '../support/service.ts';
 import { receiveWebhooks } from '../support/webhook-receiver.ts';
 
 const domain = 'flowers.example';
@@ -14,7 +14,7 @@ const demonstration = 'demo.localhost';
 type Shop = AsyncDisposable & {
   readonly service: TestService;
   readonly token: string;
-  ask(path: string, request?: TestRequest): Promise<TestAnswer>;
+  ask(path: string, request?: TestRequest): Promise<TestResponse>;
   create(url: string, events?: unknown): Promise<WebhookRecord & { readonly secret: string }>;
   issue(): Promise<number>;
   deliveries(id: number): Promise<readonly DeliveryRecord[]>;
@@ -30,13 +30,13 @@ async function openShop(): Promise<Shop> {
     token,
     ask,
     async create(url, events = ['gift_card.*']) {
-      const answer = await ask('/webhooks', { method: 'POST', json: { url, events } });
-      assert.equal(answer.status, 201, answer.text);
-      return (answer.json as { readonly webhook: WebhookRecord & { readonly secret: string } }).webhook;
+      const response = await ask('/webhooks', { method: 'POST', json: { url, events } });
+      assert.equal(response.status, 201, response.text);
+      return (response.json as { readonly webhook: WebhookRecord & { readonly secret: string } }).webhook;
     },
     async issue() {
-      const answer = await ask('/gift_card', { method: 'POST', json: { initial_value: 15 } });
-      return (answer.json as { readonly gift_card: { readonly id: number } }).gift_card.id;
+      const response = await ask('/gift_card', { method: 'POST', json: { initial_value: 15 } });
+      return (response.json as { readonly gift_card: { readonly id: number } }).gift_card.id;
     },
     async deliveries(id) {
       const { json } = await ask(`/webhooks/${id}/deliveries`);
@@ -46,7 +46,7 @@ async function openShop(): Promise<Shop> {
   };
 }
 
-function webhookOf({ json }: TestAnswer): WebhookRecord {
+function webhookOf({ json }: TestResponse): WebhookRecord {
   return (json as { readonly webhook: WebhookRecord }).webhook;
 }
 
@@ -63,8 +63,8 @@ test('a receiver gets every event at once, and the Standard Webhooks library ver
     new Verifier(secret).verify(body, headers as Record<string, string>);
     assert.equal(headers['content-type'], 'application/json');
   }
-  const told = receiver.got.map(({ event }) => `${event.sequence} ${event.type}`).toSorted();
-  assert.deepEqual(told, [
+  const reported = receiver.got.map(({ event }) => `${event.sequence} ${event.type}`).toSorted();
+  assert.deepEqual(reported, [
     '1 gift_card.created',
     '2 gift_card.redeemed',
     '3 gift_card.disabled',
@@ -155,14 +155,14 @@ test('a repeated creation with the same key creates one webhook and returns the 
 test('an invalid webhook has an error for each field, and is not created', async () => {
   await using shop = await openShop();
   const before = await shop.service.state();
-  const refused = async (
+  const rejected = async (
     json: unknown,
     errors: Readonly<Record<string, readonly string[]>>,
   ): Promise<void> => {
     problemOf(await shop.ask('/webhooks', { method: 'POST', json }), { code: 'invalid-parameter', errors });
   };
-  await refused({}, { url: ['is required'], events: ['is required'] });
-  await refused(
+  await rejected({}, { url: ['is required'], events: ['is required'] });
+  await rejected(
     { url: 5, events: ['gift_card.gone'], more: 1 },
     {
       url: ['must be a string'],
@@ -170,12 +170,12 @@ test('an invalid webhook has an error for each field, and is not created', async
       more: ['is not a known parameter'],
     },
   );
-  await refused(
+  await rejected(
     { url: 'https://a.example.com', events: [] },
     { events: ['must name at least one event type'] },
   );
   for (const events of [[5], '*', 'gift_card.*, customer.created'])
-    await refused({ url: 'https://a.example.com', events }, { events: ['must be a list of event types'] });
+    await rejected({ url: 'https://a.example.com', events }, { events: ['must be a list of event types'] });
   const events = ['*'];
   for (const [url, why] of [
     ['ftp://a.example.com/', 'must be a URL that starts with https://'],
@@ -184,9 +184,9 @@ test('an invalid webhook has an error for each field, and is not created', async
     ['https://metadata.google.internal/', 'must not be a host of a private network'],
     ['https://user:password@a.example.com/', 'must not contain a user name or password'],
   ] as const) {
-    const answer = await shop.ask('/webhooks', { method: 'POST', json: { url, events } });
-    assert.equal(answer.status, 422, url);
-    const { errors } = answer.json as { readonly errors: { readonly url?: readonly string[] } };
+    const response = await shop.ask('/webhooks', { method: 'POST', json: { url, events } });
+    assert.equal(response.status, 422, url);
+    const { errors } = response.json as { readonly errors: { readonly url?: readonly string[] } };
     assert.deepEqual(errors, { url: [why] }, url);
   }
   assert.equal(await shop.service.state(), before);
@@ -258,7 +258,7 @@ test('webhooks and events of another store are not found', async () => {
 test('tests, failures and redeliveries are in the delivery log', async () => {
   await using shop = await openShop();
   await using receiver = await receiveWebhooks();
-  receiver.answer = { status: 500, body: 'x'.repeat(5_000) };
+  receiver.response = { status: 500, body: 'x'.repeat(5_000) };
   const { id } = await shop.create(receiver.url);
   const tested = await shop.ask(`/webhooks/${id}/test`, { method: 'POST' });
   assert.equal(tested.status, 202);
@@ -270,7 +270,7 @@ test('tests, failures and redeliveries are in the delivery log', async () => {
   const { failing_since: since, failure } = webhookOf(await shop.ask(`/webhooks/${id}`));
   assert.ok(since);
   assert.equal(failure, 'responded with 500');
-  receiver.answer = { status: 200, body: 'ok' };
+  receiver.response = { status: 200, body: 'ok' };
   const again = await shop.ask(`/events/${eventId}/redeliver`, { method: 'POST', json: { webhook_id: id } });
   assert.equal(again.status, 202);
   await until(async () => (await shop.deliveries(id))[0]?.status === 'delivered');
@@ -289,7 +289,7 @@ test('tests, failures and redeliveries are in the delivery log', async () => {
     errors: { webhook_id: ['names no webhook'] },
   });
   assert.match(
-    await fetch(new URL('/metrics', shop.service.url)).then((answer) => answer.text()),
+    await fetch(new URL('/metrics', shop.service.url)).then((response) => response.text()),
     /largesse_webhook_attempt_duration_seconds_count\{outcome="delivered"\} 1/,
   );
 });
@@ -372,7 +372,7 @@ test('deliveries are listed in pages', async () => {
   const seen: number[] = [];
   let path: string | undefined = `/webhooks/${id}/deliveries?limit=2`;
   while (path !== undefined) {
-    const { json, headers }: TestAnswer = await shop.ask(path);
+    const { json, headers }: TestResponse = await shop.ask(path);
     seen.push(
       ...(json as { readonly deliveries: readonly DeliveryRecord[] }).deliveries.map((one) => one.event_id),
     );

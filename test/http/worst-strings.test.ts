@@ -9,7 +9,7 @@ import { proxyParameters } from '../../src/domain/app-proxy.ts';
 import { operations } from '../../src/api/index.ts';
 import type { Operation } from '../../src/api/operation.ts';
 import { pagePaths } from '../../src/http/page-paths.ts';
-import { startService, type TestAnswer } from '../support/service.ts';
+import { startService, type TestResponse } from '../support/service.ts';
 import { shopOf } from '../support/shop.ts';
 import { exchange, requestText } from '../support/wire.ts';
 import { assertQuick, shorten, worstStrings } from '../support/worst-strings.ts';
@@ -50,13 +50,13 @@ function pathOf({ path }: Operation): string {
   return path.replaceAll(/:[a-z_]+/g, String(id));
 }
 
-async function quickly(name: string, work: () => Promise<TestAnswer>): Promise<void> {
-  let answer: TestAnswer | undefined;
+async function quickly(name: string, work: () => Promise<TestResponse>): Promise<void> {
+  let response: TestResponse | undefined;
   await assertQuick(name, async () => {
-    answer = await work();
+    response = await work();
   });
-  assert.ok(answer && answer.status < 500, `${name}: ${answer?.status} ${answer?.text}`);
-  assert.ok(![413, 431].includes(answer.status), `${name} is rejected unread`);
+  assert.ok(response && response.status < 500, `${name}: ${response?.status} ${response?.text}`);
+  assert.ok(![413, 431].includes(response.status), `${name} is rejected unread`);
 }
 
 for (const operation of operations) {

@@ -3,7 +3,7 @@
  * are possible in some sequential order.
  */
 
-import { systemChance } from '../../src/clock-and-chance.ts';
+import { systemRandom } from '../../src/random.ts';
 import type { Context } from '../../src/context.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { effectOf } from '../../src/domain/ledger.ts';
@@ -35,7 +35,7 @@ export function openArena(): Arena {
   const stage = openStage();
   const clock = stoppedClock();
   const keys = keysOf([{ id: 'test', secret: new Uint8Array(32).fill(7) }]);
-  const ctx: Context = { clock, chance: systemChance(clock), keys };
+  const ctx: Context = { clock, random: systemRandom(clock), keys };
   const store = stage.run(createStore(ctx, newStore));
   return { stage, ctx, store, clock, [Symbol.dispose]: () => stage[Symbol.dispose]() };
 }
@@ -59,7 +59,7 @@ export type Contest = {
  * `effect`: no order explains the successes and errors. `words`: no order explains only the data of an error
  * besides its code (the available amount, for example).
  */
-export type Violation = { readonly kind: 'error' | 'books' | 'effect' | 'words'; readonly told: string };
+export type Violation = { readonly kind: 'error' | 'books' | 'effect' | 'words'; readonly reported: string };
 
 export type Verdict = {
   /** Undefined if the contest was fair. */
@@ -104,21 +104,21 @@ export function withContest<T>(
         const interleaved = stage.interleave(scripts, random);
         return { ran: interleaved, seen: see(interleaved.outcomes) };
       });
-      return { violation: judge(seen, ran, inOrder), ran };
+      return { violation: evaluate(seen, ran, inOrder), ran };
     });
     clock.advance(start - clock.now());
     return result;
   });
 }
 
-function judge(
+function evaluate(
   seen: Seen,
   { outcomes, order }: Ran<Done>,
   inOrder: (order: readonly number[]) => Seen,
 ): Violation | undefined {
   const hasBroken = outcomes.some((outcome) => 'thrown' in outcome && !(outcome.thrown instanceof Fault));
-  if (hasBroken) return { kind: 'error', told: seen.words };
-  if (!seen.agrees) return { kind: 'books', told: seen.words };
+  if (hasBroken) return { kind: 'error', reported: seen.words };
+  if (!seen.agrees) return { kind: 'books', reported: seen.words };
   const serial = new Set<string>();
   let hasEffect = false;
   // The order in which they ended explains most contests.
@@ -128,7 +128,10 @@ function judge(
     hasEffect ||= other.effect === seen.effect;
     serial.add(`  in turn: ${other.words}`);
   }
-  return { kind: hasEffect ? 'words' : 'effect', told: [`  at once: ${seen.words}`, ...serial].join('\n') };
+  return {
+    kind: hasEffect ? 'words' : 'effect',
+    reported: [`  at once: ${seen.words}`, ...serial].join('\n'),
+  };
 }
 
 /** Executes an action before the contest. One that is rejected is omitted. */
@@ -163,11 +166,11 @@ function seenOf(stage: Stage, desk: Desk, outcomes: readonly Outcome<Done>[]): S
   if (expired && 'thrown' in expired) throw expired.thrown;
   const left = desk.places.cards.map((cardId) => stage.run(stateOf(desk, cardId)));
   const { mismatches } = stage.run(verify(5));
-  const write = (refusalOf: (error: unknown) => unknown): string => {
-    const told = outcomes.map((outcome) =>
-      'done' in outcome ? stage.run(toldOf(desk, outcome.done)) : refusalOf(outcome.thrown),
+  const write = (errorOf: (error: unknown) => unknown): string => {
+    const reported = outcomes.map((outcome) =>
+      'done' in outcome ? stage.run(reportOf(desk, outcome.done)) : errorOf(outcome.thrown),
     );
-    return JSON.stringify({ told, left, ...(mismatches.length > 0 && { mismatches }) }, (_key, value: unknown) =>
+    return JSON.stringify({ reported, left, ...(mismatches.length > 0 && { mismatches }) }, (_key, value: unknown) =>
       typeof value === 'bigint' ? Number(value) : value,
     );
   };
@@ -189,7 +192,7 @@ function without(closed: readonly number[], version: number): number {
   return version - closed.filter((at) => at <= version).length;
 }
 
-function* toldOf(desk: Desk, { card, hold: held, transfer }: Done): Script<unknown> {
+function* reportOf(desk: Desk, { card, hold: held, transfer }: Done): Script<unknown> {
   const closed = card ? yield* closings(desk, card.id) : [];
   return {
     ...(card && {
@@ -208,7 +211,7 @@ function codeOf(error: unknown): unknown {
 
 function wordsOf(error: unknown): unknown {
   return error instanceof Fault
-    ? { refused: error.code, ...error.extensions, errors: error.errors }
+    ? { rejected: error.code, ...error.extensions, errors: error.errors }
     : String(error);
 }
 

@@ -81,7 +81,7 @@ for (const [name, preparation, ...actions] of cases) {
         const { violation } = run(seeded(seed));
         if (!violation) continue;
         kinds.set(violation.kind, (kinds.get(violation.kind) ?? 0) + 1);
-        example ||= `seed ${seed}\n${violation.told}`;
+        example ||= `seed ${seed}\n${violation.reported}`;
       }
     });
     const tally = [...kinds].map(([kind, times]) => `${kind} ${times}`).join(', ');

@@ -24,34 +24,34 @@ const pauseSeconds = 120;
 export function drawContest(random: () => number): RandomContest {
   const below = (count: number): number => Math.floor(random() * count);
   const oneOf = <T>(...values: readonly [T, ...T[]]): T => values[below(values.length)] ?? values[0];
-  const chance = (percent: number): boolean => below(100) < percent;
+  const happens = (percent: number): boolean => below(100) < percent;
   // Few different amounts make several callers compete for the last of it.
   const amount = (): bigint => BigInt((1 + below(6)) * 500);
-  const cards = chance(25) ? 2 : 1;
+  const cards = happens(25) ? 2 : 1;
 
   const changes = (): Changes => ({
-    ...(chance(40) && { balance: oneOf(0n, amount(), amount()) }),
-    ...(chance(35) && { disable: chance(90) }),
-    ...(chance(25) && { expiresOn: oneOf(...days) }),
-    ...(chance(20) && { note: 'changed' }),
+    ...(happens(40) && { balance: oneOf(0n, amount(), amount()) }),
+    ...(happens(35) && { disable: happens(90) }),
+    ...(happens(25) && { expiresOn: oneOf(...days) }),
+    ...(happens(20) && { note: 'changed' }),
   });
   const draw = (kind: Kind, isContender: boolean): Action => {
-    const on = { card: below(cards), isCurrent: isContender && chance(20) ? true : null };
+    const on = { card: below(cards), isCurrent: isContender && happens(20) ? true : null };
     switch (kind) {
       case 'debit':
-        return { kind, amount: amount(), partial: chance(40), ...on };
+        return { kind, amount: amount(), partial: happens(40), ...on };
       case 'credit':
         return { kind, amount: amount(), ...on };
       case 'hold':
         return { kind, amount: amount(), seconds: oneOf(60, 600), ...on };
       case 'capture':
-        return { kind, hold: below(3), amount: chance(50) ? null : amount() };
+        return { kind, hold: below(3), amount: happens(50) ? null : amount() };
       case 'void':
         return { kind, hold: below(3) };
       case 'reverse':
-        return { kind, transfer: below(3), amount: chance(50) ? null : amount(), maySell: true };
+        return { kind, transfer: below(3), amount: happens(50) ? null : amount(), maySell: true };
       case 'update':
-        return { kind, changes: changes(), releaseHolds: chance(60), ...on };
+        return { kind, changes: changes(), releaseHolds: happens(60), ...on };
       case 'undo':
         return { kind, ...on };
       case 'expire':
@@ -66,9 +66,9 @@ export function drawContest(random: () => number): RandomContest {
   const before = Array.from({ length: 2 + below(6) }, () =>
     draw(oneOf('debit', 'credit', 'hold', 'hold', 'hold', 'capture', 'reverse'), false),
   );
-  if (chance(60)) before.splice(below(before.length + 1), 0, draw('update', false));
+  if (happens(60)) before.splice(below(before.length + 1), 0, draw('update', false));
   preparation.push(...before);
-  if (chance(60))
+  if (happens(60))
     preparation.splice(cards + below(before.length + 1), 0, { kind: 'pass', seconds: pauseSeconds });
   const actions = Array.from({ length: 2 + below(4) }, () => draw(oneOf(...menu), true));
   return { preparation, contenders: actions.map(contender), actions };

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { RetryTransaction, one, run, sql, type Script } from '../../src/storage/sql.ts';
+import { RetryTransaction, one, execute, sql, type Script } from '../../src/storage/sql.ts';
 import { openStage, type Ran, type Stage } from '../support/scheduler.ts';
 import { seeded } from '../support/seeded.ts';
 
@@ -14,7 +14,7 @@ type Row = { readonly id: bigint; readonly balance: bigint };
 function openTwoCards(): Stage {
   const stage = openStage();
   stage.run(
-    run(
+    execute(
       sql`insert into stores (id, domain, name, currency, time_zone, require_signature, customer_search,
         undo_window_minutes, demonstration, created_at, updated_at) values (1, 'a', 'a', 'USD', 'UTC', 0, 0, 0, 0, 1, 1)`,
       ...[1, 2].map(

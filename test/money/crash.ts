@@ -177,15 +177,15 @@ async function compare(
     cards: cards.length,
     holds: holds.length,
   };
-  const told = {
+  const reported = {
     transactions: acknowledged.transactions.size,
     adjustments: acknowledged.adjustments,
     cards: acknowledged.balances.size,
     holds: acknowledged.holds.size,
   };
-  const besides = Object.keys(told).map((name) => there[name as keyof typeof told] - told[name as keyof typeof told]);
-  if (besides.some((more) => more < 0) || besides.reduce((sum, more) => sum + more, 0) > unanswered)
-    complain(`${JSON.stringify(told)} were acknowledged, ${unanswered} have no response, ${JSON.stringify(there)} are stored`);
+  const others = Object.keys(reported).map((name) => there[name as keyof typeof reported] - reported[name as keyof typeof reported]);
+  if (others.some((more) => more < 0) || others.reduce((sum, more) => sum + more, 0) > unanswered)
+    complain(`${JSON.stringify(reported)} were acknowledged, ${unanswered} have no response, ${JSON.stringify(there)} are stored`);
   // The exact state of each card and hold is known once no request is open.
   if (unanswered > 0) return;
   const held = new Map(holds.map(({ id, status }) => [publicId(id), status]));

@@ -19,7 +19,7 @@ import { engine } from '../support/engine.ts';
 import { apply, heldOf, statusOf, todayOf, type Action, type Model } from '../support/reference-model.ts';
 import { advance, resolve, steps, type Naming, type Step } from './arbitrary.ts';
 import { assertVerified, hoursAheadOfUtc, newStore, openBooks, type Books } from './open-books.ts';
-import { perform, refusalOf, type Done } from './service-under-test.ts';
+import { perform, errorOf, type Done } from './service-under-test.ts';
 
 const runs = Number(process.env['MODEL_RUNS'] ?? engine.rounds(120));
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31);
@@ -77,21 +77,21 @@ async function take({ model, books, ids }: Pair, step: Step): Promise<string> {
   const before = await storage.read(() => versionOf(books, ids.cards[place ?? -1]));
   const versions = 'naming' in step ? named(step.naming, before) : null;
   const action: Action = toAction(model, ids, step, versions && versions.includes(before));
-  const told = JSON.stringify(action, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
+  const reported = JSON.stringify(action, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
 
   const expected = apply(model, action);
   const script = (): Script<Done> => perform({ ctx, store, places: ids }, action, versions);
   const outcome = await storage.write(script).then(
     (done) => ({ done }),
-    (error: unknown) => ({ refusal: refusalOf(error) }),
+    (error: unknown) => ({ error: errorOf(error) }),
   );
   if (!('done' in outcome)) {
-    assert.deepEqual(outcome.refusal, expected, told);
+    assert.deepEqual(outcome.error, expected, reported);
     const after = await storage.read(() => versionOf(books, ids.cards[place ?? -1]));
-    assert.equal(after, before, `${told} was rejected, but changed the card`);
-    return `${action.kind} ${outcome.refusal.code}`;
+    assert.equal(after, before, `${reported} was rejected, but changed the card`);
+    return `${action.kind} ${outcome.error.code}`;
   }
-  assert.equal(expected, undefined, `${told} should have been rejected`);
+  assert.equal(expected, undefined, `${reported} should have been rejected`);
   const { card, hold, transfer } = outcome.done;
   if (action.kind === 'issue' && card) {
     ids.cards.push(card.id);

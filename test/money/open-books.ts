@@ -1,7 +1,7 @@
 /** A database with one store, for scripts without HTTP, and a clock that only the test moves. */
 
 import assert from 'node:assert/strict';
-import { plainClock } from '../../src/clock-and-chance.ts';
+import { plainClock } from '../../src/clock.ts';
 import { readConfig } from '../../src/config.ts';
 import { openDatabase, type Database } from '../../src/database.ts';
 import { currencyOf } from '../../src/domain/currency.ts';

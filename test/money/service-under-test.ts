@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import type { Context } from '../../src/context.ts';
 import { noDetails, type Card, type CardChanges } from '../../src/domain/card.ts';
-import { Fault, Refusals, type FaultCode } from '../../src/domain/fault.ts';
+import { Fault, FieldErrors, type FaultCode } from '../../src/domain/fault.ts';
 import type { Hold } from '../../src/domain/hold.ts';
 import type { Transfer } from '../../src/domain/ledger.ts';
 import type { Money } from '../../src/domain/money.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { issue, undo, update } from '../../src/service/card.ts';
-import { capture, expireHolds, placeHold, voidHold } from '../../src/service/hold.ts';
+import { capture, expireHolds, placeHold, voidOpenHold } from '../../src/service/hold.ts';
 import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import type { Script } from '../../src/storage/sql.ts';
@@ -28,7 +28,7 @@ export type Desk = { readonly ctx: Context; readonly store: Store; readonly plac
 export type Done = { readonly card?: Card; readonly hold?: Hold; readonly transfer?: Transfer };
 
 /** An id that does not exist. */
-const nobody = 1;
+const anonymous = 1;
 
 const holdsClosedAtOnce = 50;
 
@@ -38,7 +38,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
   const actor = 'test';
   const on = (card: number): MoneyCommand => ({
     store,
-    cardId: places.cards[card] ?? nobody,
+    cardId: places.cards[card] ?? anonymous,
     actor,
     reference: null,
     note: null,
@@ -58,7 +58,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
       const { balance, ...others } = action.changes;
       const changes: CardChanges = { ...others, ...(balance !== undefined && { balance: money(balance) }) };
       const asked = { changes, releaseHolds: action.releaseHolds, claims: new Map(), claimedCode: null };
-      const card = yield* update(ctx, { ...on(action.card), ...asked, refusals: new Refusals() });
+      const card = yield* update(ctx, { ...on(action.card), ...asked, errors: new FieldErrors() });
       // The response does not show the held amount.
       return { card: { ...card, held: money(0n) } };
     }
@@ -69,13 +69,13 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
     case 'hold':
       return yield* placeHold(ctx, { ...on(action.card), amount: money(action.amount), seconds: action.seconds });
     case 'capture': {
-      const holdId = places.holds[action.hold] ?? nobody;
+      const holdId = places.holds[action.hold] ?? anonymous;
       return yield* capture(ctx, { store, holdId, amount: moneyOrNull(action.amount), actor, note: null, versionsOf });
     }
     case 'void':
-      return yield* voidHold(ctx, { store, holdId: places.holds[action.hold] ?? nobody, versionsOf });
+      return yield* voidOpenHold(ctx, { store, holdId: places.holds[action.hold] ?? anonymous, versionsOf });
     case 'reverse': {
-      const transferId = places.transfers[action.transfer] ?? nobody;
+      const transferId = places.transfers[action.transfer] ?? anonymous;
       const amount = moneyOrNull(action.amount);
       const scopes = action.maySell ? (['write_gift_cards', 'redeem_gift_cards'] as const) : (['redeem_gift_cards'] as const);
       return yield* reverse(ctx, { store, transferId, amount, actor, note: null, scopes, versionsOf });
@@ -89,16 +89,16 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
 } // prettier-ignore
 
 /** Returns the code and data of a fault, for comparisons. @throws the error itself, if it is not a fault. */
-export function refusalOf(error: unknown): {
+export function errorOf(error: unknown): {
   readonly code: FaultCode;
   readonly available?: bigint;
   readonly held?: bigint;
   readonly reversible?: bigint;
 } {
   if (!(error instanceof Fault)) throw error;
-  const told = Object.entries(error.extensions ?? {}).map(([name, text]) => {
+  const reported = Object.entries(error.extensions ?? {}).map(([name, text]) => {
     assert.match(text, /^\d+\.\d\d$/, `${name} of ${error.code}`);
     return [name, BigInt(text.replace('.', ''))] as const;
   });
-  return { code: error.code, ...Object.fromEntries(told) };
+  return { code: error.code, ...Object.fromEntries(reported) };
 }

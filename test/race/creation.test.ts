@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
-import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/answers.ts';
+import { giftCardOf, issuedGiftCardOf, problemOf } from '../support/responses.ts';
 import { assertBooksAgree } from '../support/books.ts';
 import { openRaceStore, race, type Processes } from '../support/race.ts';
-import type { TestAnswer } from '../support/service.ts';
+import type { TestResponse } from '../support/service.ts';
 import { shopOf, type Shop } from '../support/shop.ts';
 
 /** The number of concurrent callers, a multiple of 20. `npm run test:soak` has more. */
@@ -26,10 +26,10 @@ async function openShop(processes: Processes) {
 }
 
 /** Repeats a request while the response says that its key is in use. */
-async function untilDecided(send: () => Promise<TestAnswer>): Promise<TestAnswer> {
+async function untilDecided(send: () => Promise<TestResponse>): Promise<TestResponse> {
   for (let attempt = 0; attempt < 50; attempt += 1) {
-    const answer = await send();
-    if (answer.status !== 409) return answer;
+    const response = await send();
+    if (response.status !== 409) return response;
     // Random delays keep callers from retrying in step.
     await wait(Math.random() * 20 * (attempt + 1));
   }
@@ -48,23 +48,23 @@ race('callers with one idempotency key create one card, and all get the same res
     json: { initial_value: '25.00', email: 'ann@example.com' },
     headers: { 'idempotency-key': 'one-key' },
   };
-  const send = (): Promise<TestAnswer> => shop.ask('POST /gift_card', request);
-  const answers = await Promise.all(Array.from({ length: callers }, send));
-  const created = answers.filter(({ status }) => status === 201);
-  const conflicts = answers.filter(({ status }) => status === 409);
+  const send = (): Promise<TestResponse> => shop.ask('POST /gift_card', request);
+  const responses = await Promise.all(Array.from({ length: callers }, send));
+  const created = responses.filter(({ status }) => status === 201);
+  const conflicts = responses.filter(({ status }) => status === 409);
   assert.ok(created.length > 0);
   assert.equal(created.length + conflicts.length, callers);
-  for (const answer of conflicts) problemOf(answer, { code: 'idempotency-key-in-use' });
+  for (const response of conflicts) problemOf(response, { code: 'idempotency-key-in-use' });
   assert.equal(created.filter(({ headers }) => !headers.has('idempotent-replayed')).length, 1);
   const [first] = created;
   assert.ok(first);
   issuedGiftCardOf(first);
 
   // A few at a time: hundreds of concurrent retries would block each other.
-  const retried: TestAnswer[] = [];
+  const retried: TestResponse[] = [];
   while (retried.length < conflicts.length)
     retried.push(...(await Promise.all(Array.from({ length: 8 }, () => untilDecided(send)))));
-  for (const answer of [...created, ...retried]) assert.equal(answer.text, first.text);
+  for (const response of [...created, ...retried]) assert.equal(response.text, first.text);
   for (const { headers } of retried) assert.equal(headers.get('idempotent-replayed'), 'true');
   assert.deepEqual(
     await Promise.all(
@@ -79,20 +79,20 @@ race('callers with one idempotency key create one card, and all get the same res
 race('callers with ten keys create one card for each', async (processes) => {
   const { service, domain, shop, count } = await openShop(processes);
   const keys = Array.from({ length: 10 }, (_, index) => `key-${index}`);
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: callers }, async (_, index) => {
       // Two consecutive callers, at both processes, have the same key.
       const key = at(keys, Math.floor(index / 2));
       const json = { initial_value: '25.00', note: key, email: `${key}@example.com` };
       const request = { json, headers: { 'idempotency-key': key } };
-      return { key, answer: await untilDecided(() => shop.ask('POST /gift_card', request)) };
+      return { key, response: await untilDecided(() => shop.ask('POST /gift_card', request)) };
     }),
   );
-  for (const { answer } of answers) assert.equal(answer.status, 201, answer.text);
+  for (const { response } of responses) assert.equal(response.status, 201, response.text);
   for (const key of keys) {
-    const ofKey = answers.filter((each) => each.key === key);
+    const ofKey = responses.filter((each) => each.key === key);
     assert.equal(ofKey.length, callers / keys.length);
-    assert.equal(new Set(ofKey.map(({ answer }) => answer.text)).size, 1);
+    assert.equal(new Set(ofKey.map(({ response }) => response.text)).size, 1);
   }
   assert.equal(await count('gift_cards'), keys.length);
   assert.equal(await count('customers'), keys.length);
@@ -103,7 +103,7 @@ race(
   'one of several different requests that race for one key succeeds, and the others are rejected',
   async (processes) => {
     const { shop, count } = await openShop(processes);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 60 }, (_, index) =>
         shop.ask('POST /gift_card', {
           json: { initial_value: `${index + 1}.00` },
@@ -111,11 +111,11 @@ race(
         }),
       ),
     );
-    const created = answers.filter(({ status }) => status === 201);
+    const created = responses.filter(({ status }) => status === 201);
     assert.equal(created.length, 1);
-    for (const answer of answers) {
-      if (answer.status === 409) problemOf(answer, { code: 'idempotency-key-in-use' });
-      else if (answer.status !== 201) problemOf(answer, { code: 'idempotency-key-reused' });
+    for (const response of responses) {
+      if (response.status === 409) problemOf(response, { code: 'idempotency-key-in-use' });
+      else if (response.status !== 201) problemOf(response, { code: 'idempotency-key-reused' });
     }
     assert.equal(await count('gift_cards'), 1);
   },
@@ -130,9 +130,9 @@ race(
         json: { initial_value: '0' },
         headers: { 'idempotency-key': 'one-key' },
       });
-    const answers = await Promise.all(Array.from({ length: 50 }, () => untilDecided(send)));
-    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([422]));
-    assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
+    const responses = await Promise.all(Array.from({ length: 50 }, () => untilDecided(send)));
+    assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([422]));
+    assert.equal(new Set(responses.map(({ text }) => text)).size, 1);
     assert.equal(await count('gift_cards'), 0);
   },
 );
@@ -159,7 +159,7 @@ race('creations with one new email address create one customer', async (processe
   assert.equal(await count('events', "type = 'customer.created'"), 1);
 });
 
-async function issueWithCode(shop: Shop, index: number): Promise<TestAnswer> {
+async function issueWithCode(shop: Shop, index: number): Promise<TestResponse> {
   const spelled = at(['OWN-CODE-1234', 'owncode1234', 'own code 1234'], index);
   return shop.ask('POST /gift_card', { json: { initial_value: '5', code: spelled, note: String(index) } });
 }
@@ -168,13 +168,15 @@ race(
   'one of several creations that race for one chosen code succeeds, and the others get an error on the code',
   async (processes) => {
     const { service, domain, shop, count } = await openShop(processes);
-    const answers = await Promise.all(Array.from({ length: 100 }, (_, index) => issueWithCode(shop, index)));
-    const [winner, ...others] = answers.toSorted((left, right) => left.status - right.status);
+    const responses = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => issueWithCode(shop, index)),
+    );
+    const [winner, ...others] = responses.toSorted((left, right) => left.status - right.status);
     assert.ok(winner);
     const card = issuedGiftCardOf(winner);
     assert.equal(card.code, 'owncode1234');
-    for (const answer of others)
-      problemOf(answer, { code: 'invalid-parameter', errors: { code: ['is taken'] } });
+    for (const response of others)
+      problemOf(response, { code: 'invalid-parameter', errors: { code: ['is taken'] } });
     assert.equal(others.length, 99);
     assert.equal(await count('gift_cards'), 1);
     const { code: _, ...record } = card;

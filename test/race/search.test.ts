@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { giftCardOf, problemOf } from '../support/answers.ts';
+import { giftCardOf, problemOf } from '../support/responses.ts';
 import { race } from '../support/race.ts';
 import { startService } from '../support/service.ts';
 import { shopOf } from '../support/shop.ts';
@@ -23,11 +23,12 @@ race('exactly as many of 60 concurrent wrong searches are tried as the budget al
     { length: 60 },
     (_, index) => `GET /gift_card?last_characters=${1_000 + index}&email=ann%40example.com` as const,
   );
-  const answers = await Promise.all(lines.map((line) => shop.ask(line)));
-  const notFound = answers.filter(({ status }) => status === 404);
+  const responses = await Promise.all(lines.map((line) => shop.ask(line)));
+  const notFound = responses.filter(({ status }) => status === 404);
   assert.equal(notFound.length, 10);
-  for (const answer of notFound) problemOf(answer, { code: 'not-found' });
-  for (const answer of answers) if (answer.status !== 404) problemOf(answer, { code: 'too-many-misses' });
+  for (const response of notFound) problemOf(response, { code: 'not-found' });
+  for (const response of responses)
+    if (response.status !== 404) problemOf(response, { code: 'too-many-misses' });
 
   // A correct guess is rejected as well: otherwise the limit would only slow down a guesser.
   for (let process = 0; process < processes; process += 1)
@@ -47,10 +48,10 @@ test('correct guesses after a burst of wrong ones are not tried', async () => {
   const shop = await shopOf(service, domain);
   const { code } = await shop.issue();
   const guesses = Array.from({ length: 50 }, (_, index) => (index < 45 ? `wrong0000000${index}` : code));
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     guesses.map((guess) => shop.ask('POST /gift_card/lookup', { json: { code: guess } })),
   );
-  const statuses = Map.groupBy(answers, ({ status }) => status);
+  const statuses = Map.groupBy(responses, ({ status }) => status);
   assert.equal(statuses.get(404)?.length, 5);
   assert.equal(statuses.get(429)?.length, 45);
 });
@@ -63,9 +64,9 @@ race('lookups that find their cards all succeed, with any size of the budget', a
   });
   const shop = await shopOf(service, domain);
   const { code } = await shop.issue();
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 40 }, () => shop.ask('POST /gift_card/lookup', { json: { code } })),
   );
-  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]));
   assert.deepEqual(await service.query('select caller from lookup_throttle'), []);
 });

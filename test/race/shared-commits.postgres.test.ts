@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { issuedGiftCardOf } from '../support/answers.ts';
+import { issuedGiftCardOf } from '../support/responses.ts';
 import { assertBooksAgree } from '../support/books.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { shopOf } from '../support/shop.ts';
@@ -30,11 +30,11 @@ async function sharing<T>(
   requests: readonly (() => Promise<T>)[],
 ): Promise<readonly T[]> {
   const before = await commitsOf(service);
-  const answers = await Promise.all(requests.map((send) => send()));
+  const responses = await Promise.all(requests.map((send) => send()));
   const after = await commitsOf(service);
   const [commits, scripts] = [after.commits - before.commits, after.scripts - before.scripts];
   assert.ok(commits < scripts, `${scripts} scripts in ${commits} commits`);
-  return answers;
+  return responses;
 }
 
 test('creations and movements of different cards share commits, including errors and keys', async () => {
@@ -50,7 +50,7 @@ test('creations and movements of different cards share commits, including errors
       (place) => () => shop.ask('POST /gift_card', { json: { initial_value: '25.00' }, ...keyed(place) }),
     ),
   );
-  const cards = created.map((answer) => issuedGiftCardOf(answer));
+  const cards = created.map((response) => issuedGiftCardOf(response));
   assert.equal(new Set(cards.map(({ id }) => id)).size, callers);
 
   const amountOf = (place: number): string => (place % 10 === 9 ? '25.01' : '1.00');
@@ -63,10 +63,10 @@ test('creations and movements of different cards share commits, including errors
   // Repeats with the same keys: successes are replayed, and the others are executed again.
   const again = await Promise.all(places.map((place) => debit(place)()));
   for (const [place, card] of cards.entries()) {
-    const isRefused = place % 10 === 9;
+    const isRejected = place % 10 === 9;
     const isReplayed = place % 2 === 0;
     assert.equal(again[place]?.headers.get('idempotent-replayed'), isReplayed ? 'true' : null);
-    const spent = isRefused ? 0 : 2 - Number(isReplayed);
+    const spent = isRejected ? 0 : 2 - Number(isReplayed);
     assert.equal((await shop.read(card.id)).balance, `${25 - spent}.00`);
   }
   await assertBooksAgree(service.environment, domain);

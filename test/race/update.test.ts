@@ -1,10 +1,10 @@
 /** Updates of one card that race. */
 
 import assert from 'node:assert/strict';
-import { giftCardOf, problemOf } from '../support/answers.ts';
+import { giftCardOf, problemOf } from '../support/responses.ts';
 import { assertBooksAgree } from '../support/books.ts';
 import { openRaceStore, race, type Processes } from '../support/race.ts';
-import type { TestAnswer, TestService } from '../support/service.ts';
+import type { TestResponse, TestService } from '../support/service.ts';
 import { shopOf } from '../support/shop.ts';
 
 async function openShop(processes: Processes) {
@@ -27,8 +27,8 @@ async function adjustmentsOf(service: TestService, id: number): Promise<number> 
   return Number(rows[0]?.['n']);
 }
 
-function statuses(answers: readonly TestAnswer[]): readonly number[] {
-  return answers.map(({ status }) => status).toSorted((left, right) => left - right);
+function statuses(responses: readonly TestResponse[]): readonly number[] {
+  return responses.map(({ status }) => status).toSorted((left, right) => left - right);
 }
 
 race('one of two updates of the same version succeeds and one is rejected, every time', async (processes) => {
@@ -37,7 +37,7 @@ race('one of two updates of the same version succeeds and one is rejected, every
   for (let round = 0; round < 25; round += 1) {
     const { headers } = await shop.ask(`GET /gift_card/${card.id}`);
     const tag = headers.get('etag') ?? '';
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       ['left', 'right'].map((side, index) =>
         shop.ask(`PUT /gift_card/${card.id}`, {
           json: { note: `${side} ${round}`, balance: `${100 + round * 2 + index}.00` },
@@ -45,10 +45,10 @@ race('one of two updates of the same version succeeds and one is rejected, every
         }),
       ),
     );
-    assert.deepEqual(statuses(answers), [200, 412]);
-    for (const answer of answers)
-      if (answer.status === 412) problemOf(answer, { code: 'precondition-failed' });
-    const winner = answers.find(({ status }) => status === 200);
+    assert.deepEqual(statuses(responses), [200, 412]);
+    for (const response of responses)
+      if (response.status === 412) problemOf(response, { code: 'precondition-failed' });
+    const winner = responses.find(({ status }) => status === 200);
     assert.ok(winner);
     assert.deepEqual(await shop.read(card.id), giftCardOf(winner));
   }
@@ -61,14 +61,14 @@ race(
   async (processes) => {
     const opened = await openShop(processes);
     const { service, shop, card } = opened;
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 100 }, (_, index) =>
         shop.ask(`PUT /gift_card/${card.id}`, { json: { balance: `${index + 100}.00` } }),
       ),
     );
-    for (const answer of answers) assert.equal(giftCardOf(answer).id, card.id);
+    for (const response of responses) assert.equal(giftCardOf(response).id, card.id);
     assert.equal(
-      new Set(answers.map(({ headers }) => headers.get('etag'))).size,
+      new Set(responses.map(({ headers }) => headers.get('etag'))).size,
       100,
       'each created a version',
     );
@@ -84,7 +84,7 @@ race(
 race('100 callers with one key change a balance once', async (processes) => {
   const opened = await openShop(processes);
   const { service, shop, card } = opened;
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 100 }, () =>
       shop.ask(`PUT /gift_card/${card.id}`, {
         json: { balance: '7.00' },
@@ -92,11 +92,11 @@ race('100 callers with one key change a balance once', async (processes) => {
       }),
     ),
   );
-  const done = answers.filter(({ status }) => status === 200);
+  const done = responses.filter(({ status }) => status === 200);
   assert.ok(done.length > 0);
   assert.equal(new Set(done.map(({ text }) => text)).size, 1);
   assert.deepEqual(
-    new Set(answers.map(({ status }) => status).filter((status) => status !== 200)).difference(
+    new Set(responses.map(({ status }) => status).filter((status) => status !== 200)).difference(
       new Set([409]),
     ),
     new Set(),
@@ -113,12 +113,12 @@ race('a read of a card during changes sees one complete version', async (process
   const seen = new Map<string, string>();
   const read = async (): Promise<void> => {
     while (!isDone) {
-      const answer = await shop.ask(`GET /gift_card/${card.id}`);
-      const { balance, note } = giftCardOf(answer);
+      const response = await shop.ask(`GET /gift_card/${card.id}`);
+      const { balance, note } = giftCardOf(response);
       assert.equal(balance, note);
-      const tag = answer.headers.get('etag') ?? '';
-      assert.equal(seen.get(tag) ?? answer.text, answer.text, 'one tag, one content');
-      seen.set(tag, answer.text);
+      const tag = response.headers.get('etag') ?? '';
+      assert.equal(seen.get(tag) ?? response.text, response.text, 'one tag, one content');
+      seen.set(tag, response.text);
     }
   };
   const readers = Array.from({ length: 8 }, read);
@@ -136,24 +136,24 @@ race(
   async (processes) => {
     const opened = await openShop(processes);
     const { service, shop, card } = opened;
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 80 }, (_, index) => {
         const json = index % 8 === 4 ? { disable: true } : { balance: `${index + 100}.00` };
         return shop.ask(`PUT /gift_card/${card.id}`, { json });
       }),
     );
-    for (const answer of answers) {
-      if (answer.status !== 200) {
-        problemOf(answer, {
+    for (const response of responses) {
+      if (response.status !== 200) {
+        problemOf(response, {
           code: 'invalid-parameter',
           errors: { balance: ['cannot change: the card is disabled'] },
         });
       }
     }
-    const disablings = answers.filter((_, index) => index % 8 === 4);
-    assert.equal(new Set(disablings.map((answer) => giftCardOf(answer).disabled_at)).size, 1);
-    assert.equal(new Set(disablings.map((answer) => giftCardOf(answer).balance)).size, 1);
-    const changes = answers.filter((answer, index) => index % 8 !== 4 && answer.status === 200);
+    const disablings = responses.filter((_, index) => index % 8 === 4);
+    assert.equal(new Set(disablings.map((response) => giftCardOf(response).disabled_at)).size, 1);
+    assert.equal(new Set(disablings.map((response) => giftCardOf(response).balance)).size, 1);
+    const changes = responses.filter((response, index) => index % 8 !== 4 && response.status === 200);
     assert.ok(changes.length < 70, 'some came too late');
     assert.equal(await adjustmentsOf(service, card.id), changes.length);
     assert.equal(await versionOf(service, card.id), changes.length + 2);

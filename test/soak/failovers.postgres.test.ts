@@ -23,10 +23,10 @@ import { startStandby, type Standby } from '../support/postgres-standby.ts';
 import { seeded } from '../support/seeded.ts';
 import { openShop, serve, startServing } from '../support/served.ts';
 import {
-  assertTold,
+  assertAcknowledged,
   countSuccesses,
   newRetryingClients,
-  refusalsOf,
+  errorsOf,
   untilEachSucceeds,
 } from '../support/retrying-client.ts';
 
@@ -121,7 +121,7 @@ test(`${failovers} failovers lose and repeat no acknowledged change, even if old
   await untilEachSucceeds(clients, 2);
   isOver = true;
   await working;
-  await assertTold(clients, (text) => primary.query(text), keysFileIn(folder));
+  await assertAcknowledged(clients, (text) => primary.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   for (const service of [first, second]) {
     assert.doesNotMatch(service.output(), /"level":"fatal"/);
@@ -129,6 +129,6 @@ test(`${failovers} failovers lose and repeat no acknowledged change, even if old
   }
   const replays = clients.reduce((sum, teller) => sum + teller.replays, 0);
   t.diagnostic(
-    `${countSuccesses(clients)} acknowledged, ${replays} of them by a repeated request; ${JSON.stringify(refusalsOf(clients))}`,
+    `${countSuccesses(clients)} acknowledged, ${replays} of them by a repeated request; ${JSON.stringify(errorsOf(clients))}`,
   );
 });

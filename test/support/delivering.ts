@@ -15,18 +15,23 @@ export type PostRequest = Parameters<Outbound['post']>[0];
 type PostResult = Awaited<ReturnType<Outbound['post']>>;
 
 /** A receiver's response to a request, which can be delayed. */
-export type Receive = (request: PostRequest) => Answer | Promise<Answer>;
+export type Receive = (request: PostRequest) => HttpResponse | Promise<HttpResponse>;
 
-type Answer =
+type HttpResponse =
   | { readonly status: number; readonly body?: string; readonly retryAfter?: string }
   | { readonly failure: 'connect' | 'timeout' | 'forbidden-address' };
 
-function answered(answer: Answer): PostResult {
-  if ('failure' in answer)
-    return { kind: 'failed', reason: answer.failure, detail: `no answer: ${answer.failure}`, durationMs: 1 };
-  const { status, body = '', retryAfter } = answer;
+function responded(response: HttpResponse): PostResult {
+  if ('failure' in response)
+    return {
+      kind: 'failed',
+      reason: response.failure,
+      detail: `no answer: ${response.failure}`,
+      durationMs: 1,
+    };
+  const { status, body = '', retryAfter } = response;
   return {
-    kind: 'answered',
+    kind: 'responded',
     status,
     headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
     body,
@@ -43,7 +48,7 @@ function outboundTo(receive: Receive): Outbound {
       request.signal?.addEventListener('abort', () =>
         calledOff.resolve({ kind: 'failed', reason: 'cancelled', detail: 'called off', durationMs: 1 }),
       );
-      return Promise.race([Promise.resolve(receive(request)).then(answered), calledOff.promise]);
+      return Promise.race([Promise.resolve(receive(request)).then(responded), calledOff.promise]);
     },
     [Symbol.dispose]: () => undefined,
   };

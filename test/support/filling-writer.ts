@@ -16,7 +16,7 @@ export type Findings = {
   /** Rows whose write was acknowledged. */
   readonly acknowledged: readonly string[];
   /** The rejected rows of the failed turn, and the error code of each. */
-  readonly refused: readonly { readonly row: string; readonly code: string }[];
+  readonly rejected: readonly { readonly row: string; readonly code: string }[];
   /** The number of engine failures that were reported. */
   readonly failures: number;
   /** The result of a read after the failure: the number of rows, or an error code. */
@@ -44,7 +44,7 @@ function codeOf(error: unknown): string {
   return error instanceof Fault ? error.code : String(error);
 }
 
-const told = <T>(answer: Promise<T>): Promise<T | string> => answer.catch(codeOf);
+const reported = <T>(response: Promise<T>): Promise<T | string> => response.catch(codeOf);
 
 const write = (row: string, id: number): Promise<void> =>
   engine.write(function* (): Script<void> {
@@ -55,20 +55,20 @@ const rowsRead = async (): Promise<number> => (await engine.read(listRows)).leng
 
 await engine.migrate(sqliteFactory.migrations);
 const acknowledged: string[] = [];
-const refused: { row: string; code: string }[] = [];
-for (let turn = 0; turn < turnsMax && refused.length === 0; turn += 1) {
+const rejected: { row: string; code: string }[] = [];
+for (let turn = 0; turn < turnsMax && rejected.length === 0; turn += 1) {
   const rows = Array.from({ length: perTurn }, (_, index) => turn * perTurn + index + 1);
   const outcomes = await Promise.allSettled(rows.map((id) => write(`row-${id}`, id)));
   for (const [index, outcome] of outcomes.entries()) {
     const row = `row-${rows[index]}`;
     if (outcome.status === 'fulfilled') acknowledged.push(row);
-    else refused.push({ row, code: codeOf(outcome.reason) });
+    else rejected.push({ row, code: codeOf(outcome.reason) });
   }
 }
-const readAfter = await told(rowsRead());
+const readAfter = await reported(rowsRead());
 if (ballast !== undefined) rmSync(ballast);
-const writeAfter = (await told(write('row-after', 1_000_000))) ?? 'done';
+const writeAfter = (await reported(write('row-after', 1_000_000))) ?? 'done';
 if (writeAfter === 'done') acknowledged.push('row-after');
-const findings: Findings = { acknowledged, refused, failures, readAfter, writeAfter };
+const findings: Findings = { acknowledged, rejected, failures, readAfter, writeAfter };
 process.stdout.write(`${JSON.stringify(findings)}\n`);
 await engine[Symbol.asyncDispose]();

@@ -1,12 +1,13 @@
 /** Contexts, stores and commands for tests that run scripts without the service. */
 
-import { plainClock, systemChance, type Chance, type Clock } from '../../src/clock-and-chance.ts';
+import { plainClock, type Clock } from '../../src/clock.ts';
+import { systemRandom, type Random } from '../../src/random.ts';
 import type { Context } from '../../src/context.ts';
 import { noDetails, type CardChanges, type CardDetails } from '../../src/domain/card.ts';
 import { parseCode } from '../../src/domain/code.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
-import { parseEmail, type EmailAddress } from '../../src/domain/email.ts';
-import { Refusals } from '../../src/domain/fault.ts';
+import { parseEmail, type EmailAddress } from '../../src/domain/email-address.ts';
+import { FieldErrors } from '../../src/domain/fault.ts';
 import { parseAmount, type Money } from '../../src/domain/money.ts';
 import type { Secret } from '../../src/domain/secret.ts';
 import type { Store } from '../../src/domain/store.ts';
@@ -54,15 +55,15 @@ export type TestContext = Context & { readonly clock: ManualClock };
 
 export function testContext({
   clock = manualClock(),
-  chance = {},
+  random = {},
   masters = [masterKey('test', 7)],
 }: {
   readonly clock?: ManualClock;
   /** Functions that replace the random generator. */
-  readonly chance?: Partial<Chance>;
+  readonly random?: Partial<Random>;
   readonly masters?: readonly MasterKey[];
 } = {}): TestContext {
-  return { clock, chance: { ...systemChance(clock), ...chance }, keys: keysOf(masters) };
+  return { clock, random: { ...systemRandom(clock), ...random }, keys: keysOf(masters) };
 }
 
 export function newStore(given: Partial<NewStore> = {}): NewStore {
@@ -83,19 +84,19 @@ export function newStore(given: Partial<NewStore> = {}): NewStore {
 /** Parses an amount, which can be zero. */
 export function money(text: string, currency = 'USD'): Money {
   const parsed = parseAmount(text, { currency: currencyOf(currency), zeroAllowed: true });
-  if (!parsed.ok) throw new Error(`${text} is not an amount of ${currency}: ${parsed.refusal}`);
+  if (!parsed.ok) throw new Error(`${text} is not an amount of ${currency}: ${parsed.error}`);
   return parsed.value;
 }
 
 export function email(text: string): EmailAddress {
   const parsed = parseEmail(text);
-  if (!parsed.ok) throw new Error(`${text} is not an email address: ${parsed.refusal}`);
+  if (!parsed.ok) throw new Error(`${text} is not an email address: ${parsed.error}`);
   return parsed.value;
 }
 
 export function code(text: string): Secret {
   const parsed = parseCode(text);
-  if (!parsed.ok) throw new Error(`${text} is not a code: ${parsed.refusal}`);
+  if (!parsed.ok) throw new Error(`${text} is not a code: ${parsed.error}`);
   return parsed.value;
 }
 
@@ -133,7 +134,7 @@ export function updateCommand(
     claims: new Map(),
     claimedCode: null,
     versions: null,
-    refusals: new Refusals(),
+    errors: new FieldErrors(),
     ...given,
   };
 }

@@ -37,15 +37,15 @@ async function decideAll(
 }
 
 /** Asserts that the service returns the last known card of each client. */
-async function assertTold(url: string, token: string, clients: readonly LoadClient[]): Promise<void> {
+async function assertAcknowledged(url: string, token: string, clients: readonly LoadClient[]): Promise<void> {
   const lasts = clients.flatMap(({ cards }) => [...cards.values()].at(-1) ?? []);
   for (const { id, balance, note, isDisabled } of lasts) {
     const response = await fetch(`${url}/gift_card/${id}`, { headers: { authorization: `Bearer ${token}` } });
-    const { gift_card: told } = (await response.json()) as {
+    const { gift_card: reported } = (await response.json()) as {
       readonly gift_card: Readonly<Record<string, unknown>>;
     };
     assert.deepEqual(
-      [told['balance'], told['note'], told['disabled_at'] !== null],
+      [reported['balance'], reported['note'], reported['disabled_at'] !== null],
       [balance, note, isDisabled],
     );
   }
@@ -101,7 +101,7 @@ export async function killUnderLoad(
     await verifying;
     await assertReplayed(service.url, clients);
     totals.done += await decideAll(service.url, database, clients);
-    await assertTold(service.url, token, clients);
+    await assertAcknowledged(service.url, token, clients);
     const before = countAcknowledged(clients);
     const working = workUntilKilled(clients, service.url);
     await wait(random.between(20, 700));

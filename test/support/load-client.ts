@@ -33,7 +33,7 @@ export type OpenRequest = {
   readonly sentAt: number;
 };
 
-export type Answer = { readonly status: number; readonly replayed: boolean; readonly text: string };
+export type HttpResponse = { readonly status: number; readonly replayed: boolean; readonly text: string };
 
 export type LoadClientOptions = {
   readonly name: string;
@@ -73,21 +73,21 @@ export class LoadClient {
   }
 
   /** Sends the open request again and records its outcome. */
-  async decide(url: string): Promise<Answer> {
+  async decide(url: string): Promise<HttpResponse> {
     assert.ok(this.open);
-    const answer = await this.#send(url, this.open);
-    this.#learn(this.open, answer);
-    return answer;
+    const response = await this.#send(url, this.open);
+    this.#learn(this.open, response);
+    return response;
   }
 
   /** Sends the last successful request again, and asserts that the response is the same, byte for byte. */
   async repeat(url: string): Promise<void> {
     if (!this.#last) return;
     const { request: repeated, text } = this.#last;
-    const answer = await this.#send(url, repeated);
+    const response = await this.#send(url, repeated);
     const status = repeated.before ? 200 : 201;
     assert.deepEqual(
-      answer,
+      response,
       { status, replayed: true, text },
       `${repeated.method} with the key ${repeated.key}`,
     );
@@ -98,21 +98,21 @@ export class LoadClient {
   }
 
   async #attempt(url: string, open: OpenRequest): Promise<Outcome | undefined> {
-    let answer;
+    let response;
     try {
-      answer = await this.#send(url, open);
+      response = await this.#send(url, open);
     } catch (error) {
       return { sentAt: open.sentAt, status: undefined, error };
     }
-    if (answer.status === 503) return { sentAt: open.sentAt, status: 503, error: undefined };
-    assert.equal(answer.replayed, false);
-    this.#learn(open, answer);
+    if (response.status === 503) return { sentAt: open.sentAt, status: 503, error: undefined };
+    assert.equal(response.replayed, false);
+    this.#learn(open, response);
     return undefined;
   }
 
-  #learn(open: OpenRequest, { status, text }: Answer): void {
+  #learn(open: OpenRequest, { status, text }: HttpResponse): void {
     assert.equal(status, open.before ? 200 : 201, text);
-    const { gift_card: card } = JSON.parse(text) as { readonly gift_card: Told };
+    const { gift_card: card } = JSON.parse(text) as { readonly gift_card: Acknowledged };
     const known = afterwards(open, card.id);
     assert.deepEqual(
       { id: card.id, balance: card.balance, note: card.note, isDisabled: card.disabled_at !== null },
@@ -154,7 +154,7 @@ export class LoadClient {
   }
 
   /** @throws Error if the response is missing or incomplete. */
-  #send(url: string, { key, method, path, body }: OpenRequest): Promise<Answer> {
+  #send(url: string, { key, method, path, body }: OpenRequest): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
       const payload = JSON.stringify(body);
       const headers = {
@@ -186,7 +186,7 @@ export type Outcome = {
   readonly error: unknown;
 };
 
-type Told = {
+type Acknowledged = {
   readonly id: number;
   readonly balance: string;
   readonly disabled_at: string | null;

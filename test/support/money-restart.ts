@@ -14,7 +14,7 @@ import { start, type Service } from '../../src/main.ts';
 import { createStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
 import { engine } from './engine.ts';
-import { assertAnswer, viewOf, type View } from './money-answers.ts';
+import { assertResponse, viewOf, type View } from './money-responses.ts';
 import { testClock, type TestClock } from './service.ts';
 
 export type RestartableService = AsyncDisposable & {
@@ -57,9 +57,9 @@ export async function startRestartable({
       });
       const text = await response.text();
       const { status, headers } = response;
-      const answer = { status, headers, text, json: JSON.parse(text) as unknown };
-      assertAnswer(line, answer);
-      return { ...viewOf(answer), status, text, tag: headers.get('etag') };
+      const reply = { status, headers, text, json: JSON.parse(text) as unknown };
+      assertResponse(line, reply);
+      return { ...viewOf(reply), status, text, tag: headers.get('etag') };
     },
     async restart({ passMs = 0 } = {}) {
       await service[Symbol.asyncDispose]();

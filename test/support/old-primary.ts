@@ -37,7 +37,7 @@ export async function untilPrimaries(url: string, count: number): Promise<void> 
 }
 
 /** Starts the service in this process, asserts that it fails, and returns the error. */
-export async function refusalOf(environment: Environment): Promise<string> {
+export async function errorOf(environment: Environment): Promise<string> {
   const error = await startOn(environment).then(
     async (service) => {
       await service[Symbol.asyncDispose]();

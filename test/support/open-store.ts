@@ -4,7 +4,8 @@ import type { Card } from '../../src/domain/card.ts';
 import type { Secret } from '../../src/domain/secret.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { issue } from '../../src/service/card.ts';
-import { Answered, type Answer } from '../../src/service/idempotency.ts';
+import { AlreadyProcessed } from '../../src/service/idempotency.ts';
+import type { HttpResponse } from '../../src/service/http-response.ts';
 import { createStore, type NewStore } from '../../src/service/store.ts';
 import { all, sql, type Script } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -77,12 +78,12 @@ export function* countRows(): Script<Counts> {
 
 /** Returns the outcome of a script of `once`, as its caller sees it. */
 export async function outcomeOf(
-  writing: Promise<Answer>,
-): Promise<{ readonly answer: Answer; readonly replayed: boolean }> {
+  writing: Promise<HttpResponse>,
+): Promise<{ readonly response: HttpResponse; readonly replayed: boolean }> {
   try {
-    return { answer: await writing, replayed: false };
+    return { response: await writing, replayed: false };
   } catch (error) {
-    if (error instanceof Answered) return { answer: error.answer, replayed: true };
+    if (error instanceof AlreadyProcessed) return { response: error.response, replayed: true };
     throw error;
   }
 }

@@ -6,30 +6,30 @@ import { debitOf } from '../../src/domain/ledger.ts';
 import type { Money } from '../../src/domain/money.ts';
 import { record, requireCard } from '../../src/service/money.ts';
 import type { Moved } from '../../src/service/spend.ts';
-import { run, sql, together, type Script } from '../../src/storage/sql.ts';
+import { execute, sql, parallel, type Script } from '../../src/storage/sql.ts';
 import { findChainEnd } from '../../src/storage/transfer.ts';
 
 type DebitCommand = { readonly storeId: number; readonly cardId: number; readonly amount: Money };
 
-const beside = { actor: 'test', reference: null, note: null, orderId: null };
+const details = { actor: 'test', reference: null, note: null, orderId: null };
 
 /** Reads the balance, and then writes the difference: a concurrent debit is lost. */
 export function* readThenWriteDebit(ctx: Context, { storeId, cardId, amount }: DebitCommand): Script<Moved> {
   const { balance, held } = yield* requireCard(storeId, cardId);
   const left = balance.minor - amount.minor;
   if (left < held.minor) throw new Fault('insufficient-balance');
-  yield* run(sql`
+  yield* execute(sql`
     update gift_cards set balance = ${left}, version = version + 1
     where store_id = ${storeId} and id = ${cardId}`);
-  const [card, end] = yield* together(requireCard(storeId, cardId), findChainEnd({ storeId, cardId }));
-  return { card, transfer: yield* record(ctx, { card, end }, debitOf(amount), beside) };
+  const [card, end] = yield* parallel(requireCard(storeId, cardId), findChainEnd({ storeId, cardId }));
+  return { card, transfer: yield* record(ctx, { card, end }, debitOf(amount), details) };
 }
 
 /** Moves the balance in one statement, but without the guard: the balance can be too low. */
 export function* unguardedDebit(ctx: Context, { storeId, cardId, amount }: DebitCommand): Script<Moved> {
-  yield* run(sql`
+  yield* execute(sql`
     update gift_cards set balance = balance - ${amount.minor}, version = version + 1
     where store_id = ${storeId} and id = ${cardId} and disabled_at is null`);
-  const [card, end] = yield* together(requireCard(storeId, cardId), findChainEnd({ storeId, cardId }));
-  return { card, transfer: yield* record(ctx, { card, end }, debitOf(amount), beside) };
+  const [card, end] = yield* parallel(requireCard(storeId, cardId), findChainEnd({ storeId, cardId }));
+  return { card, transfer: yield* record(ctx, { card, end }, debitOf(amount), details) };
 }

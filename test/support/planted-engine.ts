@@ -15,19 +15,19 @@ const commitDelayMs = 40;
 
 /** Replaces the function of this name in `src/storage/sqlite/engine.ts`. */
 export function openSqlite(options: SqliteOptions): Storage {
-  return answeringEarly(openRealSqlite(options));
+  return respondingEarly(openRealSqlite(options));
 }
 
 /** Replaces the function of this name in `src/storage/postgres/engine.ts`. */
 export function openPostgres(options: PostgresOptions): Storage {
-  return answeringEarly(openRealPostgres(options));
+  return respondingEarly(openRealPostgres(options));
 }
 
-function answeringEarly(storage: Storage): Storage {
+function respondingEarly(storage: Storage): Storage {
   let last: Promise<unknown> = Promise.resolve();
   return {
     read: (script) => storage.read(script),
-    rehearse: (script) => storage.rehearse(script),
+    dryRun: (script) => storage.dryRun(script),
     memory: (limits) => storage.memory(limits),
     migrate: (migrations) => storage.migrate(migrations),
     applied: () => storage.applied(),
@@ -38,7 +38,7 @@ function answeringEarly(storage: Storage): Storage {
     write(script) {
       const ran = last.then(async () => {
         const log: Statement[] = [];
-        const result = await storage.rehearse(() => recording(script(), log));
+        const result = await storage.dryRun(() => recording(script(), log));
         return { result, log };
       });
       last = ran.then(

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import type { PostgresServer } from './postgres-server.ts';
 
-export type Direction = 'sent' | 'answered';
+export type Direction = 'sent' | 'responded';
 
 export type Proxy = AsyncDisposable & {
   readonly port: number;
@@ -33,7 +33,7 @@ export type Proxy = AsyncDisposable & {
 
 /** @param server its port is read for each connection: another server can replace it. */
 export async function startProxy(server: Pick<PostgresServer, 'port' | 'url'>): Promise<Proxy> {
-  const bytes = { sent: 0, answered: 0 };
+  const bytes = { sent: 0, responded: 0 };
   const pairs = new Set<readonly [Socket, Socket]>();
   let cut: { readonly direction: Direction; readonly at: number } | undefined;
   let hasCut = false;
@@ -46,11 +46,11 @@ export async function startProxy(server: Pick<PostgresServer, 'port' | 'url'>): 
       const before = bytes[direction];
       bytes[direction] += chunk.length;
       if (direction === 'sent' && cut) sent += chunk.toString('latin1');
-      const altered = direction === 'answered' && proxy.alter ? proxy.alter(chunk) : chunk;
+      const altered = direction === 'responded' && proxy.alter ? proxy.alter(chunk) : chunk;
       if (cut?.direction !== direction || bytes[direction] < cut.at) return void to.write(altered);
       // At least one byte of a response is missing: a client with the whole response could send more into the
       // broken connection.
-      const most = direction === 'answered' ? chunk.length - 1 : chunk.length;
+      const most = direction === 'responded' ? chunk.length - 1 : chunk.length;
       const rest = altered.subarray(0, Math.min(cut.at - before, most));
       cut = undefined;
       hasCut = true;
@@ -71,7 +71,7 @@ export async function startProxy(server: Pick<PostgresServer, 'port' | 'url'>): 
     pairs.add(pair);
     client.once('close', () => pairs.delete(pair));
     carry('sent', client, upstream);
-    carry('answered', upstream, client);
+    carry('responded', upstream, client);
     if (isSilent) for (const socket of pair) socket.pause();
   });
   listener.listen(0, '127.0.0.1');
@@ -88,7 +88,7 @@ export async function startProxy(server: Pick<PostgresServer, 'port' | 'url'>): 
     bytes,
     cutAfter(direction, more) {
       bytes.sent = 0;
-      bytes.answered = 0;
+      bytes.responded = 0;
       hasCut = false;
       sent = '';
       cut = { direction, at: more };

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
-import { systemClock } from '../../src/clock-and-chance.ts';
+import { systemClock } from '../../src/clock.ts';
 import { readConfig, type Limits } from '../../src/config.ts';
 import { logThrough } from '../../src/log.ts';
 import { start } from '../../src/main.ts';
@@ -108,7 +108,7 @@ export async function startOn(
   };
 }
 
-export type Told = {
+export type Acknowledged = {
   readonly status: number;
   /** The code of an error; undefined for a success. */
   readonly code: string | undefined;
@@ -120,7 +120,7 @@ export type Told = {
 
 /** Sends requests to a service as a client with a token. */
 export function clientOf(url: string, token: string) {
-  return async (line: string, json?: object, key?: string): Promise<Told> => {
+  return async (line: string, json?: object, key?: string): Promise<Acknowledged> => {
     const [method = '', path = ''] = line.split(' ');
     const startedAt = performance.now();
     const response = await fetch(`${url}${path}`, {
@@ -132,7 +132,10 @@ export function clientOf(url: string, token: string) {
       },
       ...(json && { body: JSON.stringify(json) }),
     });
-    const body = (await response.json()) as { readonly type?: string; readonly gift_card?: Told['card'] };
+    const body = (await response.json()) as {
+      readonly type?: string;
+      readonly gift_card?: Acknowledged['card'];
+    };
     return {
       status: response.status,
       code: body.type?.split('/').at(-1),
@@ -145,8 +148,8 @@ export function clientOf(url: string, token: string) {
 }
 
 /** Asserts an error that the client can retry. */
-export function assertUnavailable(told: Told, code?: 'unavailable' | 'overloaded'): void {
-  assert.equal(told.status, 503, JSON.stringify(told));
-  assert.ok(Number(told.retryAfter) >= 1);
-  if (code) assert.equal(told.code, code);
+export function assertUnavailable(reported: Acknowledged, code?: 'unavailable' | 'overloaded'): void {
+  assert.equal(reported.status, 503, JSON.stringify(reported));
+  assert.ok(Number(reported.retryAfter) >= 1);
+  if (code) assert.equal(reported.code, code);
 }

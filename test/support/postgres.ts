@@ -1,7 +1,8 @@
 /** PostgreSQL databases for tests, on the server that a run shares. */
 
 import pg from 'pg';
-import { systemChance, systemClock } from '../../src/clock-and-chance.ts';
+import { systemClock } from '../../src/clock.ts';
+import { systemRandom } from '../../src/random.ts';
 import { Secret } from '../../src/domain/secret.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
 import { openPostgres, type PostgresOptions } from '../../src/storage/postgres/engine.ts';
@@ -21,7 +22,7 @@ export function openPostgresEngine(
   return openPostgres({
     urls: [new Secret(url)],
     clock: systemClock,
-    chance: systemChance(systemClock),
+    random: systemRandom(systemClock),
     observer: { committed() {}, failed() {} },
     connectionsMax: 8,
     partitions: null,

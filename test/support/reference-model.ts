@@ -68,7 +68,7 @@ export type Model = {
 };
 
 /** An error, with its data besides the code. */
-export type Refused = {
+export type Rejected = {
   readonly code: FaultCode;
   readonly available?: bigint;
   readonly held?: bigint;
@@ -92,7 +92,7 @@ export function heldOf(model: Model, card: number): bigint {
 }
 
 /** Executes the action, or changes nothing and returns the error. */
-export function apply(model: Model, action: Action): Refused | undefined {
+export function apply(model: Model, action: Action): Rejected | undefined {
   switch (action.kind) {
     case 'issue':
       model.cards.push({ balance: 0n, expiresOn: action.expiresOn, disabledAt: null, note: null });
@@ -128,7 +128,7 @@ function move(model: Model, card: number, kind: TransferKind, effect: bigint, re
   model.transfers.push({ card, kind, effect, reverses });
 } // prettier-ignore
 
-function applyToCard(model: Model, action: Extract<Action, OnCard>): Refused | undefined {
+function applyToCard(model: Model, action: Extract<Action, OnCard>): Rejected | undefined {
   const card = model.cards[action.card];
   if (!card) return { code: 'not-found' };
   if (action.isCurrent === false) return { code: 'precondition-failed' };
@@ -159,14 +159,14 @@ function update(
   model: Model,
   card: Card,
   { card: place, changes, releaseHolds }: Extract<Action, { readonly kind: 'update' }>,
-): Refused | undefined {
+): Rejected | undefined {
   const { balance = card.balance, disable, expiresOn = card.expiresOn, note = card.note } = changes;
   const isDisabled = card.disabledAt !== null;
   const held = disable === true && releaseHolds ? 0n : heldOf(model, place);
-  const refused: Refused = { code: 'invalid-parameter' };
-  if (balance < held || (held > 0n && disable === true && !isDisabled)) return refused;
+  const rejected: Rejected = { code: 'invalid-parameter' };
+  if (balance < held || (held > 0n && disable === true && !isDisabled)) return rejected;
   if (isDisabled && (disable === false || balance !== card.balance || expiresOn !== card.expiresOn))
-    return refused;
+    return rejected;
   if (disable === true && !isDisabled) {
     for (const hold of openHolds(model, place)) hold.status = 'voided';
     card.disabledAt = model.now;
@@ -175,7 +175,7 @@ function update(
   return balance === card.balance ? undefined : move(model, place, 'adjustment', balance - card.balance);
 }
 
-function reverse(model: Model, action: Extract<Action, { readonly kind: 'reverse' }>): Refused | undefined {
+function reverse(model: Model, action: Extract<Action, { readonly kind: 'reverse' }>): Rejected | undefined {
   const transfer = model.transfers[action.transfer];
   if (!transfer) return { code: 'not-found' };
   if (!['debit', 'capture', 'credit'].includes(transfer.kind)) return { code: 'not-reversible' };

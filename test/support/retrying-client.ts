@@ -13,13 +13,13 @@ import { publicIdsOf } from './public-ids.ts';
 import type { Seeded } from './seeded.ts';
 
 const pauseMs = 25;
-const answerTimeoutMs = 40_000;
+const responseTimeoutMs = 40_000;
 
 type Ledger = { balance: bigint; readonly transfers: Set<number> };
 
 type Request = { readonly path: string; readonly json: Readonly<Record<string, unknown>> };
 
-type Answer = {
+type HttpResponse = {
   readonly gift_card: { readonly id: number; readonly balance: string };
   readonly transaction?: { readonly id: number; readonly amount: string };
 };
@@ -30,7 +30,7 @@ export type RetryingClient = {
   /** The time of each success (`performance.now`). */
   readonly successes: readonly number[];
   /** Responses other than a success: `503 unavailable`, `no response`. */
-  readonly refusals: readonly string[];
+  readonly errors: readonly string[];
   /** The number of requests that were executed before without an acknowledgment. */
   readonly replays: number;
   /** The longest duration of any response, in ms. */
@@ -53,8 +53,8 @@ function newRetryingClient(
 ): RetryingClient {
   const cards = new Map<number, Ledger>();
   const successes: number[] = [];
-  const refusals: string[] = [];
-  const told = { replays: 0, slowestMs: 0 };
+  const errors: string[] = [];
+  const reported = { replays: 0, slowestMs: 0 };
   let requests = 0;
 
   const choose = (): Request => {
@@ -67,7 +67,11 @@ function newRetryingClient(
   };
 
   /** Sends a request once. Returns undefined if it must be sent again. */
-  const send = async (url: string, { path, json }: Request, key: string): Promise<Answer | undefined> => {
+  const send = async (
+    url: string,
+    { path, json }: Request,
+    key: string,
+  ): Promise<HttpResponse | undefined> => {
     const startedAt = performance.now();
     try {
       const response = await fetch(`${url}${path}`, {
@@ -78,25 +82,25 @@ function newRetryingClient(
           'idempotency-key': key,
         },
         body: JSON.stringify(json),
-        signal: AbortSignal.timeout(answerTimeoutMs),
+        signal: AbortSignal.timeout(responseTimeoutMs),
       });
       const text = await response.text();
       const isReplayed = response.headers.get('idempotent-replayed') === 'true';
-      if (isReplayed) told.replays += 1;
-      if (response.status === 201) return JSON.parse(text) as Answer;
+      if (isReplayed) reported.replays += 1;
+      if (response.status === 201) return JSON.parse(text) as HttpResponse;
       assert.ok([409, 503].includes(response.status), `${path}: ${response.status} ${text}`);
       assert.ok(Number(response.headers.get('retry-after')) >= 1, `${response.status} without Retry-After`);
-      refusals.push(`${response.status} ${/problems\/([a-z-]+)/.exec(text)?.[1]}`);
+      errors.push(`${response.status} ${/problems\/([a-z-]+)/.exec(text)?.[1]}`);
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      refusals.push('no response');
+      errors.push('no response');
     } finally {
-      told.slowestMs = Math.max(told.slowestMs, performance.now() - startedAt);
+      reported.slowestMs = Math.max(reported.slowestMs, performance.now() - startedAt);
     }
     return undefined;
   };
 
-  const learn = ({ gift_card: card, transaction }: Answer): void => {
+  const learn = ({ gift_card: card, transaction }: HttpResponse): void => {
     const ledger = cards.get(card.id) ?? { balance: 10_000n, transfers: new Set() };
     cards.set(card.id, ledger);
     if (transaction) {
@@ -114,12 +118,12 @@ function newRetryingClient(
   return {
     cards,
     successes,
-    refusals,
+    errors,
     get replays() {
-      return told.replays;
+      return reported.replays;
     },
     get slowestMs() {
-      return told.slowestMs;
+      return reported.slowestMs;
     },
     async work(urls, isOver) {
       while (!isOver()) {
@@ -127,9 +131,9 @@ function newRetryingClient(
         const key = `${name}-${requests}`;
         const request = choose();
         for (let attempt = random.between(0, urls.length - 1); ; attempt += 1) {
-          const answer = await send(urls[attempt % urls.length] ?? '', request, key);
-          if (answer) {
-            learn(answer);
+          const response = await send(urls[attempt % urls.length] ?? '', request, key);
+          if (response) {
+            learn(response);
             break;
           }
           await wait(pauseMs);
@@ -159,22 +163,22 @@ export async function untilEachSucceeds(clients: readonly RetryingClient[], more
 }
 
 /** Counts the responses other than a success, by kind. */
-export function refusalsOf(clients: readonly RetryingClient[]): Readonly<Record<string, number>> {
+export function errorsOf(clients: readonly RetryingClient[]): Readonly<Record<string, number>> {
   const counts = new Map<string, number>();
-  for (const refusal of clients.flatMap(({ refusals }) => refusals))
-    counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
+  for (const error of clients.flatMap(({ errors }) => errors))
+    counts.set(error, (counts.get(error) ?? 0) + 1);
   return Object.fromEntries(counts);
 }
 
 /** Asserts that a database has exactly the acknowledged changes: each success is there once. */
-export async function assertTold(
+export async function assertAcknowledged(
   clients: readonly RetryingClient[],
   query: (text: string) => Promise<readonly Row[]>,
   keysFile: string,
 ): Promise<void> {
   const ids = publicIdsOf(keysFile);
   const publicId = (text: unknown): number => ids.of(Number(text));
-  const told = new Map(clients.flatMap(({ cards }) => [...cards]));
+  const reported = new Map(clients.flatMap(({ cards }) => [...cards]));
   const cards = await query('select id::text as id, balance::text as balance from gift_cards');
   const transfers = await query(
     `select id::text as id, card_id::text as card from transfers where kind <> 'issue'`,
@@ -182,11 +186,11 @@ export async function assertTold(
   const held = Map.groupBy(transfers, ({ card }) => publicId(card));
   assert.deepEqual(
     cards.map(({ id }) => publicId(id)).toSorted(byValue),
-    [...told.keys()].toSorted(byValue),
+    [...reported.keys()].toSorted(byValue),
     'the cards',
   );
   for (const { id, balance } of cards) {
-    const ledger = told.get(publicId(id));
+    const ledger = reported.get(publicId(id));
     assert.equal(balance, String(ledger?.balance), `the balance of the card ${String(id)}`);
     const heldIds = (held.get(publicId(id)) ?? []).map((row) => publicId(row['id']));
     assert.deepEqual(

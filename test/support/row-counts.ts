@@ -1,6 +1,15 @@
 /** Generic rows that tests write and count: stores, identified by their domain. */
 
-import { all, first, one, run, sql, toNumber, type Script, type Statement } from '../../src/storage/sql.ts';
+import {
+  all,
+  first,
+  one,
+  execute,
+  sql,
+  toNumber,
+  type Script,
+  type Statement,
+} from '../../src/storage/sql.ts';
 
 export function insertion(id: number, name: string, value = 'USD'): Statement {
   return sql`
@@ -11,7 +20,7 @@ export function insertion(id: number, name: string, value = 'USD'): Statement {
 
 /** Inserts a row. @throws a database error if the name or the id is taken. */
 export function* insertRow(id: number, name: string, value = 'USD'): Script<void> {
-  yield* run(insertion(id, name, value));
+  yield* execute(insertion(id, name, value));
 }
 
 /** The names of all rows, sorted. */

@@ -146,11 +146,11 @@ function inOneGo<T>(run: Stage['run'], script: (() => Script<T>) | undefined): T
 
 function play(connection: Connection, statements: readonly Statement[]): readonly unknown[] {
   let rows: readonly unknown[] = [];
-  for (const statement of statements) rows = connection.drive(answers(statement));
+  for (const statement of statements) rows = connection.drive(responses(statement));
   return rows;
 }
 
-function* answers(statement: Statement): Script<readonly unknown[]> {
+function* responses(statement: Statement): Script<readonly unknown[]> {
   const [rows = []] = yield { statements: [statement], isAwaited: true };
   return rows;
 }
@@ -169,7 +169,7 @@ type Caller<T> = {
   /** The number of unawaited statements, which come first. */
   unlooked: number;
   /** The rows of the awaited statements that have run. */
-  answered: (readonly unknown[])[];
+  responded: (readonly unknown[])[];
   /** The script's result. Waiting statements run before the commit. */
   returned: { readonly done: T } | undefined;
   log: Statement[];
@@ -181,8 +181,8 @@ type Caller<T> = {
 
 function fresh<T>(
   script: () => Script<T>,
-): Pick<Caller<T>, 'script' | 'waiting' | 'unlooked' | 'answered' | 'log' | 'returned'> {
-  return { script: script(), waiting: [], unlooked: 0, answered: [], log: [], returned: undefined };
+): Pick<Caller<T>, 'script' | 'waiting' | 'unlooked' | 'responded' | 'log' | 'returned'> {
+  return { script: script(), waiting: [], unlooked: 0, responded: [], log: [], returned: undefined };
 }
 
 function interleave<T>(
@@ -231,12 +231,12 @@ function interleave<T>(
    */
   const resume = (caller: Caller<T>): void => {
     const heldBack: Statement[] = [];
-    let step = caller.script.next(caller.answered);
+    let step = caller.script.next(caller.responded);
     while (step.done !== true && !step.value.isAwaited) {
       heldBack.push(...step.value.statements);
       step = caller.script.next(step.value.statements.map(() => []));
     }
-    caller.answered = [];
+    caller.responded = [];
     caller.unlooked = heldBack.length;
     if (step.done === true) caller.returned = { done: step.value };
     caller.waiting = step.done === true ? heldBack : [...heldBack, ...step.value.statements];
@@ -264,7 +264,7 @@ function interleave<T>(
     for (const key of keys) locks.set(key, place);
     if (keys.length > 0) caller.log.push(statement);
     if (caller.unlooked > 0) caller.unlooked -= 1;
-    else caller.answered.push(rows);
+    else caller.responded.push(rows);
     caller.waiting = others;
   };
 

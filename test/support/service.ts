@@ -6,7 +6,7 @@
 import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { plainClock, systemClock, type Clock, type TimeSource } from '../../src/clock-and-chance.ts';
+import { plainClock, systemClock, type Clock, type TimeSource } from '../../src/clock.ts';
 import { readConfig, type Limits } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
@@ -56,7 +56,7 @@ export type TestStore = Partial<Omit<NewStore, 'currency' | 'proxySecret'>> & {
   readonly proxySecret?: string;
 };
 
-export type TestAnswer = {
+export type TestResponse = {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -83,7 +83,7 @@ export type TestService = AsyncDisposable & {
   readonly environment: Readonly<Record<string, string>>;
   readonly clock: TestClock;
   /** Sends a request, to each of two processes in turn. */
-  request(path: string, request?: TestRequest): Promise<TestAnswer>;
+  request(path: string, request?: TestRequest): Promise<TestResponse>;
   /** Sends bytes unchanged and returns all bytes received until the server closes. */
   raw(bytes: string | Uint8Array): Promise<string>;
   /** Creates a token of a store with these scopes (the default is all) and returns it in clear. */
@@ -189,7 +189,7 @@ export async function startService({
   };
 }
 
-async function send(url: string, { json, body, token, ...request }: TestRequest = {}): Promise<TestAnswer> {
+async function send(url: string, { json, body, token, ...request }: TestRequest = {}): Promise<TestResponse> {
   const headers = new Headers(request.headers);
   if (json !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json');
   if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
@@ -215,11 +215,11 @@ function parse(text: string): unknown {
 function sendRaw(port: number, bytes: string | Uint8Array): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
-    let answer = '';
+    let response = '';
     socket.on('data', (chunk: Buffer) => {
-      answer += chunk.toString('latin1');
+      response += chunk.toString('latin1');
     });
-    socket.on('close', () => resolve(answer));
+    socket.on('close', () => resolve(response));
     socket.on('error', reject);
   });
 }

@@ -9,16 +9,16 @@ import {
   type ExpectedProblem,
   type GiftCard,
   type IssuedGiftCard,
-} from './answers.ts';
+} from './responses.ts';
 import {
-  assertAnswer,
+  assertResponse,
   viewOf,
   type CardView,
   type HoldView,
   type TransactionView,
   type View,
-} from './money-answers.ts';
-import type { TestAnswer, TestRequest, TestService } from './service.ts';
+} from './money-responses.ts';
+import type { TestResponse, TestRequest, TestService } from './service.ts';
 
 export type Ask = Omit<TestRequest, 'token'> & {
   /** A form, sent unchanged. */
@@ -27,7 +27,7 @@ export type Ask = Omit<TestRequest, 'token'> & {
   readonly token?: string | null;
 };
 
-type Accepted<Card> = { readonly card: Card; readonly answer: TestAnswer };
+type Accepted<Card> = { readonly card: Card; readonly response: TestResponse };
 
 type Parameters = Readonly<Record<string, unknown>>;
 
@@ -42,15 +42,15 @@ export type Shop = {
    * Sends a request with the store's token. Asserts the documented form of the response, and that it has no
    * known code.
    */
-  ask(line: string, ask?: Ask): Promise<TestAnswer>;
+  ask(line: string, ask?: Ask): Promise<TestResponse>;
   /** Asserts the given error, and that no row has changed and no event was published. */
-  refuses(line: string, ask: Ask, expected: ExpectedProblem): Promise<void>;
-  /** As `refuses`, and returns the response. */
-  refusal(line: string, ask: Ask, expected: ExpectedProblem): Promise<TestAnswer>;
+  rejects(line: string, ask: Ask, expected: ExpectedProblem): Promise<void>;
+  /** As `rejects`, and returns the response. */
+  error(line: string, ask: Ask, expected: ExpectedProblem): Promise<TestResponse>;
   /** Asserts a change or read of a card that succeeds with 200 and publishes exactly these events. */
   accepts(line: string, ask?: Ask, expected?: { readonly events?: readonly string[] }): Promise<Accepted<GiftCard>>;
   /** Asserts any request that succeeds, and the types of the events that it publishes. */
-  does(line: string, ask: Ask, expected: { readonly status?: number; readonly events: readonly string[] }): Promise<View & { readonly answer: TestAnswer }>;
+  does(line: string, ask: Ask, expected: { readonly status?: number; readonly events: readonly string[] }): Promise<View & { readonly response: TestResponse }>;
   /** Asserts a creation that publishes exactly these events. */
   creates(ask: Ask, expected?: { readonly events?: readonly string[] }): Promise<Accepted<IssuedGiftCard>>;
   /** Issues a card, with a default of 25.00, and any events. */
@@ -81,18 +81,18 @@ export async function shopOf(
   const ask: Shop['ask'] = async (line, { form: sent, token: other = token, ...request } = {}) => {
     const [method = '', path = ''] = line.split(' ', 2);
     const { headers, ...body } = sent === undefined ? request : { ...request, ...formOf(sent) };
-    const answer = await service.request(path, {
+    const response = await service.request(path, {
       ...body,
       method,
       headers: { ...headers, ...request.headers },
       ...(other !== null && { token: other }),
     });
-    assertAnswer(line, answer);
-    const isCreation = line.startsWith('POST /gift_card') && answer.status === 201;
-    const code = isCreation ? viewOf(answer).gift_card.code : undefined;
+    assertResponse(line, response);
+    const isCreation = line.startsWith('POST /gift_card') && response.status === 201;
+    const code = isCreation ? viewOf(response).gift_card.code : undefined;
     if (code !== undefined) codes.add(code);
-    else assertWithout(codes, `${answer.text} ${[...answer.headers.values()].join(' ')}`);
-    return answer;
+    else assertWithout(codes, `${response.text} ${[...response.headers.values()].join(' ')}`);
+    return response;
   };
   const shop: Shop = {
     service,
@@ -106,41 +106,41 @@ export async function shopOf(
       tokens.set(name, made);
       return made;
     },
-    async refuses(line, request, expected) {
-      await shop.refusal(line, request, expected);
+    async rejects(line, request, expected) {
+      await shop.error(line, request, expected);
     },
-    refusal: (line, request, expected) =>
+    error: (line, request, expected) =>
       unchanged(
         service,
         async () => {
-          const answer = await ask(line, request);
-          problemOf(answer, { basePath, ...expected });
-          return answer;
+          const response = await ask(line, request);
+          problemOf(response, { basePath, ...expected });
+          return response;
         },
         `${line}, refused,`,
       ),
     async accepts(line, request = {}, { events = [] } = {}) {
       const before = await lastEventId(service);
-      const answer = await ask(line, request);
-      const card = giftCardOf(answer);
+      const response = await ask(line, request);
+      const card = giftCardOf(response);
       await assertEvents(service, { before, events, card });
       await assertLedger(service, card);
-      return { answer, card };
+      return { response, card };
     },
     async does(line, request, { status, events }) {
       const before = await eventIds(service);
-      const answer = await ask(line, request);
-      assert.equal(answer.status, status ?? successOf(line), `${line}: ${answer.text}`);
+      const response = await ask(line, request);
+      assert.equal(response.status, status ?? successOf(line), `${line}: ${response.text}`);
       assert.deepEqual(await newEvents(service, before), events.toSorted(), line);
-      return { ...viewOf(answer), answer };
+      return { ...viewOf(response), response };
     },
     async creates(request, { events = ['gift_card.created'] } = {}) {
       const before = await lastEventId(service);
-      const answer = await ask('POST /gift_card', request);
-      const card = issuedGiftCardOf(answer, { basePath });
+      const response = await ask('POST /gift_card', request);
+      const card = issuedGiftCardOf(response, { basePath });
       await assertEvents(service, { before, events, card });
       await assertLedger(service, card);
-      return { answer, card };
+      return { response, card };
     },
     async issue(parameters = {}) {
       const json = { initial_value: '25.00', ...parameters };
@@ -149,9 +149,9 @@ export async function shopOf(
     read: async (id) => giftCardOf(await ask(`GET /gift_card/${id}`)),
     tag: async (id) => (await ask(`GET /gift_card/${id}`)).headers.get('etag') ?? '',
     async lookUp(code) {
-      const answer = await ask('POST /gift_card/lookup', { json: { code } });
-      assert.equal(answer.status, 200, answer.text);
-      return viewOf(answer).gift_card;
+      const response = await ask('POST /gift_card/lookup', { json: { code } });
+      assert.equal(response.status, 200, response.text);
+      return viewOf(response).gift_card;
     },
     async debits(id, amount, more = {}) {
       const json = { amount, ...more };
@@ -226,8 +226,8 @@ async function assertEvents(
   for (const row of rows) {
     assert.equal(row['subject_id'], service.internalId(card.id));
     assert.equal(row['subject_version'], row['version']);
-    const { gift_card: told } = JSON.parse(String(row['data'])) as { readonly gift_card: unknown };
-    assert.deepEqual(told, record);
+    const { gift_card: reported } = JSON.parse(String(row['data'])) as { readonly gift_card: unknown };
+    assert.deepEqual(reported, record);
   }
 }
 

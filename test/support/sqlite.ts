@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { systemClock } from '../../src/clock-and-chance.ts';
+import { systemClock } from '../../src/clock.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
 import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite/engine.ts';
 import type { Statement } from '../../src/storage/sql.ts';

@@ -18,7 +18,7 @@ export type WebhookReceiver = AsyncDisposable & {
   readonly url: string;
   readonly got: readonly Got[];
   /** The response to later requests; `null` never responds. */
-  answer: {
+  response: {
     readonly status: number;
     readonly body?: string;
     readonly headers?: Record<string, string>;
@@ -33,8 +33,8 @@ export async function receiveWebhooks(): Promise<WebhookReceiver> {
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString();
       got.push({ headers: request.headers, body, event: JSON.parse(body) as Got['event'] });
-      const { answer } = receiver;
-      if (answer) response.writeHead(answer.status, answer.headers).end(answer.body);
+      const { response: reply } = receiver;
+      if (reply) response.writeHead(reply.status, reply.headers).end(reply.body);
     });
   });
   await new Promise<void>((resolve) => {
@@ -44,7 +44,7 @@ export async function receiveWebhooks(): Promise<WebhookReceiver> {
   const receiver: WebhookReceiver = {
     url: `http://127.0.0.1:${port}/hook`,
     got,
-    answer: { status: 204 },
+    response: { status: 204 },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => {

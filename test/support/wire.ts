@@ -1,7 +1,7 @@
 /** HTTP as bytes: for requests that client libraries do not send. */
 
 import { connect, type Socket } from 'node:net';
-import type { TestAnswer, TestService } from './service.ts';
+import type { TestResponse, TestService } from './service.ts';
 
 export type Wire = AsyncDisposable & {
   readonly socket: Socket;
@@ -57,7 +57,7 @@ export async function converse(
   service: Pick<TestService, 'url'>,
   bytes: string | Uint8Array,
   options?: WireOptions,
-): Promise<readonly TestAnswer[]> {
+): Promise<readonly TestResponse[]> {
   await using wire = openWire(service, options);
   wire.send(bytes);
   await Promise.race([
@@ -66,7 +66,7 @@ export async function converse(
       setTimeout(() => reject(new Error(`the connection stays open: ${wire.received()}`)), 8_000).unref();
     }),
   ]);
-  return parseAnswers(wire.received(), Buffer.from(bytes).toString('latin1'));
+  return parseResponses(wire.received(), Buffer.from(bytes).toString('latin1'));
 }
 
 /** Sends one request in bytes and returns its only response. */
@@ -74,11 +74,11 @@ export async function exchange(
   service: Pick<TestService, 'url'>,
   bytes: string | Uint8Array,
   options?: WireOptions,
-): Promise<TestAnswer> {
-  const answers = await converse(service, bytes, options);
-  const [answer] = answers;
-  if (!answer || answers.length > 1) throw new Error(`${answers.length} responses instead of one`);
-  return answer;
+): Promise<TestResponse> {
+  const responses = await converse(service, bytes, options);
+  const [response] = responses;
+  if (!response || responses.length > 1) throw new Error(`${responses.length} responses instead of one`);
+  return response;
 }
 
 /** A request as text: adds missing headers that HTTP/1.1 requires, and closes the connection. */
@@ -92,8 +92,8 @@ export function requestText(
 }
 
 /** Parses responses one after another. Responses to HEAD have no body, and 1xx responses are omitted. */
-export function parseAnswers(received: string, request = ''): readonly TestAnswer[] {
-  const answers: TestAnswer[] = [];
+export function parseResponses(received: string, request = ''): readonly TestResponse[] {
+  const responses: TestResponse[] = [];
   const isHead = request.startsWith('HEAD ');
   let rest = received;
   while (rest !== '') {
@@ -117,9 +117,9 @@ export function parseAnswers(received: string, request = ''): readonly TestAnswe
       [text, rest] = [rest.slice(0, length), rest.slice(length)];
     }
     text = Buffer.from(text, 'latin1').toString();
-    answers.push({ status, headers, text, json: parse(text) });
+    responses.push({ status, headers, text, json: parse(text) });
   }
-  return answers;
+  return responses;
 }
 
 function unchunk(encoded: string): [text: string, rest: string] {

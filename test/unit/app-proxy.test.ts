@@ -7,7 +7,7 @@ import test, { after, mock } from 'node:test';
 import { ApiVersion, shopifyApi } from '@shopify/shopify-api';
 import fc from 'fast-check';
 import type { FastifyRequest } from 'fastify';
-import { systemClock } from '../../src/clock-and-chance.ts';
+import { systemClock } from '../../src/clock.ts';
 import { readDatabaseConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/database.ts';
 import {

@@ -29,6 +29,6 @@ export function partOf(path: string): string {
   const [top = '', ...rest] = path.split('/');
   if (rest.length > 0) return top;
   const name = top.replace(/\.ts$/, '');
-  if (['database', 'background', 'readiness', 'start-checks'].includes(name)) return 'main';
+  if (['database', 'jobs', 'readiness', 'start-checks'].includes(name)) return 'main';
   return ['main', 'cli', 'context'].includes(name) ? name : 'ground';
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { Fault, Refusals, type FieldErrors } from '../../src/domain/fault.ts';
+import { Fault, FieldErrors, type ErrorsByField } from '../../src/domain/fault.ts';
 import { InexactNumber } from '../../src/domain/money.ts';
 import { operations } from '../../src/api/index.ts';
 import { noBody, parseBody } from '../../src/http/body.ts';
@@ -15,14 +15,14 @@ const form = 'application/x-www-form-urlencoded';
 type Read = {
   readonly parameters: ReadonlyMap<string, unknown>;
   readonly isForm: boolean;
-  readonly errors: FieldErrors;
+  readonly errors: ErrorsByField;
 };
 
 function read(contentType: string | undefined, sent: string | Uint8Array, encoding?: string): Read {
   const bytes = typeof sent === 'string' ? Buffer.from(sent) : sent;
-  const refusals = new Refusals();
-  const body = parseBody({ contentType, encoding, bytes }, { wrapper: 'gift_card', refusals });
-  return { ...body, errors: refusals.toErrors() };
+  const errors = new FieldErrors();
+  const body = parseBody({ contentType, encoding, bytes }, { wrapper: 'gift_card', errors });
+  return { ...body, errors: errors.toErrors() };
 }
 
 /** Returns the parameters of a body without errors. */
@@ -33,8 +33,8 @@ function parametersOf(contentType: string, sent: string): Record<string, unknown
 }
 
 test('a request without a body has no parameters', () => {
-  const refusals = new Refusals();
-  assert.deepEqual(parseBody(noBody, { wrapper: 'gift_card', refusals }), {
+  const errors = new FieldErrors();
+  assert.deepEqual(parseBody(noBody, { wrapper: 'gift_card', errors }), {
     parameters: new Map(),
     isForm: false,
   });
@@ -140,10 +140,10 @@ test('each operation accepts one wrapper, and the name of another wrapper is an 
           [form, `${name}[note]=x`],
         ] as const;
         for (const [contentType, text] of texts) {
-          const refusals = new Refusals();
+          const errors = new FieldErrors();
           const raw = { contentType, encoding: undefined, bytes: Buffer.from(text) };
-          const sent = Object.fromEntries(parseBody(raw, { wrapper, refusals }).parameters);
-          if (name === wrapper) assert.deepEqual([sent, refusals.any], [{ note: 'x' }, false]);
+          const sent = Object.fromEntries(parseBody(raw, { wrapper, errors }).parameters);
+          if (name === wrapper) assert.deepEqual([sent, errors.any], [{ note: 'x' }, false]);
           else assert.ok(!('note' in sent), `${contentType}: ${show(sent)}`);
         }
       });
@@ -417,12 +417,12 @@ test('the content type is JSON or a form, in UTF-8', async (t) => {
   for (const type of accepted) {
     await t.test(type, () => assert.deepEqual(parametersOf(type, '{"note": "é"}'), { note: 'é' }));
   }
-  const refused = [
+  const rejected = [
     '', 'text/plain', 'text/json', 'application/jsonp', 'application/vnd.api+json', 'application/xml', 'multipart/form-data; boundary=x', '*/*',
     'application/json; charset=iso-8859-1', 'application/json; charset=utf-16', 'application/json; charset=', 'application/json, text/plain',
     'application/json; charset=utf-8x', 'application', 'json', 'application/octet-stream', 'application/x-www-form-urlencoded; charset=latin1',
   ]; // prettier-ignore
-  for (const type of refused) {
+  for (const type of rejected) {
     await t.test(`${show(type)} is rejected`, () => {
       faultOf(() => read(type, '{}'), 'unsupported-media-type');
     });

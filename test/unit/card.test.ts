@@ -7,7 +7,7 @@ import {
   effectiveChanges,
   isDisabled,
   isExpired,
-  refuseChanges,
+  validateChanges,
   type Card,
   type CardChanges,
 } from '../../src/domain/card.ts';
@@ -85,20 +85,20 @@ test('a card with open holds is disabled only with their release, and updates ca
   const card = cardWith({ balance: amount(1_000n), held: amount(400n) });
   const held = ['must be at least 4.00, which is held'];
   const open = ['cannot be done: the card has open holds; release_holds releases them'];
-  assert.deepEqual(refuseChanges(card, { disable: true }, keeping), { disable: open });
-  assert.deepEqual(refuseChanges(card, { disable: true }, { releaseHolds: true }), {});
-  assert.deepEqual(refuseChanges(card, { disable: false }, keeping), {});
-  assert.deepEqual(refuseChanges(card, { balance: amount(399n) }, keeping), { balance: held });
-  assert.deepEqual(refuseChanges(card, { balance: amount(400n) }, keeping), {});
-  assert.deepEqual(refuseChanges(card, { balance: amount(0n) }, { releaseHolds: true }), { balance: held });
-  assert.deepEqual(refuseChanges(card, { balance: amount(0n), disable: true }, { releaseHolds: true }), {});
+  assert.deepEqual(validateChanges(card, { disable: true }, keeping), { disable: open });
+  assert.deepEqual(validateChanges(card, { disable: true }, { releaseHolds: true }), {});
+  assert.deepEqual(validateChanges(card, { disable: false }, keeping), {});
+  assert.deepEqual(validateChanges(card, { balance: amount(399n) }, keeping), { balance: held });
+  assert.deepEqual(validateChanges(card, { balance: amount(400n) }, keeping), {});
+  assert.deepEqual(validateChanges(card, { balance: amount(0n) }, { releaseHolds: true }), { balance: held });
+  assert.deepEqual(validateChanges(card, { balance: amount(0n), disable: true }, { releaseHolds: true }), {});
 });
 
 test('a card that is not disabled accepts every change', () => {
   const changes = { disable: false, balance: amount(0n), expiresOn: '2000-01-01', note: 'x' };
-  assert.deepEqual(refuseChanges(cardWith(), changes, keeping), {});
-  assert.deepEqual(refuseChanges(cardWith(), { disable: true, balance: amount(1n) }, keeping), {});
-  assert.deepEqual(refuseChanges(cardWith({ expiresOn: '2000-01-01' }), changes, keeping), {});
+  assert.deepEqual(validateChanges(cardWith(), changes, keeping), {});
+  assert.deepEqual(validateChanges(cardWith(), { disable: true, balance: amount(1n) }, keeping), {});
+  assert.deepEqual(validateChanges(cardWith({ expiresOn: '2000-01-01' }), changes, keeping), {});
 });
 
 test('a disabled card rejects changes of balance and expiry, accepts a note, and cannot be enabled', async (t) => {
@@ -121,7 +121,7 @@ test('a disabled card rejects changes of balance and expiry, accepts a note, and
     ],
   ];
   for (const [name, changes, errors] of cases) {
-    await t.test(name, () => assert.deepEqual(refuseChanges(card, changes, keeping), errors));
+    await t.test(name, () => assert.deepEqual(validateChanges(card, changes, keeping), errors));
   }
 });
 
@@ -191,7 +191,7 @@ test('applied changes no longer count as changes', () => {
       const { disable, ...values } = effectiveChanges(card, changes);
       const changed: Card = { ...card, ...values, disabledAt: disable ? 8 : card.disabledAt };
       assert.deepEqual(effectiveChanges(changed, changes), {});
-      if (card.disabledAt === null) assert.deepEqual(refuseChanges(card, changes, keeping), {});
+      if (card.disabledAt === null) assert.deepEqual(validateChanges(card, changes, keeping), {});
     }),
     { numRuns: 2_000 },
   );

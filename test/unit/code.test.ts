@@ -11,7 +11,7 @@ import {
   randomCode,
 } from '../../src/domain/code.ts';
 import { Secret } from '../../src/domain/secret.ts';
-import { anyUnits, refusalOf, show, valueOf } from './samples.ts';
+import { anyUnits, errorOf, show, valueOf } from './samples.ts';
 
 test('a random code has 16 symbols, one of each of 16 random bytes', () => {
   const asked: number[] = [];
@@ -81,7 +81,7 @@ test('a code has 8 to 20 letters or digits; separators do not count', async (t) 
   ];
   for (const text of texts) {
     await t.test(show(text), () => {
-      assert.equal(refusalOf(parseCode(text)), 'must have 8 to 20 letters or digits');
+      assert.equal(errorOf(parseCode(text)), 'must have 8 to 20 letters or digits');
       assert.doesNotMatch(text, new RegExp(codePattern));
     });
   }
@@ -98,7 +98,7 @@ test('a code consists of ASCII letters and digits only', async (t) => {
   ]; // prettier-ignore
   for (const text of texts) {
     await t.test(show(text), () => {
-      assert.equal(refusalOf(parseCode(text)), 'must consist of the letters A to Z and digits');
+      assert.equal(errorOf(parseCode(text)), 'must consist of the letters A to Z and digits');
       assert.doesNotMatch(text, new RegExp(codePattern));
     });
   }
@@ -106,7 +106,7 @@ test('a code consists of ASCII letters and digits only', async (t) => {
 
 test('a value of another type is not a code', () => {
   for (const value of [12_345_678, null, undefined, true, ['abcdefgh'], { code: 'abcdefgh' }]) {
-    assert.equal(refusalOf(parseCode(value)), 'must be a string of 8 to 20 letters or digits');
+    assert.equal(errorOf(parseCode(value)), 'must be a string of 8 to 20 letters or digits');
   }
 });
 
@@ -132,7 +132,7 @@ test('the error of an invalid code does not contain it', () => {
   fc.assert(
     fc.property(fc.oneof(anyUnits, fc.stringMatching(/^[0-9A-Z-]{21,30}$/)), (text) => {
       const parsed = parseCode(text);
-      if (!parsed.ok && text.trim().length > 4) assert.ok(!parsed.refusal.includes(text.trim()));
+      if (!parsed.ok && text.trim().length > 4) assert.ok(!parsed.error.includes(text.trim()));
     }),
     { numRuns: 1_000 },
   );
@@ -152,13 +152,13 @@ test('a search accepts exactly four letters or digits, in either case', async (t
   ] as const) {
     assert.equal(valueOf(parseLastCharacters(text)), canonical);
   }
-  const refused: readonly unknown[] = [
+  const rejected: readonly unknown[] = [
     '', '7f3', '7f3k5', ' 7f3k', '7f3k ', '7f3k\n', '7f-3k', '7f 3', '7f3%', '____', 'äöüß', '\u212aelv', '１２３４', '😀😀',
     7_331, null, undefined, true, ['7f3k'], {},
   ]; // prettier-ignore
-  for (const value of refused) {
+  for (const value of rejected) {
     await t.test(show(value), () => {
-      assert.equal(refusalOf(parseLastCharacters(value)), 'must be exactly 4 letters or digits');
+      assert.equal(errorOf(parseLastCharacters(value)), 'must be exactly 4 letters or digits');
       if (typeof value === 'string') assert.doesNotMatch(value, new RegExp(lastCharactersPattern));
     });
   }

@@ -10,7 +10,7 @@ import {
   readConfig,
   readCopyConfig,
   readDatabaseConfig,
-  readMailConfig,
+  readEmailConfig,
   shownLocation,
 } from '../../src/config.ts';
 import type { Secret } from '../../src/domain/secret.ts';
@@ -170,13 +170,13 @@ const cases: {
   },
   email: {
     smtpUrl: {
-      read: (environment) => revealed(readMailConfig({ MAIL_FROM: sender, ...environment })?.url),
+      read: (environment) => revealed(readEmailConfig({ MAIL_FROM: sender, ...environment })?.url),
       default: null,
       accepted: ['smtp://mail.example', 'smtps://ada:hush-hush@mail.example', 'smtp://[::1]:2525?starttls=optional'].map((url) => [url, url] as const),
       rejected: ['hush', 'http://ada:hush-hush@mail.example', 'smtp://ada:hush-hush@mail.example/path', 'smtp://ada:hush-hush@mail.example?proxy=x', 'smtps://ada:hush@mail.example?starttls=never', 'smtp://ada:hush@mail.example?starttls=maybe', 'smtp://:hush@mail.example', 'smtp://ada:%hush@mail.example'],
     },
-    mailFrom: {
-      read: (environment) => readMailConfig({ SMTP_URL: 'smtp://mail.example', ...environment })?.from,
+    sender: {
+      read: (environment) => readEmailConfig({ SMTP_URL: 'smtp://mail.example', ...environment })?.from,
       default: new ConfigError(['MAIL_FROM must be set to the email address of the sender, because SMTP_URL is set']),
       accepted: [[sender, sender]],
       rejected: ['flowers', 'cards@', 'ä@flowers.example', `${sender}\r\nx`],
@@ -235,8 +235,8 @@ test('without configuration, the service listens on this machine only, on port 3
     ...of(cases.service),
     ...of(cases.database),
     database: { kind: 'file', file: resolve('data/largesse.db') },
-    mail: null,
-    mailFolder: resolve('data/mails'),
+    email: null,
+    emailFolder: resolve('data/mails'),
     isLoopback: true,
     limits,
   });
@@ -370,8 +370,8 @@ test('isLoopback accepts only addresses and names of this machine', async (t) =>
 });
 
 test('a mail server needs a sender', () => {
-  assert.equal(readConfig({ MAIL_FROM: sender }).mail, null);
-  const { mail } = readConfig({ SMTP_URL: 'smtps://ada:hush-hush@mail.example', MAIL_FROM: sender });
-  assert.deepEqual([mail?.url.reveal(), mail?.from], ['smtps://ada:hush-hush@mail.example', sender]);
-  assert.ok(!JSON.stringify(mail).includes('hush'));
+  assert.equal(readConfig({ MAIL_FROM: sender }).email, null);
+  const { email } = readConfig({ SMTP_URL: 'smtps://ada:hush-hush@mail.example', MAIL_FROM: sender });
+  assert.deepEqual([email?.url.reveal(), email?.from], ['smtps://ada:hush-hush@mail.example', sender]);
+  assert.ok(!JSON.stringify(email).includes('hush'));
 });

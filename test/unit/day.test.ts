@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { dayOf, dayPattern, formatInstant, isTimeZone, parseDay } from '../../src/domain/day.ts';
-import { refusalOf, show, valueOf } from './samples.ts';
+import { errorOf, show, valueOf } from './samples.ts';
 
 test('an existing day is accepted', async (t) => {
   for (const day of [
@@ -24,7 +24,7 @@ test('a day that does not exist is rejected', async (t) => {
     '2026-01-32', '2026-12-32', '2026-01-00', '2026-00-10', '2026-13-01', '2026-99-99', '2026-00-00',
   ]; // prettier-ignore
   for (const day of days) {
-    await t.test(day, () => assert.equal(refusalOf(parseDay(day)), 'must be a day that exists'));
+    await t.test(day, () => assert.equal(errorOf(parseDay(day)), 'must be a day that exists'));
   }
 });
 
@@ -37,7 +37,7 @@ test('a date in another format than YYYY-MM-DD is rejected', async (t) => {
   ]; // prettier-ignore
   for (const value of values) {
     await t.test(show(value), () => {
-      assert.equal(refusalOf(parseDay(value)), 'must be a date in the form YYYY-MM-DD');
+      assert.equal(errorOf(parseDay(value)), 'must be a date in the form YYYY-MM-DD');
       if (typeof value === 'string') assert.doesNotMatch(value, new RegExp(dayPattern));
     });
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { hasRunOut, holdSecondsDefault, holdSecondsMax, type HoldStatus } from '../../src/domain/hold.ts';
+import { isHoldExpired, holdSecondsDefault, holdSecondsMax, type HoldStatus } from '../../src/domain/hold.ts';
 
 test('a hold lasts 15 minutes by default, and 7 days at most', () => {
   assert.deepEqual([holdSecondsDefault, holdSecondsMax], [900, 604_800]);
@@ -14,7 +14,7 @@ test('an open hold is expired from its expiry time on, and a closed one never ex
     expired: [false, false, false],
   } as const satisfies Record<HoldStatus, readonly boolean[]>;
   for (const status of Object.keys(expected) as HoldStatus[]) {
-    const found = [999, 1_000, 1_001].map((now) => hasRunOut({ status, expiresAt: 1_000 }, now));
+    const found = [999, 1_000, 1_001].map((now) => isHoldExpired({ status, expiresAt: 1_000 }, now));
     assert.deepEqual(found, expected[status], status);
   }
 });

@@ -12,11 +12,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
-import { systemChance, systemClock, type Chance } from '../../src/clock-and-chance.ts';
+import { systemClock } from '../../src/clock.ts';
+import { systemRandom, type Random } from '../../src/random.ts';
 import { isExposed, KeyFileError, makeKeyFile, readKeyFile } from '../../src/key-file.ts';
 import { keysOf } from '../../src/keys.ts';
 
-const chance = systemChance(systemClock);
+const random = systemRandom(systemClock);
 
 function folderOf(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'largesse-keys-'));
@@ -27,10 +28,10 @@ function folderOf(t: TestContext): string {
 test('a new key file contains one random key, only its owner can read it, and it can be read back', (t) => {
   const path = join(folderOf(t), 'keys.json');
   const drawn: Uint8Array[] = [];
-  const observed: Chance = {
-    ...chance,
+  const observed: Random = {
+    ...random,
     bytes(length) {
-      const bytes = chance.bytes(length);
+      const bytes = random.bytes(length);
       drawn.push(bytes);
       return bytes;
     },
@@ -53,7 +54,7 @@ test('a new key file contains one random key, only its owner can read it, and it
 
 test('the folder of a new key file is created, for its owner only', (t) => {
   const folder = join(folderOf(t), 'a', 'b');
-  makeKeyFile(join(folder, 'keys.json'), chance);
+  makeKeyFile(join(folder, 'keys.json'), random);
   assert.equal(statSync(folder).mode & 0o777, 0o700);
   assert.deepEqual(readdirSync(folder), ['keys.json']);
 });
@@ -61,9 +62,9 @@ test('the folder of a new key file is created, for its owner only', (t) => {
 test('an existing key file is not changed, and no temporary file remains', (t) => {
   const folder = folderOf(t);
   const path = join(folder, 'keys.json');
-  makeKeyFile(path, chance);
+  makeKeyFile(path, random);
   const before = readFileSync(path, 'utf8');
-  makeKeyFile(path, chance);
+  makeKeyFile(path, random);
   assert.equal(readFileSync(path, 'utf8'), before);
   assert.deepEqual(readdirSync(folder), ['keys.json']);
 });
@@ -71,7 +72,7 @@ test('an existing key file is not changed, and no temporary file remains', (t) =
 test('a key file that cannot be created is an error, and no temporary file remains', (t) => {
   const folder = folderOf(t);
   writeFileSync(join(folder, 'file'), '');
-  assert.throws(() => makeKeyFile(join(folder, 'file', 'keys.json'), chance));
+  assert.throws(() => makeKeyFile(join(folder, 'file', 'keys.json'), random));
   assert.deepEqual(readdirSync(folder), ['file']);
 });
 

@@ -120,7 +120,7 @@ test('a nonce has exactly 12 bytes', () => {
 });
 
 test('ambiguous keys, and keys that are too short or too long, are rejected', async (t) => {
-  const refused: Readonly<Record<string, readonly MasterKey[]>> = {
+  const rejected: Readonly<Record<string, readonly MasterKey[]>> = {
     'no key': [],
     'one id twice': [master('a', 1), master('b', 2), master('a', 3)],
     '31 bytes': [{ id: 'a', secret: new Uint8Array(31) }],
@@ -132,7 +132,7 @@ test('ambiguous keys, and keys that are too short or too long, are rejected', as
     'an id with a line break': [master('a\n', 1)],
     'an id with a letter of two bytes': [master('é', 1)],
   };
-  for (const [name, masters] of Object.entries(refused)) {
+  for (const [name, masters] of Object.entries(rejected)) {
     await t.test(name, () => assert.throws(() => keysOf(masters), { name: 'AssertionError' }));
   }
   const longest = 'Az09._-'.padEnd(64, 'x');

@@ -7,9 +7,9 @@ import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
-import type { AnsweredRequest } from '../../src/log.ts';
+import type { LoggedRequest } from '../../src/log.ts';
 
-const request: AnsweredRequest = {
+const request: LoggedRequest = {
   request_id: 'a-1',
   method: 'GET',
   route: '/gift_card/:gift_card_id',
@@ -42,21 +42,21 @@ function printed(
 
 test('the line of a request equals the line of the logger', () => {
   const { lines } = printed(
-    `log.answered(request); log.logger.info(request, 'request');
+    `log.request(request); log.logger.info(request, 'request');
      const { store, actor, ...other } = request;
-     log.answered({ ...other, store: undefined, actor: undefined }); log.logger.info(other, 'request');
+     log.request({ ...other, store: undefined, actor: undefined }); log.logger.info(other, 'request');
      await log.flush();`,
   );
   const timeless = lines.map((line) => line.replace(/"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/, '"time":""'));
-  const [answered, logged, bareAnswered, bareLogged] = timeless;
+  const [withStore, logged, bare, bareLogged] = timeless;
   assert.equal(lines.length, 4);
-  assert.equal(answered, logged);
-  assert.equal(bareAnswered, bareLogged);
-  assert.deepEqual(JSON.parse(answered ?? ''), { level: 'info', time: '', ...request, message: 'request' });
+  assert.equal(withStore, logged);
+  assert.equal(bare, bareLogged);
+  assert.deepEqual(JSON.parse(withStore ?? ''), { level: 'info', time: '', ...request, message: 'request' });
 }); // prettier-ignore
 
 test('a level above info omits the lines of requests', () => {
-  const { lines } = printed(`log.answered(request); log.logger.warn('warned'); await log.flush();`, 'warn');
+  const { lines } = printed(`log.request(request); log.logger.warn('warned'); await log.flush();`, 'warn');
   assert.equal(lines.length, 1);
   assert.match(lines[0] ?? '', /"message":"warned"/);
 });
@@ -68,7 +68,7 @@ for (const [end, code, expected] of [
   test(`${end} loses no line and keeps their order`, () => {
     const { lines, code: exit } = printed(
       `for (let number = 0; number < 5_000; number += 1)
-         if (number % 2) log.answered({ ...request, status: number }); else log.logger.info({ status: number }, 'other');
+         if (number % 2) log.request({ ...request, status: number }); else log.logger.info({ status: number }, 'other');
        ${code}`,
     );
     assert.equal(exit, expected);
@@ -92,7 +92,7 @@ async function exitCodeOf(script: string, stdout: 'pipe' | number): Promise<numb
 }
 
 const fewLines = `log.logger.info('one'); log.logger.info('two');`;
-const manyLines = `for (let count = 0; count < 50_000; count += 1) log.answered(request);`;
+const manyLines = `for (let count = 0; count < 50_000; count += 1) log.request(request);`;
 
 for (const [written, script] of [
   ['a few lines', fewLines],
@@ -132,7 +132,7 @@ test('a stalled reader does not block the event loop', async (t) => {
   execFileSync('mkfifo', [path]);
   const pipe = openSync(path, constants.O_RDWR);
   const turns = `for (let turn = 0; turn < 100; turn += 1) {
-    for (let count = 0; count < 100; count += 1) log.answered(request);
+    for (let count = 0; count < 100; count += 1) log.request(request);
     await new Promise((resolve) => { setTimeout(resolve, 1); });
   }`;
   assert.equal(await exitCodeOf(`${turns} process.exit(3);`, pipe), 3);

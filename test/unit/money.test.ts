@@ -12,7 +12,7 @@ import {
   parseAmount,
   subtract,
 } from '../../src/domain/money.ts';
-import { amount, anyCurrency, anyUnits, refusalOf, show, valueOf } from './samples.ts';
+import { amount, anyCurrency, anyUnits, errorOf, show, valueOf } from './samples.ts';
 
 const usd = currencyOf('USD');
 const positive = (currency: Currency) => ({ currency, zeroAllowed: false });
@@ -65,7 +65,7 @@ test('a string that is not a plain decimal number is rejected', async (t) => {
   for (const text of texts) {
     await t.test(show(text), () => {
       for (const options of [positive(usd), orZero(usd)]) {
-        assert.equal(refusalOf(parseAmount(text, options)), 'must be a decimal number such as "15.00"');
+        assert.equal(errorOf(parseAmount(text, options)), 'must be a decimal number such as "15.00"');
       }
     });
   }
@@ -92,7 +92,7 @@ test('a value of another type is not an amount', async (t) => {
   ];
   for (const [name, value] of values) {
     await t.test(name, () => {
-      assert.equal(refusalOf(parseAmount(value, orZero(usd))), 'must be a decimal number such as "15.00"');
+      assert.equal(errorOf(parseAmount(value, orZero(usd))), 'must be a decimal number such as "15.00"');
     });
   }
 });
@@ -115,8 +115,8 @@ test('an amount with more decimals than its currency is rejected, never rounded'
   ];
   for (const [value, code, words] of cases) {
     await t.test(`${show(value)} ${code}`, () => {
-      assert.equal(refusalOf(parseAmount(value, positive(currencyOf(code)))), words);
-      assert.equal(refusalOf(parseAmount(value, orZero(currencyOf(code)))), words);
+      assert.equal(errorOf(parseAmount(value, positive(currencyOf(code)))), words);
+      assert.equal(errorOf(parseAmount(value, orZero(currencyOf(code)))), words);
     });
   }
 });
@@ -124,7 +124,7 @@ test('an amount with more decimals than its currency is rejected, never rounded'
 test('zero is an amount only if zero is allowed', async (t) => {
   for (const value of [0, -0, '0', '0.0', '0.00']) {
     await t.test(Object.is(value, -0) ? '-0' : show(value), () => {
-      assert.equal(refusalOf(parseAmount(value, positive(usd))), 'must be greater than 0');
+      assert.equal(errorOf(parseAmount(value, positive(usd))), 'must be greater than 0');
       assert.deepEqual(valueOf(parseAmount(value, orZero(usd))), amount(0n));
     });
   }
@@ -133,8 +133,8 @@ test('zero is an amount only if zero is allowed', async (t) => {
 test('a negative number is rejected with the lower bound', async (t) => {
   for (const value of [-5, -0.01, -4.005, -1e21, -1e-7, -Number.MAX_VALUE]) {
     await t.test(show(value), () => {
-      assert.equal(refusalOf(parseAmount(value, positive(usd))), 'must be greater than 0');
-      assert.equal(refusalOf(parseAmount(value, orZero(usd))), 'must be at least 0');
+      assert.equal(errorOf(parseAmount(value, positive(usd))), 'must be greater than 0');
+      assert.equal(errorOf(parseAmount(value, orZero(usd))), 'must be at least 0');
     });
   }
 });
@@ -154,8 +154,8 @@ test('an amount has at most 12 digits before the point', async (t) => {
     await t.test(show(value).slice(0, 40), () => {
       for (const code of ['USD', 'JPY', 'CLF']) {
         if (code === 'JPY' && typeof value === 'string' && value.includes('.')) continue;
-        const refusal = refusalOf(parseAmount(value, positive(currencyOf(code))));
-        assert.equal(refusal, 'must have at most 12 digits before the point');
+        const error = errorOf(parseAmount(value, positive(currencyOf(code))));
+        assert.equal(error, 'must have at most 12 digits before the point');
       }
     });
   }
@@ -165,7 +165,7 @@ test('an amount has at most 12 digits before the point', async (t) => {
 test('a number that a double cannot hold is rejected, even if it would round to a valid amount', () => {
   for (const source of ['4.9999999999999999999', '1e400', '0', '15.00']) {
     assert.equal(
-      refusalOf(parseAmount(new InexactNumber(source), orZero(usd))),
+      errorOf(parseAmount(new InexactNumber(source), orZero(usd))),
       'is a number that cannot be held exactly; send it as a string',
     );
   }

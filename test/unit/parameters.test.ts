@@ -13,7 +13,7 @@ import {
   type FieldContext as Reading,
 } from '../../src/api/field.ts';
 import * as parameters from '../../src/api/fields.ts';
-import { amount, anyCurrency, anyUnits, refusalOf, show, storeWith, valueOf } from './samples.ts';
+import { amount, anyCurrency, anyUnits, errorOf, show, storeWith, valueOf } from './samples.ts';
 
 const noon = Date.UTC(2026, 5, 15, 12);
 
@@ -126,7 +126,7 @@ for (const [name, parameter] of Object.entries(all)) {
           const json = isForm && typeof sent === 'string' ? parameter.fromForm(sent) : sent;
           assert.ok(published.Check(json), `the schema rejects ${show(json)}`);
         } else {
-          assert.match(parsed.refusal, /^(?:must|is) \S/);
+          assert.match(parsed.error, /^(?:must|is) \S/);
         }
       }),
       { numRuns: 2_000 },
@@ -196,21 +196,21 @@ test('an amount is parsed by value, and its errors follow the parameter name', (
       assert.deepEqual(valueOf<unknown>(parameter.read(value, reading())), amount(1_500n));
     }
   }
-  const refused = ['1e3', '+5', ' 5', '1,00', '0x10', 'NaN', '.5', '5.', '05', 4.005, '4.005', '', true, [], {}, 1e12, -1, new InexactNumber('4.9999999999999999999')]; // prettier-ignore
-  for (const value of refused) {
+  const rejected = ['1e3', '+5', ' 5', '1,00', '0x10', 'NaN', '.5', '5.', '05', 4.005, '4.005', '', true, [], {}, 1e12, -1, new InexactNumber('4.9999999999999999999')]; // prettier-ignore
+  for (const value of rejected) {
     for (const parameter of [initialValue, balance, moved, optionalAmount]) {
       assert.equal(parameter.read(value, reading()).ok, false, show(value));
     }
   }
   for (const parameter of [initialValue, moved, optionalAmount]) {
     for (const value of [0, '0.00', -1]) {
-      assert.equal(refusalOf(parameter.read(value, reading())), 'must be greater than 0', show(value));
+      assert.equal(errorOf(parameter.read(value, reading())), 'must be greater than 0', show(value));
     }
   }
   assert.deepEqual(valueOf(balance.read(0, reading())), amount(0n));
-  assert.equal(refusalOf(balance.read(-1, reading())), 'must be at least 0');
+  assert.equal(errorOf(balance.read(-1, reading())), 'must be at least 0');
   for (const parameter of [initialValue, balance, moved]) {
-    assert.equal(refusalOf(parameter.read(null, reading())), 'is required');
+    assert.equal(errorOf(parameter.read(null, reading())), 'is required');
   }
   assert.equal(valueOf(optionalAmount.read(null, reading())), null);
 });
@@ -220,7 +220,7 @@ test('an amount is in the store’s currency, with its decimals', () => {
   const dinar = reading({ store: storeWith({ currency: currencyOf('KWD') }) });
   assert.deepEqual(valueOf(parameters.initialValue.read('15', yen)), amount(15n, 'JPY'));
   assert.equal(
-    refusalOf(parameters.initialValue.read('15.0', yen)),
+    errorOf(parameters.initialValue.read('15.0', yen)),
     'must be a whole number: JPY has no decimals',
   );
   for (const parameter of [parameters.balance, parameters.amount, parameters.optionalAmount]) {
@@ -235,7 +235,7 @@ test('the value of a new card can reach and not exceed the limit of the store', 
   assert.deepEqual(valueOf(initialValue.read('500', limited)), amount(50_000n));
   for (const value of ['500.01', 999_999_999_999]) {
     assert.equal(
-      refusalOf(initialValue.read(value, limited)),
+      errorOf(initialValue.read(value, limited)),
       "must be at most 500.00, the store's limit",
       show(value),
     );
@@ -269,7 +269,7 @@ test('a new card expires today or later, in the store’s time zone', async (t) 
     await t.test(`${timeZone} ${now}`, () => {
       const at = reading({ store: storeWith({ timeZone }), now: Date.parse(now) });
       assert.equal(valueOf(parameters.expiresOnOrLater.read(today, at)), today);
-      assert.equal(refusalOf(parameters.expiresOnOrLater.read(yesterday, at)), 'must be today or later');
+      assert.equal(errorOf(parameters.expiresOnOrLater.read(yesterday, at)), 'must be today or later');
     });
   }
 });
@@ -278,16 +278,13 @@ test('an update accepts any existing day, including past ones, and null for neve
   for (const parameter of [parameters.expiresOn, parameters.expiresOnOrLater]) {
     assert.equal(valueOf(parameter.read(null, reading())), null);
     assert.equal(valueOf(parameter.read('9999-12-31', reading())), '9999-12-31');
-    assert.equal(refusalOf(parameter.read('2027-02-29', reading())), 'must be a day that exists');
-    assert.equal(refusalOf(parameter.read('tomorrow', reading())), 'must be a date in the form YYYY-MM-DD');
-    assert.equal(refusalOf(parameter.read(20_270_101, reading())), 'must be a date in the form YYYY-MM-DD');
-    assert.equal(refusalOf(parameter.read('', reading())), 'must be a date in the form YYYY-MM-DD');
+    assert.equal(errorOf(parameter.read('2027-02-29', reading())), 'must be a day that exists');
+    assert.equal(errorOf(parameter.read('tomorrow', reading())), 'must be a date in the form YYYY-MM-DD');
+    assert.equal(errorOf(parameter.read(20_270_101, reading())), 'must be a date in the form YYYY-MM-DD');
+    assert.equal(errorOf(parameter.read('', reading())), 'must be a date in the form YYYY-MM-DD');
   }
   assert.equal(valueOf(parameters.expiresOn.read('2001-01-01', reading())), '2001-01-01');
-  assert.equal(
-    refusalOf(parameters.expiresOnOrLater.read('2001-01-01', reading())),
-    'must be today or later',
-  );
+  assert.equal(errorOf(parameters.expiresOnOrLater.read('2001-01-01', reading())), 'must be today or later');
   fc.assert(
     fc.property(fc.stringMatching(/^20[0-9]{2}-[01][0-9]-[0-3][0-9]$/), (day) => {
       assert.deepEqual(parameters.expiresOn.read(day, reading()), parseDay(day));
@@ -334,7 +331,7 @@ for (const [name, flag] of Object.entries({ disable, releaseHolds, partial })) {
     assert.equal(valueOf(isAccepted('0', true)), false);
     for (const value of ['true', 'false', '1', '0', 1, 0, null, '', 'yes', [], {}, [true]]) {
       await t.test(`JSON ${show(value)}`, () =>
-        assert.equal(refusalOf(isAccepted(value, false)), 'must be true or false'),
+        assert.equal(errorOf(isAccepted(value, false)), 'must be true or false'),
       );
     }
     for (const value of [
@@ -353,7 +350,7 @@ for (const [name, flag] of Object.entries({ disable, releaseHolds, partial })) {
       '__proto__',
     ]) {
       await t.test(`form ${show(value)}`, () =>
-        assert.equal(refusalOf(isAccepted(value, true)), 'must be true or false'),
+        assert.equal(errorOf(isAccepted(value, true)), 'must be true or false'),
       );
     }
   });
@@ -363,17 +360,17 @@ test('currency can only be that of the store', () => {
   const { currency } = parameters;
   assert.equal(valueOf(currency.read('USD', reading())), null);
   assert.equal(valueOf(currency.read(null, reading())), null);
-  assert.equal(refusalOf(currency.read('EUR', reading())), 'must be USD, the store’s currency');
+  assert.equal(errorOf(currency.read('EUR', reading())), 'must be USD, the store’s currency');
   for (const value of ['usd', 'Usd', ' USD', 'US', 'ABC', 'XXX', '', 840, true, ['USD'], {}]) {
     assert.equal(
-      refusalOf(currency.read(value, reading())),
+      errorOf(currency.read(value, reading())),
       'must be an ISO 4217 currency code in upper case: USD, the store’s currency',
       show(value),
     );
   }
   const yen = reading({ store: storeWith({ currency: currencyOf('JPY') }) });
   assert.equal(valueOf(currency.read('JPY', yen)), null);
-  assert.equal(refusalOf(currency.read('USD', yen)), 'must be JPY, the store’s currency');
+  assert.equal(errorOf(currency.read('USD', yen)), 'must be JPY, the store’s currency');
 });
 
 test('the code of a lookup is complete, in any spelling', () => {
@@ -390,9 +387,9 @@ test('an expected currency can be any valid one', () => {
   for (const value of ['USD', 'EUR', 'JPY']) {
     assert.equal(valueOf(expectedCurrency.read(value, reading())), value);
   }
-  const refusal = 'must be an ISO 4217 currency code in upper case, such as USD';
+  const error = 'must be an ISO 4217 currency code in upper case, such as USD';
   for (const value of ['usd', 'Usd', ' USD', 'USD ', 'US', 'ABC', 'XXX', 'USDT', '', 840, true, ['USD'], {}])
-    assert.equal(refusalOf(expectedCurrency.read(value, reading())), refusal, show(value));
+    assert.equal(errorOf(expectedCurrency.read(value, reading())), error, show(value));
 });
 
 test('a reference has at most 255 characters, and can be null or empty', () => {
@@ -402,9 +399,9 @@ test('a reference has at most 255 characters, and can be null or empty', () => {
     assert.equal(valueOf(reference.read(value, reading())), value);
   }
   for (const value of ['a'.repeat(256), '😀'.repeat(256)]) {
-    assert.equal(refusalOf(reference.read(value, reading())), 'must have at most 255 characters');
+    assert.equal(errorOf(reference.read(value, reading())), 'must have at most 255 characters');
   }
-  assert.equal(refusalOf(reference.read(1017, reading())), 'must be a string');
+  assert.equal(errorOf(reference.read(1017, reading())), 'must be a string');
 });
 
 for (const name of ['orderId', 'storefrontCustomerId'] as const)
@@ -416,11 +413,11 @@ for (const name of ['orderId', 'storefrontCustomerId'] as const)
       assert.equal(valueOf(orderId.read(String(value), reading({ isForm: true }))), value);
       assert.equal(orderId.read(String(value), reading()).ok, false);
     }
-    const refused = [0, -1, 1.5, 2 ** 53, '9007199254740992', '0', '01', '+1', '-1', ' 1', '1 ', '1.0', '1e3', '', true, [1], {}, new InexactNumber('9007199254740993')]; // prettier-ignore
-    for (const value of refused) {
+    const rejected = [0, -1, 1.5, 2 ** 53, '9007199254740992', '0', '01', '+1', '-1', ' 1', '1 ', '1.0', '1e3', '', true, [1], {}, new InexactNumber('9007199254740993')]; // prettier-ignore
+    for (const value of rejected) {
       for (const isForm of [false, true]) {
-        const refusal = refusalOf(orderId.read(value, reading({ isForm })));
-        assert.equal(refusal, 'must be an integer from 1 to 2^53 - 1', show(value));
+        const error = errorOf(orderId.read(value, reading({ isForm })));
+        assert.equal(error, 'must be an integer from 1 to 2^53 - 1', show(value));
       }
     }
   });
@@ -451,8 +448,8 @@ test('a hold lasts from a second to 7 days, and 15 minutes by default', () => {
     {},
   ]) {
     for (const isForm of [false, true]) {
-      const refusal = refusalOf(expiresIn.read(value, reading({ isForm })));
-      assert.equal(refusal, 'must be a whole number of seconds from 1 to 604800', show(value));
+      const error = errorOf(expiresIn.read(value, reading({ isForm })));
+      assert.equal(error, 'must be a whole number of seconds from 1 to 604800', show(value));
     }
   }
 });

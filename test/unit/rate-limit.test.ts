@@ -144,8 +144,8 @@ test('at any rate, a whole burst is allowed at once, and not one more request', 
       fc.nat({ max: 10 ** 10 }),
       (perSecond, burst, later) => {
         const limit = rateLimiter({ perSecond, burst }, 10);
-        const answers = Array.from({ length: burst + 1 }, () => limit('a', start + later).allowed);
-        assert.equal(answers.filter(Boolean).length, burst, `${perSecond}/${burst}`);
+        const responses = Array.from({ length: burst + 1 }, () => limit('a', start + later).allowed);
+        assert.equal(responses.filter(Boolean).length, burst, `${perSecond}/${burst}`);
       },
     ),
     { numRuns: 2_000 },

@@ -8,7 +8,7 @@ import { currencyCodes, currencyOf } from '../../src/domain/currency.ts';
 import { Fault, type FaultCode } from '../../src/domain/fault.ts';
 import type { Hold } from '../../src/domain/hold.ts';
 import type { Transfer } from '../../src/domain/ledger.ts';
-import type { MailDelivery } from '../../src/domain/mail.ts';
+import type { EmailDelivery } from '../../src/domain/email.ts';
 import type { Money } from '../../src/domain/money.ts';
 import type { Parsed } from '../../src/domain/parsed.ts';
 import type { Store } from '../../src/domain/store.ts';
@@ -102,7 +102,7 @@ export function holdWith(given: Partial<Hold> = {}): Hold {
   };
 }
 
-export function mailWith(given: Partial<MailDelivery> = {}): MailDelivery {
+export function emailWith(given: Partial<EmailDelivery> = {}): EmailDelivery {
   return {
     storeId: 17,
     cardId: 244_212_357_349,
@@ -114,7 +114,7 @@ export function mailWith(given: Partial<MailDelivery> = {}): MailDelivery {
     nextAt: Date.UTC(2026, 5, 15, 12, 4),
     attempts: 1,
     lastAt: Date.UTC(2026, 5, 15, 12, 0, 1),
-    answer: '451 4.7.1 Try again later',
+    response: '451 4.7.1 Try again later',
     createdAt: Date.UTC(2026, 5, 15, 12, 0, 0, 999),
     endedAt: null,
     ...given,
@@ -123,14 +123,14 @@ export function mailWith(given: Partial<MailDelivery> = {}): MailDelivery {
 
 /** Returns the parsed value. Fails if it was rejected. */
 export function valueOf<T>(parsed: Parsed<T>): T {
-  assert.ok(parsed.ok, parsed.ok ? '' : `rejected: ${parsed.refusal}`);
+  assert.ok(parsed.ok, parsed.ok ? '' : `rejected: ${parsed.error}`);
   return parsed.value;
 }
 
 /** Returns the error message. Fails if the value was accepted. */
-export function refusalOf(parsed: Parsed<unknown>): string {
+export function errorOf(parsed: Parsed<unknown>): string {
   assert.ok(!parsed.ok, 'accepted');
-  return parsed.refusal;
+  return parsed.error;
 }
 
 /** Returns the fault that the function throws. Fails for any other error and if it returns. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { parseReminderDays, stateAt } from '../../src/domain/mail.ts';
+import { parseReminderDays, stateAt } from '../../src/domain/email.ts';
 import { parseSendOn, sendingInstantOf } from '../../src/domain/send-on.ts';
-import { refusalOf, valueOf } from './samples.ts';
+import { errorOf, valueOf } from './samples.ts';
 
 const at = (text: string): number => Temporal.Instant.from(text).epochMilliseconds;
 const shown = (instant: number): string => Temporal.Instant.fromEpochMilliseconds(instant).toString();
@@ -52,17 +52,14 @@ test('today is sent at 9:00, or at once after that; the past and the far future 
   assert.equal(valueOf(read('2026-03-15', '2026-03-15T07:00:00Z')).at, at('2026-03-15T08:00:00Z'));
   assert.equal(valueOf(read('2026-03-15', '2026-03-15T12:00:00Z')).at, at('2026-03-15T12:00:00Z'));
   // In Paris it is already the sixteenth.
-  assert.equal(refusalOf(read('2026-03-15', '2026-03-15T23:30:00Z')), 'must not be in the past');
+  assert.equal(errorOf(read('2026-03-15', '2026-03-15T23:30:00Z')), 'must not be in the past');
   assert.ok(read('2026-03-15', '2026-03-15T23:30:00Z', 'UTC').ok);
-  assert.equal(refusalOf(read('2026-03-15T11:59:59Z', '2026-03-15T12:00:00Z')), 'must not be in the past');
+  assert.equal(errorOf(read('2026-03-15T11:59:59Z', '2026-03-15T12:00:00Z')), 'must not be in the past');
   assert.ok(read('2026-03-15T12:00:00Z', '2026-03-15T12:00:00Z').ok);
   assert.ok(read('2027-03-15', '2026-03-15T12:00:00Z').ok);
-  assert.equal(refusalOf(read('2027-03-16', '2026-03-15T12:00:00Z')), 'must be at most a year ahead');
+  assert.equal(errorOf(read('2027-03-16', '2026-03-15T12:00:00Z')), 'must be at most a year ahead');
   assert.ok(read('2029-02-28', '2028-02-29T12:00:00Z').ok);
-  assert.equal(
-    refusalOf(read('2029-03-15T12:00:00Z', '2028-02-29T12:00:00Z')),
-    'must be at most a year ahead',
-  );
+  assert.equal(errorOf(read('2029-03-15T12:00:00Z', '2028-02-29T12:00:00Z')), 'must be at most a year ahead');
 });
 
 test('an invalid time is rejected', () => {
@@ -71,17 +68,17 @@ test('an invalid time is rejected', () => {
     '', 'tomorrow', 5, true, null, {}, '2026-12-24 18:00', '2026-12-24T18:00:00', '2026-12-24T18:00:00[Europe/Paris]',
     '2026-12-24T18:00:00Z[u-ca=hebrew]', '20261224', '+002026-12-24', '2026-12-24T18:00:00+0100',
     '2026-12-24T18:00:00Z\r\nBcc: x@y.example', '2026-6-1', ' 2026-12-24',
-  ]) assert.equal(refusalOf(parseSendOn(value, given)), 'must be a date, or a date and time with Z or an offset'); // prettier-ignore
-  assert.equal(refusalOf(parseSendOn('2026-02-30', given)), 'must be a day that exists');
+  ]) assert.equal(errorOf(parseSendOn(value, given)), 'must be a date, or a date and time with Z or an offset'); // prettier-ignore
+  assert.equal(errorOf(parseSendOn('2026-02-30', given)), 'must be a day that exists');
   for (const value of ['2026-06-31T10:00:00Z', '2026-06-01T24:01:00Z', '2026-06-01T10:00:00+25:00'])
-    assert.equal(refusalOf(parseSendOn(value, given)), 'must be a time that exists', value);
+    assert.equal(errorOf(parseSendOn(value, given)), 'must be a time that exists', value);
 });
 
 test('the days of reminders are unique, the largest first', () => {
   assert.deepEqual(valueOf(parseReminderDays('7, 30,7')), [30, 7]);
   assert.deepEqual(valueOf(parseReminderDays('none')), []);
   for (const text of ['', '0', '-1', '1.5', 'x', '3651', '1,2,3,4,5,6', '7,']) {
-    assert.match(refusalOf(parseReminderDays(text)), /^takes up to 5/);
+    assert.match(errorOf(parseReminderDays(text)), /^takes up to 5/);
   }
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { parseText, textLengthMax } from '../../src/domain/text.ts';
-import { anyUnits, refusalOf, show, valueOf } from './samples.ts';
+import { anyUnits, errorOf, show, valueOf } from './samples.ts';
 
 test('empty text and null both mean null', () => {
   assert.equal(valueOf(parseText('')), null);
@@ -34,7 +34,7 @@ test('text can contain no control characters except newline and tab, including C
     const parsed = parseText(text);
     if (isControl && unit !== 0x09 && unit !== 0x0a) {
       await t.test(`U+${unit.toString(16).padStart(4, '0')} is rejected`, () =>
-        assert.equal(refusalOf(parsed), 'must not contain control characters other than newline and tab'),
+        assert.equal(errorOf(parsed), 'must not contain control characters other than newline and tab'),
       );
     } else assert.equal(valueOf(parsed), text);
   }
@@ -42,7 +42,7 @@ test('text can contain no control characters except newline and tab, including C
 
 test('a lone surrogate is rejected in any position', async (t) => {
   for (const text of ['\ud800', 'a\udc00', '\udc00\ud800', 'ab\ud83d', '\ud83dx\ude00', '😀\ude00']) {
-    await t.test(show(text), () => assert.equal(refusalOf(parseText(text)), 'must be valid Unicode'));
+    await t.test(show(text), () => assert.equal(errorOf(parseText(text)), 'must be valid Unicode'));
   }
 });
 
@@ -58,23 +58,23 @@ test('text has at most 5,000 characters, counted as code points', async (t) => {
   for (const [name, text] of Object.entries(accepted)) {
     await t.test(`5,000: ${name}`, () => assert.equal(valueOf(parseText(text)), text));
   }
-  const refused = {
+  const rejected = {
     letters: 'a'.repeat(5_001),
     'emoji, two UTF-16 units each': '😀'.repeat(5_001),
     'letters with combining marks, two code points each': `${'e\u0301'.repeat(2_500)}e`,
     'letters and an emoji': `${'a'.repeat(5_000)}😀`,
     'an emoji and letters': `😀${'a'.repeat(5_000)}`,
   };
-  for (const [name, text] of Object.entries(refused)) {
+  for (const [name, text] of Object.entries(rejected)) {
     await t.test(`5,001: ${name}`, () =>
-      assert.equal(refusalOf(parseText(text)), 'must have at most 5,000 characters'),
+      assert.equal(errorOf(parseText(text)), 'must have at most 5,000 characters'),
     );
   }
 });
 
 test('a value of another type is not text', () => {
   for (const value of [0, 5, true, false, undefined, [], ['a'], {}, { note: 'a' }]) {
-    assert.equal(refusalOf(parseText(value)), 'must be a string');
+    assert.equal(errorOf(parseText(value)), 'must be a string');
   }
 });
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Fault, Refusals } from '../../src/domain/fault.ts';
+import { Fault, FieldErrors } from '../../src/domain/fault.ts';
 import { InexactNumber } from '../../src/domain/money.ts';
 import { parseBody } from '../../src/http/body.ts';
 import { isKnown, matchedVersions } from '../../src/http/etag.ts';
@@ -56,7 +56,7 @@ async function readsQuickly(contentType: string, text: string): Promise<void> {
     try {
       parseBody(
         { contentType, encoding: undefined, bytes },
-        { wrapper: 'gift_card', refusals: new Refusals() },
+        { wrapper: 'gift_card', errors: new FieldErrors() },
       );
     } catch (error) {
       assert.ok(error instanceof Fault, String(error));
@@ -118,7 +118,7 @@ test('a content type is parsed quickly, for any value', async () => {
         await assertQuick(`the type ${shorten(type)}`, () => {
           try {
             const raw = { contentType: type, encoding: undefined, bytes: Buffer.from('{}') };
-            parseBody(raw, { wrapper: 'gift_card', refusals: new Refusals() });
+            parseBody(raw, { wrapper: 'gift_card', errors: new FieldErrors() });
           } catch (error) {
             assert.ok(error instanceof Fault, String(error));
           }

@@ -5,7 +5,7 @@
  * colours, 21 for black on white, at least 4.5 for readable text.
  */
 
-import { accepted, refused, type Parsed } from '../../domain/parsed.ts';
+import { accepted, rejected, type Parsed } from '../../domain/parsed.ts';
 
 /** A colour as `#rrggbb`, lower case. */
 export type Colour = `#${string}`;
@@ -19,7 +19,7 @@ export const defaultColour: Colour = '#1f4d3f';
 /** Parses a colour such as `#1F4D3F` or `#abc`. */
 export function parseColour(value: unknown): Parsed<Colour> {
   if (typeof value !== 'string' || !/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(value))
-    return refused('must be a colour such as "#1f4d3f"');
+    return rejected('must be a colour such as "#1f4d3f"');
   const digits = value.slice(1).toLowerCase();
   const colour: Colour = `#${digits.length === 3 ? digits.replaceAll(/./g, '$&$&') : digits}`;
   return accepted(colour);

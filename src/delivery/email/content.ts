@@ -7,7 +7,7 @@
 
 import { isDisabled, isExpired, type Card } from '../../domain/card.ts';
 import { dayOf } from '../../domain/day.ts';
-import { buyerOf, type MailDelivery } from '../../domain/mail.ts';
+import { buyerOf, type EmailDelivery } from '../../domain/email.ts';
 import type { Money } from '../../domain/money.ts';
 import type { Secret } from '../../domain/secret.ts';
 import type { Store } from '../../domain/store.ts';
@@ -74,7 +74,7 @@ export type DeliveryFailedContent = {
 
 /** Why an email is cancelled instead of sent; null if it is sent. */
 export function cancelReasonOf(
-  { kind }: Pick<MailDelivery, 'kind'>,
+  { kind }: Pick<EmailDelivery, 'kind'>,
   card: Card,
   { timeZone, now }: Pick<Store, 'timeZone'> & { readonly now: number },
 ): string | null {
@@ -97,7 +97,7 @@ export type ContentOptions = Pick<Store, 'timeZone'> & {
 
 /** The content of an email about a card. @throws Error if the card lacks data that the kind needs. */
 export function contentOf(
-  { kind }: Pick<MailDelivery, 'kind'>,
+  { kind }: Pick<EmailDelivery, 'kind'>,
   card: Card,
   { timeZone, pageUrl, code, cardSentAt }: ContentOptions,
 ): EmailContent {

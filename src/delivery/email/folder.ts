@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { MailKind } from '../../domain/mail.ts';
+import type { EmailKind } from '../../domain/email.ts';
 import { toEml, type Email } from './message.ts';
 import { browserHtml } from './preview.ts';
 
@@ -16,7 +16,7 @@ import { browserHtml } from './preview.ts';
 type KeptEmail = {
   /** The common name of its files; newer emails sort after older ones. */
   readonly name: string;
-  readonly kind: MailKind;
+  readonly kind: EmailKind;
   readonly to: string;
   readonly from: string;
   readonly subject: string;

@@ -9,7 +9,7 @@
  * file here; the compiler lists missing texts, and a test compares the placeholders.
  */
 
-import { accepted, refused, type Parsed } from '../../domain/parsed.ts';
+import { accepted, rejected, type Parsed } from '../../domain/parsed.ts';
 import ar from './locales/ar.json' with { type: 'json' };
 import de from './locales/de.json' with { type: 'json' };
 import en from './locales/en.json' with { type: 'json' };
@@ -68,11 +68,11 @@ const localeLengthMax = 35;
 /** Parses any valid BCP 47 tag into its canonical form. */
 function parseLocale(value: unknown): Parsed<string> {
   const error = 'must be a language tag such as "de" or "pt-BR"';
-  if (typeof value !== 'string' || value.length > localeLengthMax) return refused(error);
+  if (typeof value !== 'string' || value.length > localeLengthMax) return rejected(error);
   try {
     return accepted(new Intl.Locale(value).toString());
   } catch {
-    return refused(error);
+    return rejected(error);
   }
 }
 
@@ -80,7 +80,7 @@ function parseLocale(value: unknown): Parsed<string> {
 export function parseKnownLocale(value: unknown): Parsed<string> {
   const locale = parseLocale(value);
   if (!locale.ok || textsOf(locale.value)) return locale;
-  return refused(`must be a tag of a known language: ${languages.join(', ')}`);
+  return rejected(`must be a tag of a known language: ${languages.join(', ')}`);
 }
 
 /** The language of a locale with its texts; undefined if there are no texts. */

@@ -8,8 +8,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import MailComposer, { type MailComposerOptions } from 'nodemailer/lib/mail-composer';
-import { parseEmail, parseSenderAddress } from '../../domain/email.ts';
-import { accepted, refused, type Parsed } from '../../domain/parsed.ts';
+import { parseEmail, parseSenderAddress } from '../../domain/email-address.ts';
+import { accepted, rejected, type Parsed } from '../../domain/parsed.ts';
 import { cleanLine } from './clean.ts';
 import type { RenderedEmail } from './render.ts';
 
@@ -50,11 +50,11 @@ export function messageIdOf(delivery: number | string, domain: string): string {
 /** The validated addresses of an email, or the error of the first invalid one. */
 export function addressesOf(email: Pick<Email, 'from' | 'to' | 'replyTo'>): Parsed<EmailAddresses> {
   const from = parseSenderAddress(email.from.address);
-  if (!from.ok) return refused(`the sender's address ${from.refusal}`);
+  if (!from.ok) return rejected(`the sender's address ${from.error}`);
   const replyTo = email.replyTo === null ? null : parseSenderAddress(email.replyTo);
-  if (replyTo && !replyTo.ok) return refused(`the address for replies ${replyTo.refusal}`);
+  if (replyTo && !replyTo.ok) return rejected(`the address for replies ${replyTo.error}`);
   const to = parseEmail(email.to);
-  if (!to.ok) return refused(`the recipient's address ${to.refusal}`);
+  if (!to.ok) return rejected(`the recipient's address ${to.error}`);
   return accepted({ from: from.value, to: to.value.address, replyTo: replyTo?.value ?? null });
 }
 
@@ -97,7 +97,7 @@ export function compositionOf(email: Email, { from, to, replyTo }: EmailAddresse
 /** The bytes of the message. @throws RangeError if an address is invalid. */
 export async function toEml(email: Email): Promise<Uint8Array> {
   const addresses = addressesOf(email);
-  if (!addresses.ok) throw new RangeError(addresses.refusal);
+  if (!addresses.ok) throw new RangeError(addresses.error);
   const composition = { ...compositionOf(email, addresses.value), newline: '\r\n' };
   return new MailComposer(composition).compile().build();
 }

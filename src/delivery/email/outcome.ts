@@ -9,21 +9,21 @@
 
 import type { NodemailerError } from 'nodemailer';
 
-export type Outcome =
-  | { readonly kind: 'sent'; readonly answer: string }
+export type EmailOutcome =
+  | { readonly kind: 'sent'; readonly response: string }
   | {
       readonly kind: 'deferred';
-      readonly answer: string;
+      readonly response: string;
       /** The reply code; null: no reply. */
       readonly code: number | null;
       /** `operator`: the server rejects the service's own settings, so only the operator can fix it. */
       readonly cause: 'temporary' | 'operator';
     }
-  | { readonly kind: 'refused'; readonly answer: string; readonly code: number | null }
-  | { readonly kind: 'unknown'; readonly answer: string };
+  | { readonly kind: 'rejected'; readonly response: string; readonly code: number | null }
+  | { readonly kind: 'unknown'; readonly response: string };
 
 /** Characters of a response that are stored. */
-const answerLengthMax = 500;
+const responseLengthMax = 500;
 
 /** Errors of the connection to the server, before a reply about a recipient. */
 const ofTheConnection = new Set([
@@ -49,12 +49,12 @@ const loginReplies = new Set([530, 534, 535, 538]);
 const badSequence = 503;
 
 /** A server's response for storage: one line, without control characters, truncated. */
-export function answerOf(text: string): string {
+export function storedResponseOf(text: string): string {
   const line = text
     .toWellFormed()
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')
     .trim();
-  return line.length <= answerLengthMax ? line : `${line.slice(0, answerLengthMax - 1)}…`;
+  return line.length <= responseLengthMax ? line : `${line.slice(0, responseLengthMax - 1)}…`;
 }
 
 /**
@@ -65,23 +65,28 @@ export function answerOf(text: string): string {
 export function outcomeOf(
   error: NodemailerError,
   { isCompletelySent }: { readonly isCompletelySent: boolean },
-): Outcome {
+): EmailOutcome {
   const { code: errorCode = '', responseCode, command } = error;
-  const answer = answerOf(error.response ?? error.message);
+  const response = storedResponseOf(error.response ?? error.message);
   const code = responseCode ?? null;
-  const deferred = (cause: 'temporary' | 'operator'): Outcome => ({ kind: 'deferred', answer, code, cause });
+  const deferred = (cause: 'temporary' | 'operator'): EmailOutcome => ({
+    kind: 'deferred',
+    response,
+    code,
+    cause,
+  });
   if (!isCompletelySent && ofCertificates.test(error.originalCode ?? '')) return deferred('operator');
   if (ofTheOperator.has(errorCode)) return deferred(code !== null && code < 500 ? 'temporary' : 'operator');
   const isOfTheEmail = errorCode === 'EENVELOPE' || errorCode === 'EMESSAGE';
   if (!isOfTheEmail && !ofTheConnection.has(errorCode)) throw error;
   if (code === null) {
     // The library does not send an email that exceeds the server's announced limit.
-    if (isOfTheEmail && error.response === undefined) return { kind: 'refused', answer, code };
-    return isCompletelySent ? { kind: 'unknown', answer } : deferred('temporary');
+    if (isOfTheEmail && error.response === undefined) return { kind: 'rejected', response, code };
+    return isCompletelySent ? { kind: 'unknown', response } : deferred('temporary');
   }
   if (!isOfTheEmail) return deferred(code >= 500 ? 'operator' : 'temporary');
   if (code < 500 || code === badSequence) return deferred('temporary');
   // A rejected sender is an error of the settings, not of the recipient.
   if (command === 'MAIL FROM' || loginReplies.has(code)) return deferred('operator');
-  return { kind: 'refused', answer, code };
+  return { kind: 'rejected', response, code };
 }

@@ -1,7 +1,7 @@
 /** Emails with sample data, for previews. */
 
 import { currencyOf, type Currency } from '../../domain/currency.ts';
-import type { MailKind } from '../../domain/mail.ts';
+import type { EmailKind } from '../../domain/email.ts';
 import type { Money } from '../../domain/money.ts';
 import { Secret } from '../../domain/secret.ts';
 import type { EmailContent } from './content.ts';
@@ -27,7 +27,7 @@ export type PreviewOptions = {
 const sampleDate = Date.UTC(2026, 0, 15, 9, 30);
 
 /** An email with sample data and the store's appearance. */
-export function sampleEmail(kind: MailKind, sender: Sender, options: PreviewOptions): Email {
+export function sampleEmail(kind: EmailKind, sender: Sender, options: PreviewOptions): Email {
   return {
     messageId: `<preview.${kind}@${options.domain}>`,
     date: sampleDate,
@@ -40,7 +40,7 @@ export function sampleEmail(kind: MailKind, sender: Sender, options: PreviewOpti
 
 /** An email with sample data as HTML for a browser, as text, and as a message. */
 export async function previewEmail(
-  kind: MailKind,
+  kind: EmailKind,
   sender: Sender,
   options: PreviewOptions,
 ): Promise<readonly PreviewFile[]> {
@@ -61,7 +61,7 @@ export function browserHtml({ html, images }: Pick<RenderedEmail, 'html' | 'imag
 }
 
 function sampleContent(
-  kind: MailKind,
+  kind: EmailKind,
   { currency, domain, locale }: PreviewOptions & { readonly locale: string },
 ): EmailContent {
   const lastCharacters = 'vkhh';

@@ -7,37 +7,38 @@
 
 import type { Context } from '../../context.ts';
 import { deliveryFailed } from '../../domain/event.ts';
-import { buyerOf, mailRecordOf, messageName } from '../../domain/mail.ts';
+import { buyerOf, messageName } from '../../domain/email.ts';
+import { emailRecordOf } from '../../domain/email-record.ts';
 import { findCard } from '../../storage/card.ts';
 import { recordEvent } from '../../storage/event.ts';
 import {
-  claimMails,
+  claimEmails,
   findFirstSendAt,
-  hasDueMails,
-  hasMail,
-  releaseMail,
-  settleMail,
-  type ClaimedMail,
-  type MailSettlement,
-} from '../../storage/mail-queue.ts';
-import { enqueueEmail, findMailSettings, openMailedCode } from '../../storage/mail.ts';
-import { together, type Script } from '../../storage/sql.ts';
+  hasDueEmails,
+  hasEmail,
+  releaseEmail,
+  settleEmail,
+  type ClaimedEmail,
+  type EmailSettlement,
+} from '../../storage/email-queue.ts';
+import { enqueueEmail, findEmailSettings, openEmailedCode } from '../../storage/email.ts';
+import { parallel, type Script } from '../../storage/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { findStore } from '../../storage/store.ts';
-import { mailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
+import { emailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
 import { workerLimits, type Queue, type WorkerLimits } from '../worker.ts';
 import { cancelReasonOf, contentOf, type EmailContent } from './content.ts';
 import { messageIdOf, type Email } from './message.ts';
-import type { Outcome } from './outcome.ts';
+import type { EmailOutcome } from './outcome.ts';
 import { renderEmail } from './render.ts';
 import { senderOf, type Sender } from './sender.ts';
 import type { EmailTransport } from './transport.ts';
 
 /** Metrics and logs of emails. */
 type EmailObserver = {
-  attempted(outcome: MailSettlement['state'] | 'unknown', seconds: number): void;
+  attempted(outcome: EmailSettlement['state'] | 'unknown', seconds: number): void;
   /** The mail server rejects the service's settings with this response. */
-  operatorNeeded(answer: string): void;
+  operatorNeeded(response: string): void;
   /** An email was claimed again because its claim had expired: it may be sent twice. */
   reclaimed(): void;
 };
@@ -50,13 +51,13 @@ export type EmailQueueOptions = {
 };
 
 export type EmailJob = {
-  readonly claimed: ClaimedMail;
+  readonly claimed: ClaimedEmail;
   /** On the monotonic clock. */
   readonly startsUntil: number;
 };
 
 /** The recorded data of an attempt; null if another process has claimed the email, or it is cancelled. */
-export type EmailResult = MailSettlement | null;
+export type EmailResult = EmailSettlement | null;
 
 const destination = 'mail server';
 /** How long a claimed job can wait in this process before it starts. */
@@ -104,7 +105,8 @@ export function emailQueue({
     const startedAt = performance.now();
     const outcome = await transport.send(email, { name: fileName(claimed), sendAt: claimed.sendAt }, signal);
     const result = settlementOf(ctx, claimed, outcome);
-    if (outcome.kind === 'deferred' && outcome.cause === 'operator') observer.operatorNeeded(outcome.answer);
+    if (outcome.kind === 'deferred' && outcome.cause === 'operator')
+      observer.operatorNeeded(outcome.response);
     observer.attempted(
       outcome.kind === 'unknown' ? 'unknown' : result.state,
       (performance.now() - startedAt) / 1_000,
@@ -118,16 +120,16 @@ export function emailQueue({
     async claim({ limit, roomOf }) {
       const room = Math.min(limit, roomOf(destination));
       const now = ctx.clock.earliest();
-      if (room <= 0 || !(await storage.read(() => hasDueMails(now)))) return { claimed: [], hasMore: false };
+      if (room <= 0 || !(await storage.read(() => hasDueEmails(now)))) return { claimed: [], hasMore: false };
       const startsUntil = performance.now() + startsWithinMs;
       const claim = {
-        lease: ctx.chance.id(),
+        lease: ctx.random.id(),
         now,
         firstAt: ctx.clock.latest(),
         until: now + leaseMs,
         limit: room,
       };
-      const emails = await storage.write(() => claimMails(claim));
+      const emails = await storage.write(() => claimEmails(claim));
       for (const { isReclaimed } of emails) if (isReclaimed) observer.reclaimed();
       return {
         claimed: emails.map((claimed) => ({
@@ -149,7 +151,7 @@ export function emailQueue({
 
     async release(jobs) {
       await storage.write(function* () {
-        for (const { claimed } of jobs) yield* releaseMail(claimed, ctx.clock.earliest());
+        for (const { claimed } of jobs) yield* releaseEmail(claimed, ctx.clock.earliest());
       });
     },
 
@@ -162,15 +164,15 @@ type Loaded = { readonly content: EmailContent; readonly sender: Sender; readonl
 /** The content of an email now, or its end if it is not sent; undefined if the claim is lost. */
 function* load(
   ctx: Context,
-  claimed: ClaimedMail,
+  claimed: ClaimedEmail,
   { from, now }: { readonly from: string; readonly now: number },
-): Script<Loaded | MailSettlement | undefined> {
+): Script<Loaded | EmailSettlement | undefined> {
   const { storeId, cardId, sealedCode } = claimed;
-  const [isOurs, card, record, settings, firstSendAt] = yield* together(
-    hasMail(claimed),
+  const [isOurs, card, record, settings, firstSendAt] = yield* parallel(
+    hasEmail(claimed),
     findCard(storeId, cardId),
     findStore(storeId),
-    findMailSettings(storeId),
+    findEmailSettings(storeId),
     findFirstSendAt(storeId, cardId),
   );
   if (!isOurs || !card || !record) return undefined;
@@ -178,19 +180,19 @@ function* load(
   const cancelReason = cancelReasonOf(claimed, card, { timeZone: store.timeZone, now });
   if (cancelReason !== null) return ended('cancelled', cancelReason);
   // The email was attempted for all this time without a recorded outcome: it may be the cause of the crashes.
-  if (claimed.isReclaimed && now - claimed.firstAt >= mailBackoff.windowMs)
-    return ended('dead', claimed.answer ?? 'it could not be sent');
+  if (claimed.isReclaimed && now - claimed.firstAt >= emailBackoff.windowMs)
+    return ended('dead', claimed.response ?? 'it could not be sent');
   const content = contentOf(claimed, card, {
     timeZone: store.timeZone,
     pageUrl: settings.pageUrl,
-    code: sealedCode && openMailedCode(ctx, claimed, sealedCode),
+    code: sealedCode && openEmailedCode(ctx, claimed, sealedCode),
     cardSentAt: firstSendAt ?? claimed.sendAt,
   });
   return { content, sender: senderOf(store, settings, from), domain: store.domain };
 }
 
 /** The email, the same in every attempt unless the card has changed. */
-function emailOf(claimed: ClaimedMail, { content, sender, domain }: Loaded): Email {
+function emailOf(claimed: ClaimedEmail, { content, sender, domain }: Loaded): Email {
   return {
     messageId: messageIdOf(messageName(claimed), domain),
     date: claimed.sendAt,
@@ -201,56 +203,56 @@ function emailOf(claimed: ClaimedMail, { content, sender, domain }: Loaded): Ema
   };
 }
 
-function fileName({ cardId, id }: ClaimedMail): string {
+function fileName({ cardId, id }: ClaimedEmail): string {
   return `${cardId}-${id}`;
 }
 
-function ended(state: 'sent' | 'bounced' | 'dead' | 'cancelled', answer: string): MailSettlement {
-  return { state, answer, nextAt: null, startsOver: false };
+function ended(state: 'sent' | 'bounced' | 'dead' | 'cancelled', response: string): EmailSettlement {
+  return { state, response, nextAt: null, startsOver: false };
 }
 
-function settlementOf(ctx: Context, claimed: ClaimedMail, outcome: Outcome): MailSettlement {
-  const { answer } = outcome;
+function settlementOf(ctx: Context, claimed: ClaimedEmail, outcome: EmailOutcome): EmailSettlement {
+  const { response } = outcome;
   switch (outcome.kind) {
     case 'sent':
-      return ended('sent', answer);
-    case 'refused':
-      return ended('bounced', answer);
+      return ended('sent', response);
+    case 'rejected':
+      return ended('bounced', response);
     case 'unknown':
-      return again(ctx, claimed, { answer, backoff: mailBackoff, firstAt: claimed.firstAt });
+      return again(ctx, claimed, { response, backoff: emailBackoff, firstAt: claimed.firstAt });
     case 'deferred': {
       if (outcome.cause === 'temporary')
-        return again(ctx, claimed, { answer, backoff: mailBackoff, firstAt: claimed.firstAt });
+        return again(ctx, claimed, { response, backoff: emailBackoff, firstAt: claimed.firstAt });
       // The email is not the cause, so its own 72 hours start later.
       const firstAt = claimed.sendAt;
-      return { ...again(ctx, claimed, { answer, backoff: operatorBackoff, firstAt }), startsOver: true };
+      return { ...again(ctx, claimed, { response, backoff: operatorBackoff, firstAt }), startsOver: true };
     }
   }
 }
 
 function again(
-  { clock, chance }: Context,
-  { attempts }: ClaimedMail,
+  { clock, random }: Context,
+  { attempts }: ClaimedEmail,
   {
-    answer,
+    response,
     backoff,
     firstAt,
-  }: { readonly answer: string; readonly backoff: Backoff; readonly firstAt: number },
-): MailSettlement {
-  const [byte = 0] = chance.bytes(1);
+  }: { readonly response: string; readonly backoff: Backoff; readonly firstAt: number },
+): EmailSettlement {
+  const [byte = 0] = random.bytes(1);
   const nextAt = nextAttempt(
     backoff,
     { made: attempts, firstAt },
     { now: clock.earliest(), random: byte / 256, retryAfterMs: null },
   );
-  return { state: nextAt === null ? 'dead' : 'deferred', answer, nextAt, startsOver: false };
+  return { state: nextAt === null ? 'dead' : 'deferred', response, nextAt, startsOver: false };
 }
 
 /** Whether the mail server works. The rejection of one email does not affect the next one. */
-function isHealthy(outcome: Outcome): boolean {
+function isHealthy(outcome: EmailOutcome): boolean {
   switch (outcome.kind) {
     case 'sent':
-    case 'refused':
+    case 'rejected':
       return true;
     case 'unknown':
       return false;
@@ -263,24 +265,24 @@ function isHealthy(outcome: Outcome): boolean {
 const serverCloses = 421;
 
 /** Records an attempt, and reports an email that cannot be delivered. */
-function* settle(ctx: Context, claimed: ClaimedMail, settlement: MailSettlement): Script<void> {
+function* settle(ctx: Context, claimed: ClaimedEmail, settlement: EmailSettlement): Script<void> {
   const now = ctx.clock.now();
-  const isRecorded = yield* settleMail(claimed, settlement, now);
-  const { state, answer } = settlement;
+  const isRecorded = yield* settleEmail(claimed, settlement, now);
+  const { state, response } = settlement;
   if (!isRecorded || (state !== 'bounced' && state !== 'dead')) return;
   const { storeId, cardId } = claimed;
-  const [card, record] = yield* together(findCard(storeId, cardId), findStore(storeId));
+  const [card, record] = yield* parallel(findCard(storeId, cardId), findStore(storeId));
   if (!card || !record) return;
-  const delivery = mailRecordOf(
+  const delivery = emailRecordOf(
     ctx.keys.publicIds,
-    { ...claimed, state, answer, nextAt: null, lastAt: claimed.lastAt ?? now, endedAt: now },
+    { ...claimed, state, response, nextAt: null, lastAt: claimed.lastAt ?? now, endedAt: now },
     { domain: record.store.domain, now },
   );
   yield* recordEvent(ctx, deliveryFailed(ctx.keys.publicIds, card, delivery));
   const buyer = buyerOf(card);
   if (claimed.kind !== 'gift_card' || !buyer) return;
-  const { tellFailures } = yield* findMailSettings(storeId);
-  if (!tellFailures) return;
+  const { notifyFailures } = yield* findEmailSettings(storeId);
+  if (!notifyFailures) return;
   yield* enqueueEmail(ctx, {
     storeId,
     cardId,

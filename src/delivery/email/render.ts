@@ -1,7 +1,7 @@
 /** Renders the content of an email as a subject, HTML and plain text. Pure: equal contents give equal emails. */
 
 import assert from 'node:assert/strict';
-import type { MailKind } from '../../domain/mail.ts';
+import type { EmailKind } from '../../domain/email.ts';
 import { cleanLine } from './clean.ts';
 import { defaultColour, edgeOf, foregroundOn, parseColour } from './colour.ts';
 import type { EmailContent } from './content.ts';
@@ -23,7 +23,7 @@ type InlineImage = {
 };
 
 export type RenderedEmail = {
-  readonly kind: MailKind;
+  readonly kind: EmailKind;
   /** One line without control characters. */
   readonly subject: string;
   readonly html: string;

@@ -1,7 +1,7 @@
 /** The sender of a store's emails: name, addresses, language and appearance. */
 
-import { accepted, refused, type Parsed } from '../../domain/parsed.ts';
-import type { MailSettings } from '../../domain/mail.ts';
+import { accepted, rejected, type Parsed } from '../../domain/parsed.ts';
+import type { EmailSettings } from '../../domain/email.ts';
 import type { Store } from '../../domain/store.ts';
 import { parseColour, type Colour } from './colour.ts';
 
@@ -21,7 +21,7 @@ export type Sender = {
 };
 
 /** The sender of a store's emails. @param from the address of stores that have none. */
-export function senderOf(store: Store, settings: MailSettings, from: string): Sender {
+export function senderOf(store: Store, settings: EmailSettings, from: string): Sender {
   const colour = parseColour(settings.colour);
   return {
     name: settings.senderName ?? store.name,
@@ -39,14 +39,14 @@ const urlLengthMax = 2_000;
 /** Parses the URL of a logo: https only, because mail clients warn of others, and without a password. */
 export function parseLogoUrl(value: unknown): Parsed<string> {
   const url = urlOf(value);
-  return url?.protocol === 'https:' ? accepted(url.href) : refused('must be an https address');
+  return url?.protocol === 'https:' ? accepted(url.href) : rejected('must be an https address');
 }
 
 /** Parses the URL of the page that emails link to. */
 export function parsePageUrl(value: unknown): Parsed<string> {
   return typeof value === 'string' && isLink(value)
     ? accepted(new URL(value).href)
-    : refused('must be an https address');
+    : rejected('must be an https address');
 }
 
 /** Whether an email can contain a link: https, and in development http to this machine. */

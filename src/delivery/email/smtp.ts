@@ -10,10 +10,10 @@ import assert from 'node:assert/strict';
 import type { Readable } from 'node:stream';
 import { rootCertificates } from 'node:tls';
 import { createTransport, type SMTPPoolOptions } from 'nodemailer';
-import { parseSenderAddress } from '../../domain/email.ts';
+import { parseSenderAddress } from '../../domain/email-address.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { addressesOf, compositionOf, type Email, type EmailAddresses } from './message.ts';
-import { answerOf, outcomeOf, type Outcome } from './outcome.ts';
+import { storedResponseOf, outcomeOf, type EmailOutcome } from './outcome.ts';
 import { parseSmtpUrl, type SmtpServer } from '../../smtp-url.ts';
 
 type MailerTimeouts = {
@@ -50,7 +50,7 @@ export type Mailer = AsyncDisposable & {
    * Sends an email. Aborting the signal ends the attempt at once. Every failed delivery is an outcome; the promise
    * rejects only for a defect of this program.
    */
-  send(email: Email, signal?: AbortSignal): Promise<Outcome>;
+  send(email: Email, signal?: AbortSignal): Promise<EmailOutcome>;
 };
 
 /** Emails on one connection before it is replaced. */
@@ -65,9 +65,9 @@ const tls = { rejectUnauthorized: true, minVersion: 'TLSv1.2' } as const;
 /** @throws RangeError if the server's URL or the sender's address is invalid; its message has no password. */
 export function createMailer(options: MailerOptions): Mailer {
   const server = parseSmtpUrl(options.url);
-  if (!server.ok) throw new RangeError(`SMTP_URL ${server.refusal}`);
+  if (!server.ok) throw new RangeError(`SMTP_URL ${server.error}`);
   const parsed = parseSenderAddress(options.from);
-  if (!parsed.ok) throw new RangeError(`MAIL_FROM ${parsed.refusal}`);
+  if (!parsed.ok) throw new RangeError(`MAIL_FROM ${parsed.error}`);
   const from = parsed.value;
   const timeouts = { ...mailerTimeouts, ...options.timeouts };
   const transport = createTransport(poolOptions(server.value, { ...options, from, timeouts }));
@@ -82,7 +82,7 @@ export function createMailer(options: MailerOptions): Mailer {
         envelope: { from, to: [to] },
         signal,
       });
-      return { kind: 'sent', answer: answerOf(response) } as const;
+      return { kind: 'sent', response: storedResponseOf(response) } as const;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       // The library rejects emails that wait for a connection of a closed pool with an error without a code.
@@ -94,7 +94,7 @@ export function createMailer(options: MailerOptions): Mailer {
   return {
     async send(email, signal) {
       const addresses = addressesOf(email);
-      if (!addresses.ok) return { kind: 'refused', answer: addresses.refusal, code: null };
+      if (!addresses.ok) return { kind: 'rejected', response: addresses.error, code: null };
       const deadline = AbortSignal.timeout(timeouts.emailMs);
       const until = AbortSignal.any(signal ? [deadline, signal] : [deadline]);
       const sending = attempt(email, addresses.value, until);
@@ -113,9 +113,9 @@ export function createMailer(options: MailerOptions): Mailer {
   };
 }
 
-const closed: Outcome = {
+const closed: EmailOutcome = {
   kind: 'deferred',
-  answer: 'the service stopped before it was sent',
+  response: 'the service stopped before it was sent',
   code: null,
   cause: 'temporary',
 };

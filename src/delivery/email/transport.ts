@@ -1,10 +1,10 @@
 /** The transports of emails: a mail server, or in development a folder. */
 
-import type { MailConfig } from '../../config.ts';
+import type { EmailConfig } from '../../config.ts';
 import type { EmailFolder } from './folder.ts';
 import { createMailer } from './smtp.ts';
 import type { Email } from './message.ts';
-import type { Outcome } from './outcome.ts';
+import type { EmailOutcome } from './outcome.ts';
 
 export type EmailTransport = AsyncDisposable & {
   /** The sender's address of stores that have none. */
@@ -18,13 +18,13 @@ export type EmailTransport = AsyncDisposable & {
     email: Email,
     delivery: { readonly name: string; readonly sendAt: number },
     signal: AbortSignal,
-  ): Promise<Outcome>;
+  ): Promise<EmailOutcome>;
 };
 
 const connectionsMax = 5;
 const emailMaxMs = 120_000;
 
-export function smtpTransport({ url, from }: MailConfig): EmailTransport {
+export function smtpTransport({ url, from }: EmailConfig): EmailTransport {
   const mailer = createMailer({ url, from, connectionsMax, timeouts: { emailMs: emailMaxMs } });
   return {
     from,
@@ -46,7 +46,7 @@ export function folderTransport(folder: EmailFolder): EmailTransport {
     async send(email, { name, sendAt }) {
       // The same time in every attempt, so that a repeated attempt replaces the file.
       const kept = await folder.keep(email, { id: name, now: sendAt });
-      return { kind: 'sent', answer: `kept as ${kept.name}.eml` };
+      return { kind: 'sent', response: `kept as ${kept.name}.eml` };
     },
     async [Symbol.asyncDispose]() {
       // A folder does not have to be closed.

@@ -95,9 +95,11 @@ export function systemResolve(servers?: readonly string[]): Resolve {
   return async (host) => {
     const resolver = new Resolver({ timeout: dnsTimeoutMs, tries: dnsTries });
     if (servers) resolver.setServers(servers);
-    const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-    const failed = answers.find((answer) => answer.status === 'rejected');
+    const responses = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+    const addresses = responses.flatMap((response) =>
+      response.status === 'fulfilled' ? response.value : [],
+    );
+    const failed = responses.find((response) => response.status === 'rejected');
     if (addresses.length === 0 && failed) throw failed.reason;
     return addresses;
   };

@@ -13,9 +13,9 @@ import { connectionLimits, openConnections, type ConnectionLimits } from './conn
 import {
   failed,
   sendRequest,
-  type Answered,
+  type WebhookResponse,
   type Failed,
-  type Outcome,
+  type HttpOutcome,
   type ResponseLimits,
 } from './http-client.ts';
 import { checkedLookup, loopbackLookup, systemResolve, type Resolve } from './lookup.ts';
@@ -34,7 +34,7 @@ export type PostRequest = {
 };
 
 /** `durationMs` includes the wait for a connection. */
-export type PostResult = (Answered | Failed) & { readonly durationMs: number };
+export type PostResult = (WebhookResponse | Failed) & { readonly durationMs: number };
 
 type OutboundLimits = ResponseLimits &
   ConnectionLimits & {
@@ -79,10 +79,10 @@ export function openOutbound(options: OutboundOptions = {}): Outbound {
   const connections = openConnections({ ca, limits });
   const checked = checkedLookup({ resolve, rerouteForTests });
 
-  async function attempt(request: PostRequest, stop: AbortSignal): Promise<Outcome> {
+  async function attempt(request: PostRequest, stop: AbortSignal): Promise<HttpOutcome> {
     const { url, headers, body, allowLoopback = false } = request;
     const parsed = parseWebhookUrl(url, { allowLoopback });
-    if (!parsed.ok) return failed('forbidden-target', `the URL ${parsed.refusal}`);
+    if (!parsed.ok) return failed('forbidden-target', `the URL ${parsed.error}`);
     const target = parsed.value;
     const common = {
       url: target,

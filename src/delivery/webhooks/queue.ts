@@ -17,7 +17,7 @@ import {
   type SettledAttempt,
 } from '../../storage/delivery-queue.ts';
 import { recordEvent } from '../../storage/event.ts';
-import { together, type Script } from '../../storage/sql.ts';
+import { parallel, type Script } from '../../storage/sql.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { openWebhookSecret, type WebhookPlace } from '../../storage/webhook.ts';
 import { nextAttempt, parseRetryAfter, webhookBackoff } from '../backoff.ts';
@@ -114,19 +114,19 @@ export function webhookQueue(options: WebhookQueueOptions): Queue<WebhookJob, Se
         allowLoopback,
         signal,
       });
-      const isDelivered = posted.kind === 'answered' && posted.status >= 200 && posted.status < 300;
+      const isDelivered = posted.kind === 'responded' && posted.status >= 200 && posted.status < 300;
       const now = ctx.clock.earliest();
       const nextAt = isDelivered ? null : nextAfter(ctx, delivery, { firstAt, now, posted });
       const status = statusOf(isDelivered, nextAt);
       observer.attempted(status, posted.durationMs / 1_000);
       const result: AttemptResult =
-        posted.kind === 'answered'
-          ? { kind: 'answered', status: posted.status, body: posted.body }
+        posted.kind === 'responded'
+          ? { kind: 'responded', status: posted.status, body: posted.body }
           : { kind: 'failed', reason: posted.reason, detail: posted.detail };
       return {
         result: { at, firstAt, durationMs: posted.durationMs, result, status, nextAt },
         isHealthy:
-          isDelivered || (posted.kind === 'answered' && posted.status < 500 && posted.status !== 429),
+          isDelivered || (posted.kind === 'responded' && posted.status < 500 && posted.status !== 429),
       };
     },
 
@@ -154,8 +154,8 @@ function* claimAll(
   wanted: readonly { readonly found: DueWebhook; readonly room: number }[],
 ): Script<readonly (readonly ClaimedDelivery[])[]> {
   const now = ctx.clock.earliest();
-  const claim = { lease: ctx.chance.id(), now, until: now + leaseMs };
-  return yield* together(
+  const claim = { lease: ctx.random.id(), now, until: now + leaseMs };
+  return yield* parallel(
     ...wanted.map(({ found: { webhook }, room }) =>
       claimDeliveries({ storeId: webhook.storeId, webhookId: webhook.id, limit: room }, claim),
     ),
@@ -193,9 +193,9 @@ function nextAfter(
   },
 ): number | null {
   if (posted.kind === 'failed' && posted.reason === 'cancelled') return now;
-  if (posted.kind === 'answered' && posted.status === gone) return null;
-  const retryAfter = posted.kind === 'answered' ? posted.headers['retry-after'] : undefined;
-  const [byte = 0] = ctx.chance.bytes(1);
+  if (posted.kind === 'responded' && posted.status === gone) return null;
+  const retryAfter = posted.kind === 'responded' ? posted.headers['retry-after'] : undefined;
+  const [byte = 0] = ctx.random.bytes(1);
   return nextAttempt(
     webhookBackoff,
     { made: delivery.attemptsSince + 1, firstAt: delivery.firstAt ?? firstAt },
@@ -229,7 +229,7 @@ function* settleAll(
     if (!key) continue;
     const failed = attempts.filter(({ result }) => result.status !== 'delivered');
     const isGone = failed.some(
-      ({ result: { result } }) => result.kind === 'answered' && result.status === gone,
+      ({ result: { result } }) => result.kind === 'responded' && result.status === gone,
     );
     const first = failed[0]?.result;
     if (failed.length < attempts.length) yield* noteRecovery(key, now);
@@ -252,5 +252,5 @@ function isCancelled({ result }: SettledAttempt): boolean {
 }
 
 function failureOf(result: AttemptResult): string {
-  return result.kind === 'answered' ? `responded with ${result.status}` : result.detail;
+  return result.kind === 'responded' ? `responded with ${result.status}` : result.detail;
 }

@@ -9,8 +9,8 @@
 
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import type { Chance } from '../../clock-and-chance.ts';
-import { accepted, refused, type Parsed } from '../../domain/parsed.ts';
+import type { Random } from '../../random.ts';
+import { accepted, rejected, type Parsed } from '../../domain/parsed.ts';
 import { Secret } from '../../domain/secret.ts';
 
 const prefix = 'whsec_';
@@ -19,14 +19,14 @@ const bytesMax = 64;
 const bytesDrawn = 32;
 
 /** A new signing secret: `whsec_` and 32 random bytes. */
-export function drawSigningSecret(chance: Pick<Chance, 'bytes'>): Secret {
-  return new Secret(`${prefix}${Buffer.from(chance.bytes(bytesDrawn)).toString('base64')}`);
+export function drawSigningSecret(random: Pick<Random, 'bytes'>): Secret {
+  return new Secret(`${prefix}${Buffer.from(random.bytes(bytesDrawn)).toString('base64')}`);
 }
 
 /** Parses a signing secret of a client, for example from another service. */
 export function parseSigningSecret(value: unknown): Parsed<Secret> {
-  if (typeof value !== 'string') return refused('must be a string');
-  if (!keyOf(value)) return refused(`must be ${prefix} and ${bytesMin} to ${bytesMax} bytes in base64`);
+  if (typeof value !== 'string') return rejected('must be a string');
+  if (!keyOf(value)) return rejected(`must be ${prefix} and ${bytesMin} to ${bytesMax} bytes in base64`);
   return accepted(new Secret(value));
 }
 

@@ -28,7 +28,7 @@ export function openOutboundThread(main: URL = threadMain): Outbound {
   let posts: Posting[] = [];
   let aborted: number[] = [];
 
-  const died = (error: unknown): void => {
+  const failed = (error: unknown): void => {
     thread = undefined;
     for (const { reject } of waiting.values()) reject(error);
     waiting.clear();
@@ -41,9 +41,9 @@ export function openOutboundThread(main: URL = threadMain): Outbound {
       // It keeps the process alive only while it has requests.
       if (waiting.size === 0) started.unref();
     });
-    started.on('error', died);
+    started.on('error', failed);
     started.on('exit', () => {
-      if (thread === started) died(new Error('the webhook thread has ended'));
+      if (thread === started) failed(new Error('the webhook thread has ended'));
     });
     return started;
   };
@@ -85,7 +85,7 @@ export function openOutboundThread(main: URL = threadMain): Outbound {
     [Symbol.dispose]() {
       const ending = thread;
       thread = undefined;
-      died(new Error('the webhook thread was stopped'));
+      failed(new Error('the webhook thread was stopped'));
       if (ending) void ending.terminate();
     },
   };

@@ -7,7 +7,7 @@
  */
 
 import { isIP } from 'node:net';
-import { accepted, refused, type Parsed } from '../../domain/parsed.ts';
+import { accepted, rejected, type Parsed } from '../../domain/parsed.ts';
 import { classify } from './address.ts';
 
 const urlLengthMax = 2_048;
@@ -41,17 +41,17 @@ const freePortMin = 1_024;
 
 /** Parses a webhook URL of at most 2,048 characters. The error reads after the parameter's name. */
 export function parseWebhookUrl(value: unknown, rules: WebhookUrlRules): Parsed<WebhookUrl> {
-  if (typeof value !== 'string') return refused('must be a string');
-  const tooLong = refused(`must have at most ${urlLengthMax.toLocaleString('en')} characters`);
+  if (typeof value !== 'string') return rejected('must be a string');
+  const tooLong = rejected(`must have at most ${urlLengthMax.toLocaleString('en')} characters`);
   if (value.length > urlLengthMax) return tooLong;
   if (/[\s\\\p{Cc}]/u.test(value) || !value.isWellFormed())
-    return refused('must not contain spaces, control characters or backslashes');
+    return rejected('must not contain spaces, control characters or backslashes');
   const [, scheme, authority = ''] = /^(https?):\/\/([^/?#]+)/i.exec(value) ?? [];
-  if (scheme === undefined) return refused('must be a URL that starts with https://');
-  if (authority.includes('@')) return refused('must not contain a user name or password');
-  if (value.includes('#')) return refused('must not contain a fragment (#)');
+  if (scheme === undefined) return rejected('must be a URL that starts with https://');
+  if (authority.includes('@')) return rejected('must not contain a user name or password');
+  if (value.includes('#')) return rejected('must not contain a fragment (#)');
   const url = URL.parse(value);
-  if (!url) return refused('must be a valid URL');
+  if (!url) return rejected('must be a valid URL');
   if (url.href.length > urlLengthMax) return tooLong;
   return validated(url, rules);
 }
@@ -60,12 +60,12 @@ function validated(url: URL, rules: WebhookUrlRules): Parsed<WebhookUrl> {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
   const isLoopback = isLoopbackHost(host);
   const error = isLoopback && rules.allowLoopback ? undefined : errorOf(url, host);
-  if (error !== undefined) return refused(error);
+  if (error !== undefined) return rejected(error);
   const isSecure = url.protocol === 'https:';
   const defaultPort = isSecure ? 443 : 80;
   const port = url.port === '' ? defaultPort : Number(url.port);
   if (port !== defaultPort && port < freePortMin)
-    return refused(`must use port ${defaultPort} or one from ${freePortMin} up`);
+    return rejected(`must use port ${defaultPort} or one from ${freePortMin} up`);
   if (isIP(host) !== 6) url.hostname = host;
   return accepted({ url: url.href, isSecure, host, port, path: `${url.pathname}${url.search}`, isLoopback });
 }

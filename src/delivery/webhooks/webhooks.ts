@@ -53,7 +53,7 @@ export function loopbackRule(isDevelopment: boolean, storage: Storage): () => Pr
 
 /** The functions with which the service layer creates a webhook: a parser of its URL and a generator of its secret. */
 export function webhookUrlsOf(
-  { chance }: Pick<Context, 'chance'>,
+  { random }: Pick<Context, 'random'>,
   mayUseLoopback: () => Promise<boolean>,
 ): { urlParser(): Promise<(value: unknown) => Parsed<string>>; drawSecret(): Secret } {
   return {
@@ -64,6 +64,6 @@ export function webhookUrlsOf(
         return parsed.ok ? { ok: true, value: parsed.value.url } : parsed;
       };
     },
-    drawSecret: () => drawSigningSecret(chance),
+    drawSecret: () => drawSigningSecret(random),
   };
 }

@@ -8,12 +8,12 @@
  */
 
 import { Fault } from '../../domain/fault.ts';
-import { GroupAborted, type Ending } from './batch.ts';
+import { BatchAborted, type Ending } from './batch.ts';
 import { ConnectionLost } from './errors.ts';
 import type { Pool } from './pool.ts';
 import type { Session } from './session.ts';
 import type { Script } from '../sql.ts';
-import type { Subject } from '../storage.ts';
+import type { WriteScope } from '../storage.ts';
 
 /** Limit of shared connections. With more connections, fewer scripts wait and share. */
 export const sharedMax = 2;
@@ -25,9 +25,9 @@ const scriptsMax = 32;
 const scriptsAlone = 32;
 
 /** A write that can share a transaction. */
-export type Job = {
+export type BatchedScript = {
   readonly lane: 'writes';
-  readonly subject: Subject;
+  readonly scope: WriteScope;
   /** Deadline, of `performance.now`. */
   readonly until: number;
   /** Returns a function that resolves the caller's promise after the commit. */
@@ -38,28 +38,28 @@ export type Job = {
 type Settling = Ending<() => void>;
 
 type Engine = {
-  readonly pool: Pool<Job | { readonly lane: 'reads' }>;
+  readonly pool: Pool<BatchedScript | { readonly lane: 'reads' }>;
   /** Runs a script in a transaction of its own, with retries until a deadline of `performance.now`. */
   readonly alone: <T>(script: () => Script<T>, until: number) => Promise<T>;
   /**
    * Runs scripts in one transaction and commits it.
    * @throws Fault `unavailable` if the outcome of the commit is unknown; any other error if it was rolled back.
    */
-  readonly commitTogether: (
+  readonly commitBatch: (
     session: Session,
     scripts: readonly Script<() => void>[],
   ) => Promise<readonly Settling[]>;
   /** Whether a retry after this error can succeed. */
   readonly mayRunAgain: (error: unknown) => boolean;
   /** Converts the final error of a script to the caller's error. */
-  readonly told: (error: unknown) => unknown;
+  readonly publicError: (error: unknown) => unknown;
 };
 
 /**
  * Runs a script in one transaction with others, until a deadline of `performance.now`.
  * @throws as `Storage.write` does.
  */
-type Share = <T>(script: () => Script<T>, subject: Subject, until: number) => Promise<T>;
+type Share = <T>(script: () => Script<T>, scope: WriteScope, until: number) => Promise<T>;
 
 export type Sharing = {
   readonly share: Share;
@@ -67,19 +67,19 @@ export type Sharing = {
   isAloneNext(storeId: number): boolean;
 };
 
-export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: Engine): Sharing {
+export function openSharing({ pool, alone, commitBatch, mayRunAgain, publicError }: Engine): Sharing {
   /** Number of running scripts per card. */
   const underWay = new Map<string, number>();
   /** Number of scripts per store that still have to run alone. */
   const suspects = new Map<number, number>();
 
-  const share: Share = (script, subject, until) =>
+  const share: Share = (script, scope, until) =>
     new Promise((resolve, reject) => {
       const settling = function* (): Script<() => void> {
         const value = yield* script();
         return () => resolve(value);
       };
-      const job: Job = { lane: 'writes', subject, until, script: settling, reject };
+      const job: BatchedScript = { lane: 'writes', scope, until, script: settling, reject };
       pool
         .share(until, job)
         .then((session) => session && lead(session, job))
@@ -87,7 +87,7 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
     });
 
   /** Runs a job together with waiting jobs, then returns the connection. */
-  const lead = async (session: Session, first: Job): Promise<void> => {
+  const lead = async (session: Session, first: BatchedScript): Promise<void> => {
     if (isUnderWay(first)) {
       // It must wait for the card, and would delay the other scripts of a shared transaction.
       pool.giveBack(session);
@@ -97,11 +97,11 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
     for (const job of jobs) count(job, 1);
     try {
       const scripts = jobs.map(({ script }) => script());
-      const endings = await commitTogether(session, scripts);
+      const endings = await commitBatch(session, scripts);
       for (const [place, job] of jobs.entries()) settle(job, endings[place]);
     } catch (error) {
       if (jobs.length > 1) undone(jobs, error);
-      else settle(first, { kind: 'thrown', error: error instanceof GroupAborted ? error.cause : error });
+      else settle(first, { kind: 'thrown', error: error instanceof BatchAborted ? error.cause : error });
     } finally {
       for (const job of jobs) count(job, -1);
       pool.giveBack(session);
@@ -109,7 +109,7 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
   };
 
   /** Returns waiting jobs whose cards are not in use. */
-  const companionsOf = (first: Job): readonly Job[] => {
+  const companionsOf = (first: BatchedScript): readonly BatchedScript[] => {
     const jobs = [first];
     pool.takeAlong((job) => {
       if (job.lane !== 'writes') return false;
@@ -121,31 +121,31 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
     return jobs.slice(1);
   };
 
-  const isUnderWay = (job: Job): boolean => underWay.has(cardOf(job));
+  const isUnderWay = (job: BatchedScript): boolean => underWay.has(cardOf(job));
 
-  const count = (job: Job, added: number): void => {
-    if (job.subject.cardId === null) return;
+  const count = (job: BatchedScript, added: number): void => {
+    if (job.scope.cardId === null) return;
     const scripts = (underWay.get(cardOf(job)) ?? 0) + added;
     if (scripts > 0) underWay.set(cardOf(job), scripts);
     else underWay.delete(cardOf(job));
   };
 
-  const settle = (job: Job, ending: Settling | undefined): void => {
+  const settle = (job: BatchedScript, ending: Settling | undefined): void => {
     if (ending?.kind === 'returned') ending.value();
     else if (mayRunAgain(ending?.error)) runAlone(job);
-    else job.reject(told(ending?.error));
+    else job.reject(publicError(ending?.error));
   };
 
-  const undone = (jobs: readonly Job[], error: unknown): void => {
+  const undone = (jobs: readonly BatchedScript[], error: unknown): void => {
     if (error instanceof Fault) {
       for (const { reject } of jobs) reject(error);
       return;
     }
-    for (const { subject } of suspectsOf(jobs, error)) suspects.set(subject.storeId, scriptsAlone);
+    for (const { scope } of suspectsOf(jobs, error)) suspects.set(scope.storeId, scriptsAlone);
     for (const job of jobs) runAlone(job);
   };
 
-  const runAlone = (job: Job): void => {
+  const runAlone = (job: BatchedScript): void => {
     count(job, 1);
     alone(job.script, job.until)
       .then((settleCaller) => settleCaller(), job.reject)
@@ -169,20 +169,20 @@ export function openSharing({ pool, alone, commitTogether, mayRunAgain, told }: 
  * Returns the jobs that can have aborted the transaction: all of them if the database rejected a statement,
  * none if the connection was lost.
  */
-function suspectsOf(jobs: readonly Job[], error: unknown): readonly Job[] {
-  if (error instanceof GroupAborted) return jobs.slice(error.place, error.place + 1);
+function suspectsOf(jobs: readonly BatchedScript[], error: unknown): readonly BatchedScript[] {
+  if (error instanceof BatchAborted) return jobs.slice(error.place, error.place + 1);
   return error instanceof ConnectionLost ? [] : jobs;
 }
 
-function isSameCard(left: Job, right: Job): boolean {
-  return left.subject.cardId !== null && byCard(left, right) === 0;
+function isSameCard(left: BatchedScript, right: BatchedScript): boolean {
+  return left.scope.cardId !== null && byCard(left, right) === 0;
 }
 
-function cardOf({ subject: { storeId, cardId } }: Job): string {
+function cardOf({ scope: { storeId, cardId } }: BatchedScript): string {
   return `${storeId} ${cardId}`;
 }
 
-function byCard({ subject: left }: Job, { subject: right }: Job): number {
+function byCard({ scope: left }: BatchedScript, { scope: right }: BatchedScript): number {
   if (left.storeId !== right.storeId) return left.storeId - right.storeId;
   return (left.cardId ?? 0) - (right.cardId ?? 0);
 }

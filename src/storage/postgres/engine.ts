@@ -12,21 +12,22 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Chance, Clock } from '../../clock-and-chance.ts';
+import type { Clock } from '../../clock.ts';
+import type { Random } from '../../random.ts';
 import { Fault } from '../../domain/fault.ts';
 import { createMigrationsTable, insertApplied, pending, selectApplied } from '../migrate.ts';
 import type { AppliedMigration, Migration } from '../migrate.ts';
-import { driveTogether, type Ending } from './batch.ts';
-import type { Result } from './pipeline.ts';
+import { driveBatch, type Ending } from './batch.ts';
+import type { StatementResult } from './pipeline.ts';
 import { inPartitions } from './partitions.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import { openReads, sharedReadsMax, type ReadJob } from './reads.ts';
-import { tellRestoredFirst } from './restored.ts';
-import { openSharing, sharedLockWaitMaxMs, sharedMax, type Job } from './batches.ts';
+import { restoredFirst } from './restored.ts';
+import { openSharing, sharedLockWaitMaxMs, sharedMax, type BatchedScript } from './batches.ts';
 import { ConnectionLost, isConflict, isDiskFull, isServerFailure, isWaitedOut } from './errors.ts';
 import type { Command, Session } from './session.ts';
 import { RetryTransaction, rerunsMax, sql, type Script, type Statement } from '../sql.ts';
-import type { Storage, StorageObserver, Subject } from '../storage.ts';
+import type { Storage, StorageObserver, WriteScope } from '../storage.ts';
 
 export type PostgresOptions = Omit<PoolOptions, 'sharedMax'> & {
   /** Limit of a script's duration, including waits and retries. */
@@ -34,7 +35,7 @@ export type PostgresOptions = Omit<PoolOptions, 'sharedMax'> & {
   /** Number of partitions of new tables; null: not partitioned. */
   readonly partitions: number | null;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: Random;
   readonly observer: StorageObserver;
 };
 
@@ -44,7 +45,7 @@ const reading = 'begin isolation level repeatable read, read only';
 export function openPostgres(options: PostgresOptions): Storage {
   const { observer } = options;
   const lockWaitMaxMs = Math.min(options.lockWaitMaxMs, sharedLockWaitMaxMs);
-  const pool = openPool<ReadJob | Job>({
+  const pool = openPool<ReadJob | BatchedScript>({
     ...options,
     sharedMax: { reads: sharedReadsMax, writes: sharedMax },
   });
@@ -69,12 +70,13 @@ export function openPostgres(options: PostgresOptions): Storage {
       try {
         return await body(session);
       } catch (error) {
-        if (!mayRunAgain(error) || reruns === rerunsMax || performance.now() >= until) throw told(error);
+        if (!mayRunAgain(error) || reruns === rerunsMax || performance.now() >= until)
+          throw publicError(error);
       } finally {
         pool.giveBack(session);
       }
       // Random delays keep conflicting scripts from colliding again.
-      const [spread = 0] = options.chance.bytes(1);
+      const [spread = 0] = options.random.bytes(1);
       await wait((spread / 64) * 2 ** reruns);
     }
   };
@@ -86,7 +88,7 @@ export function openPostgres(options: PostgresOptions): Storage {
    * Runs scripts in one transaction and commits it. A shared transaction has a shorter lock timeout, so that
    * one script does not delay the others.
    */
-  const commitTogether = async <T>(
+  const commitBatch = async <T>(
     session: Session,
     scripts: readonly Script<T>[],
   ): Promise<readonly Ending<T>[]> => {
@@ -94,7 +96,7 @@ export function openPostgres(options: PostgresOptions): Storage {
     const begin = scripts.length > 1 ? [writing, `set local lock_timeout = ${lockWaitMaxMs}`] : [writing];
     const transaction = openTransaction(session, ...begin);
     return undoIfThrown(transaction, async () => {
-      const endings = await driveTogether(transaction, scripts);
+      const endings = await driveBatch(transaction, scripts);
       const size = endings.filter(({ kind }) => kind === 'returned').length;
       if (size === 0) transaction.abandon();
       else if (await transaction.commit())
@@ -115,29 +117,29 @@ export function openPostgres(options: PostgresOptions): Storage {
       });
     });
 
-  const sharing = openSharing({ pool, alone: writeAlone, commitTogether, mayRunAgain, told });
+  const sharing = openSharing({ pool, alone: writeAlone, commitBatch, mayRunAgain, publicError });
 
-  const write = <T>(script: () => Script<T>, subject?: Subject): Promise<T> =>
+  const write = <T>(script: () => Script<T>, scope?: WriteScope): Promise<T> =>
     accept((until) =>
-      subject && !sharing.isAloneNext(subject.storeId)
-        ? sharing.share(script, subject, until)
+      scope && !sharing.isAloneNext(scope.storeId)
+        ? sharing.share(script, scope, until)
         : writeAlone(script, until),
     );
 
-  const rehearse = <T>(script: () => Script<T>): Promise<T> =>
+  const dryRun = <T>(script: () => Script<T>): Promise<T> =>
     onConnection((session) => runAndAbandon(openTransaction(session, writing), script));
 
   const readAlone = <T>(script: () => Script<T>, until: number): Promise<T> =>
     retried(until, (session) => runAndAbandon(openTransaction(session, reading), script));
 
-  const readTogether = openReads({ pool, alone: readAlone, mayRunAgain });
+  const readBatched = openReads({ pool, alone: readAlone, mayRunAgain });
 
-  const read = <T>(script: () => Script<T>): Promise<T> => accept((until) => readTogether(script, until));
+  const read = <T>(script: () => Script<T>): Promise<T> => accept((until) => readBatched(script, until));
 
   return {
     read,
     write,
-    rehearse,
+    dryRun,
     // Not cached: this process is not notified of writes by other processes.
     memory: () => ({ read: (_key, script) => read(script) }),
     get queueDepth() {
@@ -166,7 +168,7 @@ export function openPostgres(options: PostgresOptions): Storage {
 /** A transaction on a connection. `begin` is sent with the first statements. */
 type Transaction = {
   /** Sends statements, after those held back, and returns their results. */
-  step(statements: readonly Statement[]): Promise<readonly Result[]>;
+  step(statements: readonly Statement[]): Promise<readonly StatementResult[]>;
   /** Holds statements back until the next step or the end. */
   hold(statements: readonly Statement[]): void;
   /** Sends the statements held back. */
@@ -255,7 +257,7 @@ function mayRunAgain(error: unknown): boolean {
 }
 
 /** Converts the final error of a script to the caller's error. */
-function told(error: unknown): unknown {
+function publicError(error: unknown): unknown {
   const options = { retryAfterSeconds: 1, cause: error };
   if (error instanceof RetryTransaction || isConflict(error) || isWaitedOut(error))
     return new Fault('overloaded', options);
@@ -300,7 +302,7 @@ async function migrateDatabase(
     await session.runText(inPartitions(migration.text, partitions));
     await drive(transaction, insertApplied(migration, clock.now()));
   }
-  await session.runText(tellRestoredFirst);
+  await session.runText(restoredFirst);
   await transaction.commit();
   return missing;
 }

@@ -179,7 +179,7 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
       }
     });
 
-  const refuse = (waiter: Waiter<Sharer>): void => {
+  const rejectWaiter = (waiter: Waiter<Sharer>): void => {
     waiting.splice(waiting.indexOf(waiter), 1);
     const code = failure === undefined ? 'overloaded' : 'unavailable';
     waiter.reject(new Fault(code, { retryAfterSeconds: 1, cause: failure }));
@@ -187,7 +187,7 @@ export function openPool<Sharer extends { readonly lane: Lane }>(options: PoolOp
 
   const sweep = (): void => {
     const now = performance.now();
-    for (const waiter of waiting.filter(({ deadline }) => now >= deadline)) refuse(waiter);
+    for (const waiter of waiting.filter(({ deadline }) => now >= deadline)) rejectWaiter(waiter);
     const late = [...taken].filter(([, { until }]) => now >= until);
     for (const [session] of late) session.destroy();
     // If the server does not respond, its idle connections cannot be used either.

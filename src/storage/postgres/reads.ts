@@ -19,7 +19,7 @@ export type ReadJob = {
   readonly lane: 'reads';
   readonly statements: readonly Statement[];
   /** Passes the rows of each statement to the read. */
-  readonly answer: (rows: readonly (readonly unknown[])[]) => void;
+  readonly response: (rows: readonly (readonly unknown[])[]) => void;
   /** Runs the read alone after its group has failed. */
   readonly retry: () => void;
 };
@@ -63,9 +63,9 @@ export function openReads({ pool, alone, mayRunAgain }: Engine): Read {
     try {
       const results = await session.send(jobs.flatMap(({ statements }) => statements));
       let from = 0;
-      for (const { statements, answer } of jobs) {
+      for (const { statements, response } of jobs) {
         const to = from + statements.length;
-        answer(results.slice(from, to).map(({ rows }) => rows));
+        response(results.slice(from, to).map(({ rows }) => rows));
         from = to;
       }
     } catch {
@@ -78,9 +78,9 @@ export function openReads({ pool, alone, mayRunAgain }: Engine): Read {
 
   const share = <T>({ script, running, head, statements, until }: Begun<T>): Promise<T> =>
     new Promise((resolve, reject) => {
-      const refuse: (error: unknown) => void = reject;
-      const retry = (): void => void alone(script, until).then(resolve, refuse);
-      const answer = (rows: readonly (readonly unknown[])[]): void => {
+      const rejectRead: (error: unknown) => void = reject;
+      const retry = (): void => void alone(script, until).then(resolve, rejectRead);
+      const response = (rows: readonly (readonly unknown[])[]): void => {
         try {
           const step = running.next(rows);
           if (step.done === true) return resolve(step.value);
@@ -88,14 +88,14 @@ export function openReads({ pool, alone, mayRunAgain }: Engine): Read {
           retry();
         } catch (error) {
           if (mayRunAgain(error)) retry();
-          else refuse(error);
+          else rejectRead(error);
         }
       };
-      const job: ReadJob = { lane: 'reads', statements, answer, retry };
+      const job: ReadJob = { lane: 'reads', statements, response, retry };
       pool
         .share(until, job)
         .then((session) => session && lead(session, job))
-        .catch(refuse);
+        .catch(rejectRead);
     });
 
   return async (script, until) => {

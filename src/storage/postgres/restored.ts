@@ -5,7 +5,7 @@
  * late and among newer events. A committed event cannot have such a number, so the number reveals a restored
  * database. All its events are then listed first, ordered by id.
  */
-export const tellRestoredFirst = `
+export const restoredFirst = `
 do $$ begin
   if to_regclass('events') is null then return; end if;
   if exists (

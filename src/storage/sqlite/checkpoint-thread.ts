@@ -2,14 +2,14 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { Log, Checkpointer } from './checkpoints.ts';
+import type { WalState, Checkpointer } from './checkpoints.ts';
 
 /** A message to the thread: run a checkpoint, or close the connection and exit. */
 export type Order = 'checkpoint' | 'end';
 
 /** The state of the log after a checkpoint, or the error of SQLite. */
-export type Answer =
-  { readonly log: Log } | { readonly message: string; readonly errcode: number | undefined };
+export type CheckpointResult =
+  { readonly log: WalState } | { readonly message: string; readonly errcode: number | undefined };
 
 /** Starts a checkpoint thread for a database. The thread does not keep the process running. */
 export function startCheckpointThread(file: string): Checkpointer {
@@ -19,18 +19,18 @@ export function startCheckpointThread(file: string): Checkpointer {
   });
   worker.unref();
   let hasEnded = false;
-  let underWay: PromiseWithResolvers<Log> | undefined;
+  let underWay: PromiseWithResolvers<WalState> | undefined;
   const end = (cause: unknown): void => {
     hasEnded = true;
     underWay?.reject(cause);
   };
   worker.on('error', end);
   worker.on('exit', (code) => end(new Error(`the thread for checkpoints has ended with ${code}`)));
-  worker.on('message', (answer: Answer) => {
-    if ('log' in answer) underWay?.resolve(answer.log);
-    else underWay?.reject(Object.assign(new Error(answer.message), { errcode: answer.errcode }));
+  worker.on('message', (response: CheckpointResult) => {
+    if ('log' in response) underWay?.resolve(response.log);
+    else underWay?.reject(Object.assign(new Error(response.message), { errcode: response.errcode }));
   });
-  const tell = (order: Order): void => {
+  const post = (order: Order): void => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, and not a window
     worker.postMessage(order);
   };
@@ -38,7 +38,7 @@ export function startCheckpointThread(file: string): Checkpointer {
     async checkpoint() {
       if (hasEnded) throw new Error('the thread for checkpoints has ended');
       underWay = Promise.withResolvers();
-      tell('checkpoint');
+      post('checkpoint');
       return underWay.promise;
     },
     get hasEnded() {
@@ -48,7 +48,7 @@ export function startCheckpointThread(file: string): Checkpointer {
       if (hasEnded) return;
       // The process must not exit before the thread.
       worker.ref();
-      tell('end');
+      post('end');
       await once(worker, 'exit');
     },
   };

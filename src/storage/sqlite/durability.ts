@@ -40,18 +40,18 @@ export function syncOfLog(file: string): Sync & AsyncDisposable {
 }
 
 /** Responses of scripts that have run. */
-export type Answers = {
+export type Callbacks = {
   readonly count: number;
   readonly give: () => void;
   /** Rejects the scripts, because their durability is unknown. */
-  readonly refuse: (cause: unknown) => void;
+  readonly reject: (cause: unknown) => void;
 };
 
 export type Durability = {
   /** Sends responses after a sync that starts from now on. */
-  readonly afterNextSync: (answers: Answers) => void;
+  readonly afterNextSync: (responses: Callbacks) => void;
   /** Sends responses when everything that this engine has committed is durable; immediately if it is. */
-  readonly afterOutstanding: (answers: Answers) => void;
+  readonly afterOutstanding: (responses: Callbacks) => void;
   /** Rejects all waiting scripts and ignores the result of the current sync. */
   readonly stop: (cause: unknown) => void;
   readonly isSyncing: boolean;
@@ -62,12 +62,12 @@ export type Durability = {
 /** @param told callbacks after each sync, and after a failed one, once all waiting scripts are rejected. */
 export function durabilityBy(
   sync: Sync,
-  told: { readonly synced: () => void; readonly failed: (cause: unknown) => void },
+  observer: { readonly synced: () => void; readonly failed: (cause: unknown) => void },
 ): Durability {
   /** Responses that the current sync covers; undefined if none runs. */
-  let covered: Answers[] | undefined;
+  let covered: Callbacks[] | undefined;
   /** Responses of commits after the start of the current sync. */
-  let uncovered: Answers[] = [];
+  let uncovered: Callbacks[] = [];
   let waiting = 0;
   let isStopped = false;
 
@@ -82,36 +82,36 @@ export function durabilityBy(
     const durable = covered ?? [];
     covered = undefined;
     if (uncovered.length > 0) begin();
-    for (const answers of durable) {
-      waiting -= answers.count;
-      answers.give();
+    for (const responses of durable) {
+      waiting -= responses.count;
+      responses.give();
     }
-    told.synced();
+    observer.synced();
   };
 
   const failed = (cause: unknown): void => {
     stop(cause);
-    told.failed(cause);
+    observer.failed(cause);
   };
 
   const stop = (cause: unknown): void => {
     isStopped = true;
     waiting = 0;
-    const refused = [...(covered ?? []), ...uncovered];
+    const rejected = [...(covered ?? []), ...uncovered];
     [covered, uncovered] = [undefined, []];
-    for (const answers of refused) answers.refuse(cause);
+    for (const responses of rejected) responses.reject(cause);
   };
 
   return {
-    afterNextSync(answers) {
-      waiting += answers.count;
-      uncovered.push(answers);
+    afterNextSync(responses) {
+      waiting += responses.count;
+      uncovered.push(responses);
       if (!covered) begin();
     },
-    afterOutstanding(answers) {
-      if (!covered) return answers.give();
-      waiting += answers.count;
-      (uncovered.length > 0 ? uncovered : covered).push(answers);
+    afterOutstanding(responses) {
+      if (!covered) return responses.give();
+      waiting += responses.count;
+      (uncovered.length > 0 ? uncovered : covered).push(responses);
     },
     stop,
     get isSyncing() {

@@ -15,13 +15,13 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { backup } from 'node:sqlite';
-import type { Clock } from '../../clock-and-chance.ts';
+import type { Clock } from '../../clock.ts';
 import { makeFolder } from '../../folders.ts';
 import { Fault } from '../../domain/fault.ts';
 import { memories, type Remembered } from './cache.ts';
 import { pending } from '../migrate.ts';
 import type { Script } from '../sql.ts';
-import { attempt, GroupAborted, type Job } from './group.ts';
+import { attempt, GroupAborted, type GroupedScript } from './group.ts';
 import {
   isBusy,
   isFatal,
@@ -32,7 +32,7 @@ import {
 } from './connection.ts';
 import { startCheckpointThread } from './checkpoint-thread.ts';
 import { checkpointsOf, type Checkpointer } from './checkpoints.ts';
-import { durabilityBy, syncOfLog, type Answers, type Sync } from './durability.ts';
+import { durabilityBy, syncOfLog, type Callbacks, type Sync } from './durability.ts';
 import { appliedTo, migrateDatabase } from './migrate.ts';
 import { canBeWritten, openFile, writeNothing } from './open-file.ts';
 import { requireSoundSqlite } from './version.ts';
@@ -106,8 +106,8 @@ export function openSqlite(options: SqliteOptions): Storage {
   /** `data_version` at the last check; undefined: not checked, so the first read waits for a sync. */
   let foreignVersion: unknown;
 
-  const reads: Job[] = [];
-  const writes: Job[] = [];
+  const reads: GroupedScript[] = [];
+  const writes: GroupedScript[] = [];
   let scheduled = false;
   let lockWaitSince: number | undefined;
   /** Time of the last check of the log's length. */
@@ -120,9 +120,9 @@ export function openSqlite(options: SqliteOptions): Storage {
   let ended: Fault | undefined;
 
   const enqueue = <T>(
-    queue: Job[],
+    queue: GroupedScript[],
     run: (connection: Connection) => T,
-    { isRehearsal = false } = {},
+    { isDryRun = false } = {},
   ): Promise<T> =>
     new Promise((resolve, reject) => {
       if (ended) throw ended;
@@ -133,8 +133,8 @@ export function openSqlite(options: SqliteOptions): Storage {
           const result = run(connection);
           return () => resolve(result);
         },
-        refuse: reject,
-        isRehearsal,
+        reject,
+        isDryRun,
       });
       schedule();
     });
@@ -161,7 +161,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   const runReads = (): void => {
     const group = reads.splice(0);
     let isForeign = false;
-    const answers = inTransaction(reader, group, () => {
+    const responses = inTransaction(reader, group, () => {
       // Checked after all reads of the group have been queued, because they can use the cache.
       isForeign = hasForeignChange();
       reader.begin();
@@ -169,15 +169,15 @@ export function openSqlite(options: SqliteOptions): Storage {
       isForeign = hasForeignChange() || isForeign;
       return settles;
     });
-    if (!answers) return;
+    if (!responses) return;
     if (hasChanged()) {
       const cause = new Error(`another process has changed ${file}, which was opened for reading only`);
-      answers.refuse(cause);
+      responses.reject(cause);
       return fail(cause);
     }
     // A commit of another process might not be durable. The next sync covers it.
-    if (isForeign) durability.afterNextSync(answers);
-    else durability.afterOutstanding(answers);
+    if (isForeign) durability.afterNextSync(responses);
+    else durability.afterOutstanding(responses);
   };
 
   /**
@@ -197,14 +197,14 @@ export function openSqlite(options: SqliteOptions): Storage {
     const startedAt = performance.now();
     const withSavepoints = savepointsLeft > 0;
     savepointsLeft -= Math.min(savepointsLeft, group.length);
-    const answers = inTransaction(writer, group, () =>
-      group.map((job) => attempt(job, writer, { withSavepoint: withSavepoints || job.isRehearsal })),
+    const responses = inTransaction(writer, group, () =>
+      group.map((job) => attempt(job, writer, { withSavepoint: withSavepoints || job.isDryRun })),
     );
-    if (!answers) return;
+    if (!responses) return;
     durability.afterNextSync({
-      ...answers,
+      ...responses,
       give() {
-        answers.give();
+        responses.give();
         const now = performance.now();
         if (now - consideredAt >= considerationsApartMs) {
           consideredAt = now;
@@ -216,7 +216,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   };
 
   /** Runs a group again before all others, with savepoints for its scripts and those that follow. */
-  const runWithSavepoints = (group: readonly Job[]): void => {
+  const runWithSavepoints = (group: readonly GroupedScript[]): void => {
     writes.unshift(...group);
     savepointsLeft = savepointsAfterSpoiling;
   };
@@ -224,9 +224,9 @@ export function openSqlite(options: SqliteOptions): Storage {
   /** Runs a group and commits it. Returns undefined if the group was rejected or will run again. */
   const inTransaction = (
     connection: Connection,
-    group: readonly Job[],
+    group: readonly GroupedScript[],
     body: () => (() => void)[],
-  ): Answers | undefined => {
+  ): Callbacks | undefined => {
     let settles: (() => void)[];
     try {
       settles = body();
@@ -234,8 +234,8 @@ export function openSqlite(options: SqliteOptions): Storage {
     } catch (error) {
       connection.abandon();
       if (error instanceof GroupAborted) runWithSavepoints(group);
-      else if (isSharedMemoryFull(error)) refuseOverwritten(group, error);
-      else refuse(group, error);
+      else if (isSharedMemoryFull(error)) rejectOverwritten(group, error);
+      else rejectGroup(group, error);
       return undefined;
     }
     return {
@@ -243,7 +243,7 @@ export function openSqlite(options: SqliteOptions): Storage {
       give() {
         for (const settle of settles) settle();
       },
-      refuse: (cause) => refuseUnknown(group, cause),
+      reject: (cause) => rejectUnknown(group, cause),
     };
   };
 
@@ -252,16 +252,16 @@ export function openSqlite(options: SqliteOptions): Storage {
    * would commit it. An empty transaction overwrites the frames, which needs no space, and the rejection waits
    * until it is durable.
    */
-  const refuseOverwritten = (group: readonly Job[], cause: unknown): void => {
+  const rejectOverwritten = (group: readonly GroupedScript[], cause: unknown): void => {
     try {
       writeNothing(writer.database);
     } catch (error) {
-      if (!isNotWritable(error)) return refuse(group, error);
+      if (!isNotWritable(error)) return rejectGroup(group, error);
     }
     durability.afterNextSync({
       count: group.length,
-      give: () => refuse(group, cause),
-      refuse: (failure) => refuseUnknown(group, failure),
+      give: () => rejectGroup(group, cause),
+      reject: (failure) => rejectUnknown(group, failure),
     });
   };
 
@@ -282,7 +282,7 @@ export function openSqlite(options: SqliteOptions): Storage {
    */
   const lockWrites = (): boolean => {
     if (unwritable) {
-      refuse(writes.splice(0), unwritable);
+      rejectGroup(writes.splice(0), unwritable);
       endIfWritable(unwritable);
       return false;
     }
@@ -294,16 +294,16 @@ export function openSqlite(options: SqliteOptions): Storage {
       lockWaitSince ??= performance.now();
       if (!isBusy(error) || performance.now() - lockWaitSince >= options.lockWaitMaxMs) {
         lockWaitSince = undefined;
-        refuse(writes.splice(0), error);
+        rejectGroup(writes.splice(0), error);
       }
       return false;
     }
   };
 
   /** Rejects a group that was rolled back or whose outcome is unknown. */
-  const refuse = (group: readonly Job[], cause: unknown): void => {
+  const rejectGroup = (group: readonly GroupedScript[], cause: unknown): void => {
     const fault = isNotWritable(cause) ? notWritable(cause) : unavailable(cause);
-    for (const job of group) job.refuse(fault);
+    for (const job of group) job.reject(fault);
     if (isFatal(cause)) fail(cause);
   };
 
@@ -311,7 +311,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   const fail = (cause: unknown): void => {
     if (ended) return;
     ended = unavailable(cause);
-    refuseUnknown([...reads.splice(0), ...writes.splice(0)], cause);
+    rejectUnknown([...reads.splice(0), ...writes.splice(0)], cause);
     durability.stop(cause);
     observer.failed(cause);
   };
@@ -324,14 +324,14 @@ export function openSqlite(options: SqliteOptions): Storage {
 
   const synced = (): Promise<void> =>
     new Promise((resolve, reject) => {
-      const refuseOne = (cause: unknown): void => reject(unavailable(cause));
-      durability.afterNextSync({ count: 1, give: resolve, refuse: refuseOne });
+      const rejectOne = (cause: unknown): void => reject(unavailable(cause));
+      durability.afterNextSync({ count: 1, give: resolve, reject: rejectOne });
     });
 
   return {
     read: (script) => enqueue(reads, ({ drive }) => drive(script())),
     write: (script) => enqueue(writes, ({ drive }) => drive(script())),
-    rehearse: (script) =>
+    dryRun: (script) =>
       enqueue(
         writes,
         (connection) => {
@@ -339,7 +339,7 @@ export function openSqlite(options: SqliteOptions): Storage {
           connection.undoToSavepoint();
           return result;
         },
-        { isRehearsal: true },
+        { isDryRun: true },
       ),
     memory<T>(limits: { readonly entriesMax: number }): ReadCache<T> {
       const found = remembered.open<T>(limits);
@@ -347,7 +347,7 @@ export function openSqlite(options: SqliteOptions): Storage {
         read(key, script) {
           return enqueue(
             reads,
-            (connection) => found.find(key) ?? readAnew(connection, { found, key, script }),
+            (connection) => found.find(key) ?? readAgain(connection, { found, key, script }),
           );
         },
       };
@@ -388,7 +388,7 @@ export function openSqlite(options: SqliteOptions): Storage {
 }
 
 /** Runs a read and caches its result. */
-function readAnew<T>(
+function readAgain<T>(
   { driveWatched }: Connection,
   {
     found,
@@ -402,9 +402,9 @@ function readAnew<T>(
 }
 
 /** Rejects a group whose durability is unknown, with `unavailable` for every disk error. */
-function refuseUnknown(group: readonly Job[], cause: unknown): void {
+function rejectUnknown(group: readonly GroupedScript[], cause: unknown): void {
   const fault = unavailable(cause);
-  for (const job of group) job.refuse(fault);
+  for (const job of group) job.reject(fault);
 }
 
 function unavailable(cause: unknown): Fault {

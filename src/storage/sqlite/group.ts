@@ -9,12 +9,12 @@ import { Fault } from '../../domain/fault.ts';
 import { RetryTransaction, rerunsMax } from '../sql.ts';
 import { isKeyTaken, isStorageFailure, type Connection } from './connection.ts';
 
-export type Job = {
+export type GroupedScript = {
   /** Runs the script. The returned function resolves the caller's promise after the sync. */
   readonly attempt: (connection: Connection) => () => void;
-  readonly refuse: (cause: unknown) => void;
+  readonly reject: (cause: unknown) => void;
   /** Whether it rolls itself back, which requires a savepoint. */
-  readonly isRehearsal: boolean;
+  readonly isDryRun: boolean;
 };
 
 /** A script without a savepoint threw after it had written. */
@@ -28,7 +28,7 @@ export class GroupAborted extends Error {
  * @throws GroupAborted, or the error of a failed database: the group must be rolled back.
  */
 export function attempt(
-  job: Job,
+  job: GroupedScript,
   connection: Connection,
   { withSavepoint, reruns = 0 }: { readonly withSavepoint: boolean; readonly reruns?: number },
 ): () => void {
@@ -47,7 +47,7 @@ export function attempt(
     const isRerun = error instanceof RetryTransaction || isKeyTaken(error);
     if (isRerun && reruns < rerunsMax) return attempt(job, connection, { withSavepoint, reruns: reruns + 1 });
     // Every attempt was undone, so the script has not changed anything.
-    const refusal = isRerun ? new Fault('overloaded', { retryAfterSeconds: 1, cause: error }) : error;
-    return () => job.refuse(refusal);
+    const fault = isRerun ? new Fault('overloaded', { retryAfterSeconds: 1, cause: error }) : error;
+    return () => job.reject(fault);
   }
 }

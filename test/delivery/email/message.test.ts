@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
-import { mailKinds } from '../../../src/domain/mail.ts';
+import { emailKinds } from '../../../src/domain/email.ts';
 import { languages } from '../../../src/delivery/email/language.ts';
 import { addressesOf, messageIdOf, toEml } from '../../../src/delivery/email/message.ts';
 import { previewEmail } from '../../../src/delivery/email/preview.ts';
 import { renderEmail } from '../../../src/delivery/email/render.ts';
 import { parseLogoUrl } from '../../../src/delivery/email/sender.ts';
-import { parseSenderAddress } from '../../../src/domain/email.ts';
+import { parseSenderAddress } from '../../../src/domain/email-address.ts';
 import { currencyOf } from '../../../src/domain/currency.ts';
 import { emailWith, contentWith, senderWith } from './samples.ts';
 
@@ -27,7 +27,7 @@ const namesOf = (eml: Uint8Array): readonly string[] =>
 test('a message has its headers, its two parts and its image, and a parser reads the original texts', async (t) => {
   for (const locale of languages) {
     await t.test(locale, async () => {
-      for (const kind of mailKinds) {
+      for (const kind of emailKinds) {
         const sender = senderWith({ locale, name: 'Blumen "Köln" <& Söhne>, 花屋' });
         const content = renderEmail(
           contentWith(kind, { message: 'Schöne Grüße 🎁\n. Punkt\nFrom here' }),
@@ -183,7 +183,7 @@ test('the URL of a logo must be https', () => {
 });
 
 test('a preview of every kind has HTML, text and a message in the store’s currency and language', async () => {
-  for (const kind of mailKinds) {
+  for (const kind of emailKinds) {
     const files = await previewEmail(kind, senderWith({ locale: 'ja' }), {
       currency: currencyOf('JPY'),
       domain: 'flowers.example',

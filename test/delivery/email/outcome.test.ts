@@ -1,29 +1,29 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Outcome } from '../../../src/delivery/email/outcome.ts';
+import type { EmailOutcome } from '../../../src/delivery/email/outcome.ts';
 import type { MailerOptions } from '../../../src/delivery/email/smtp.ts';
-import { mailServer, reply, scriptedServer } from './mail-server.ts';
+import { smtpServer, reply, scriptedServer } from './smtp-server.ts';
 import { sendTo } from './sending.ts';
 
-const answers: readonly {
+const responses: readonly {
   readonly name: string;
   readonly script: Readonly<Record<string, string>>;
-  readonly outcome: Partial<Outcome>;
+  readonly outcome: Partial<EmailOutcome>;
 }[] = [
   {
     name: 'a busy mailbox',
     script: { 'RCPT TO': '451 4.3.0 try later' },
-    outcome: { kind: 'deferred', code: 451, cause: 'temporary', answer: '451 4.3.0 try later' },
+    outcome: { kind: 'deferred', code: 451, cause: 'temporary', response: '451 4.3.0 try later' },
   },
   {
     name: 'an unknown mailbox',
     script: { 'RCPT TO': '550 5.1.1 no such user' },
-    outcome: { kind: 'refused', code: 550, answer: '550 5.1.1 no such user' },
+    outcome: { kind: 'rejected', code: 550, response: '550 5.1.1 no such user' },
   },
   {
     name: 'an email rejected after its data',
     script: { '.': '554 5.7.1 looks like spam' },
-    outcome: { kind: 'refused', code: 554 },
+    outcome: { kind: 'rejected', code: 554 },
   },
   {
     name: 'an email deferred after its data',
@@ -33,7 +33,7 @@ const answers: readonly {
   {
     name: 'rejected DATA',
     script: { DATA: '554 5.5.1 no valid recipients' },
-    outcome: { kind: 'refused', code: 554 },
+    outcome: { kind: 'rejected', code: 554 },
   },
   {
     name: 'a rejected sender',
@@ -114,12 +114,12 @@ const answers: readonly {
   {
     name: 'a response of several lines with a control character',
     script: { 'RCPT TO': '550-5.1.1 no\u0007 such\r\n550 5.1.1 user' },
-    outcome: { kind: 'refused', answer: '550-5.1.1 no such 550 5.1.1 user' },
+    outcome: { kind: 'rejected', response: '550-5.1.1 no such 550 5.1.1 user' },
   },
   {
     name: 'a very long response',
     script: { 'RCPT TO': `550 ${'x'.repeat(2_000)}` },
-    outcome: { kind: 'refused', answer: `550 ${'x'.repeat(495)}…` },
+    outcome: { kind: 'rejected', response: `550 ${'x'.repeat(495)}…` },
   },
   {
     name: 'a response over the limit',
@@ -146,7 +146,7 @@ function timeoutsFor(script: readonly string[]): NonNullable<MailerOptions['time
 }
 
 test('the response of a server decides the outcome', { concurrency: true }, async (t) => {
-  const cases = answers.flatMap((each) => [
+  const cases = responses.flatMap((each) => [
     { ...each, EHLO: '250 scripted' },
     { ...each, name: `${each.name}, with pipelining`, EHLO: '250-scripted\r\n250 PIPELINING' },
   ]);
@@ -162,10 +162,10 @@ test('the response of a server decides the outcome', { concurrency: true }, asyn
 });
 
 test('the rejections of a real server have different outcomes', async () => {
-  await using deferring = await mailServer({ onRcptTo: (_, __, done) => done(reply(451, 'greylisted')) });
+  await using deferring = await smtpServer({ onRcptTo: (_, __, done) => done(reply(451, 'greylisted')) });
   assert.partialDeepStrictEqual(await sendTo(deferring), { kind: 'deferred', code: 451, cause: 'temporary' });
-  await using refusing = await mailServer({ onRcptTo: (_, __, done) => done(reply(550, 'unknown')) });
-  assert.partialDeepStrictEqual(await sendTo(refusing), { kind: 'refused', code: 550 });
-  await using atData = await mailServer({ afterData: () => reply(552, 'too large') });
-  assert.partialDeepStrictEqual(await sendTo(atData), { kind: 'refused', code: 552 });
+  await using rejecting = await smtpServer({ onRcptTo: (_, __, done) => done(reply(550, 'unknown')) });
+  assert.partialDeepStrictEqual(await sendTo(rejecting), { kind: 'rejected', code: 550 });
+  await using atData = await smtpServer({ afterData: () => reply(552, 'too large') });
+  assert.partialDeepStrictEqual(await sendTo(atData), { kind: 'rejected', code: 552 });
 });

@@ -1,8 +1,8 @@
 /** The emails that a test's mail server received, parsed as by a mail program. */
 
-import type { MailServer } from './mail-server.ts';
+import type { SmtpServer } from './smtp-server.ts';
 
-export type ReceivedMail = {
+export type ReceivedEmail = {
   readonly to: readonly string[];
   readonly messageId: string;
   /** Unfolded. */
@@ -12,7 +12,7 @@ export type ReceivedMail = {
   readonly code: string;
 };
 
-export function receivedMails({ received }: Pick<MailServer, 'received'>): readonly ReceivedMail[] {
+export function receivedEmails({ received }: Pick<SmtpServer, 'received'>): readonly ReceivedEmail[] {
   return received.map(({ to, message }) => {
     const [head = '', ...rest] = message.toString('latin1').split('\r\n\r\n');
     const headers = head.replaceAll(/\r\n[ \t]+/g, ' ').split('\r\n');

@@ -1,7 +1,7 @@
 /** Senders, contents and emails for tests: valid by default. */
 
 import { currencyOf } from '../../../src/domain/currency.ts';
-import { mailKinds, type MailKind } from '../../../src/domain/mail.ts';
+import { emailKinds, type EmailKind } from '../../../src/domain/email.ts';
 import type { Money } from '../../../src/domain/money.ts';
 import { Secret } from '../../../src/domain/secret.ts';
 import type { EmailContent } from '../../../src/delivery/email/content.ts';
@@ -36,7 +36,7 @@ export type Details = {
   readonly pageUrl?: string | null;
 };
 
-export function contentWith(kind: MailKind, details: Details = {}): EmailContent {
+export function contentWith(kind: EmailKind, details: Details = {}): EmailContent {
   const {
     amount = money(5_000n),
     message = 'Happy birthday!',
@@ -63,7 +63,7 @@ export function contentWith(kind: MailKind, details: Details = {}): EmailContent
 
 /** One content of every kind. */
 export function everyContent(details: Details = {}): readonly EmailContent[] {
-  return mailKinds.map((kind) => contentWith(kind, details));
+  return emailKinds.map((kind) => contentWith(kind, details));
 }
 
 export function emailWith(changes: Partial<Email> = {}, sender: Sender = senderWith()): Email {

@@ -1,18 +1,18 @@
 /** Sends emails of tests. */
 
 import { createMailer, type MailerOptions } from '../../../src/delivery/email/smtp.ts';
-import type { Outcome } from '../../../src/delivery/email/outcome.ts';
-import type { MailServer } from './mail-server.ts';
+import type { EmailOutcome } from '../../../src/delivery/email/outcome.ts';
+import type { SmtpServer } from './smtp-server.ts';
 import { emailWith } from './samples.ts';
 
 export const from = 'bounces@largesse.example';
 
 /** Sends one email to a server, with the timeouts of a test. */
 export async function sendTo(
-  server: MailServer,
+  server: SmtpServer,
   options: Partial<MailerOptions> = {},
   email = emailWith(),
-): Promise<Outcome> {
+): Promise<EmailOutcome> {
   await using mailer = createMailer({
     url: server.url(),
     from,

@@ -55,7 +55,7 @@ test('an invalid SMTP URL is rejected without its password', async (t) => {
     await t.test(url, () => {
       const parsed = parseSmtpUrl(new Secret(url));
       assert.ok(!parsed.ok);
-      assert.doesNotMatch(parsed.refusal, /hunter2/);
+      assert.doesNotMatch(parsed.error, /hunter2/);
       const create = (): unknown => createMailer({ url: new Secret(url), from: 'a@b.example' });
       assert.throws(create, (error) => error instanceof RangeError && !error.message.includes('hunter2'));
     });

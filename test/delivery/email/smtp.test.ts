@@ -5,19 +5,19 @@ import { createMailer } from '../../../src/delivery/email/smtp.ts';
 import { toEml } from '../../../src/delivery/email/message.ts';
 import { renderEmail } from '../../../src/delivery/email/render.ts';
 import { certificateForThisMachine } from './certificate.ts';
-import { mailServer, reply, scriptedServer } from './mail-server.ts';
+import { smtpServer, reply, scriptedServer } from './smtp-server.ts';
 import { emailWith, contentWith, senderWith } from './samples.ts';
 import { from, sendTo } from './sending.ts';
 
 test('an email arrives unchanged: envelope, headers, both parts and the image', async () => {
-  await using server = await mailServer();
+  await using server = await smtpServer();
   const sender = senderWith({ locale: 'ar', name: 'زهور "القاهرة"' });
   const message = '.\r\n..\r\nFrom the start\n<b>&amp; ünïcödé 🎁';
   const content = renderEmail(contentWith('gift_card', { message }), sender);
   const email = emailWith({ content }, sender);
   const outcome = await sendTo(server, {}, email);
   assert.equal(outcome.kind, 'sent');
-  assert.match(outcome.answer, /^250 /);
+  assert.match(outcome.response, /^250 /);
   const [received] = server.received;
   assert.ok(received);
   assert.equal(received.from, from);
@@ -40,7 +40,7 @@ test('an email arrives unchanged: envelope, headers, both parts and the image', 
 });
 
 test('many emails share a few connections, and each arrives once', async () => {
-  await using server = await mailServer();
+  await using server = await smtpServer();
   await using mailer = createMailer({ url: server.url(), from, connectionsMax: 3 });
   const recipients = Array.from({ length: 40 }, (_, index) => `ada${index}@example.com`);
   const outcomes = await Promise.all(recipients.map((to) => mailer.send(emailWith({ to }))));
@@ -52,12 +52,12 @@ test('many emails share a few connections, and each arrives once', async () => {
 test('the connection of a rejected email is used for the next one', async () => {
   await using server = await scriptedServer({ 'RCPT TO': '550 5.1.1 no such user' });
   await using mailer = createMailer({ url: server.url(), from, connectionsMax: 1 });
-  for (let count = 0; count < 3; count += 1) assert.equal((await mailer.send(emailWith())).kind, 'refused');
+  for (let count = 0; count < 3; count += 1) assert.equal((await mailer.send(emailWith())).kind, 'rejected');
   assert.equal(server.connections(), 1);
 });
 
 test('an unreachable server defers the email', async () => {
-  const gone = await mailServer();
+  const gone = await smtpServer();
   await gone[Symbol.asyncDispose]();
   assert.partialDeepStrictEqual(await sendTo(gone), { kind: 'deferred', code: null, cause: 'temporary' });
 });
@@ -79,7 +79,7 @@ test('an aborted attempt ends at once', async () => {
 });
 
 test('a closed mailer finishes the current email and defers the others', async () => {
-  await using server = await mailServer({ onMailFrom: (_, __, done) => void setTimeout(done, 100) });
+  await using server = await smtpServer({ onMailFrom: (_, __, done) => void setTimeout(done, 100) });
   const mailer = createMailer({ url: server.url(), from, connectionsMax: 1 });
   const outcomes = [mailer.send(emailWith()), mailer.send(emailWith())];
   await new Promise((resolve) => {
@@ -98,9 +98,9 @@ test('an invalid address is rejected without a connection', async () => {
   await using server = await scriptedServer({});
   await using mailer = createMailer({ url: server.url(), from });
   for (const to of ['a@b.example\r\nBcc: x@y.example', 'a@b.example, x@y.example', '<a@b.example>', '']) {
-    assert.partialDeepStrictEqual(await mailer.send(emailWith({ to })), { kind: 'refused', code: null });
+    assert.partialDeepStrictEqual(await mailer.send(emailWith({ to })), { kind: 'rejected', code: null });
     const sender = await mailer.send(emailWith({ from: { name: 'x', address: to } }));
-    assert.partialDeepStrictEqual(sender, { kind: 'refused', code: null });
+    assert.partialDeepStrictEqual(sender, { kind: 'rejected', code: null });
   }
   assert.equal(server.connections(), 0);
 });
@@ -122,20 +122,20 @@ test('international domains are encoded; a non-ASCII mailbox needs a server with
   assert.equal((await sendTo(plain, {}, emailWith({ to: 'ada@bücher.example' }))).kind, 'sent');
   assert.ok(plain.lines.includes('RCPT TO:<ada@xn--bcher-kva.example>'));
   assert.ok(plain.lines.includes('To: ada@xn--bcher-kva.example'));
-  await using server = await mailServer();
+  await using server = await smtpServer();
   assert.equal((await sendTo(server, {}, emailWith({ to: 'jürgen@example.com' }))).kind, 'sent');
   assert.deepEqual(server.received[0]?.to, ['jürgen@example.com']);
   // A server without the extension rejects it, and the outcome has its response.
   await using old = await scriptedServer({ 'RCPT TO': '553 5.6.7 address is not ASCII' });
   assert.partialDeepStrictEqual(await sendTo(old, {}, emailWith({ to: 'jürgen@example.com' })), {
-    kind: 'refused',
+    kind: 'rejected',
     code: 553,
   });
 });
 
 test('TLS is verified, and required by default', async (t) => {
   const { certificate, key } = certificateForThisMachine();
-  await using server = await mailServer({ key, cert: certificate });
+  await using server = await smtpServer({ key, cert: certificate });
   await t.test('a certificate of a trusted authority is accepted', async () => {
     const outcome = await sendTo(server, { url: server.url('?starttls=required'), authority: certificate });
     assert.equal(outcome.kind, 'sent');
@@ -146,7 +146,7 @@ test('TLS is verified, and required by default', async (t) => {
     assert.partialDeepStrictEqual(outcome, { kind: 'deferred', code: null, cause: 'operator' });
   });
   await t.test('without STARTTLS, no email is sent', async () => {
-    await using plain = await mailServer();
+    await using plain = await smtpServer();
     const outcome = await sendTo(plain, { url: plain.url('?starttls=required') });
     assert.partialDeepStrictEqual(outcome, { kind: 'deferred', cause: 'operator' });
     assert.equal(plain.received.length, 0);
@@ -168,7 +168,7 @@ test('TLS is verified, and required by default', async (t) => {
 });
 
 test('failed authentication needs the operator; successful authentication is used', async () => {
-  await using server = await mailServer({
+  await using server = await smtpServer({
     authOptional: false,
     authMethods: ['PLAIN'],
     allowInsecureAuth: true,
@@ -187,7 +187,7 @@ test('failed authentication needs the operator; successful authentication is use
 });
 
 test('proxies of the environment are ignored', async () => {
-  await using server = await mailServer();
+  await using server = await smtpServer();
   await using proxy = await scriptedServer({});
   const address = proxy.url().reveal().replace('smtp:', 'http:');
   for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy'])

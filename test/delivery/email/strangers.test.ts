@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { mailKinds } from '../../../src/domain/mail.ts';
+import { emailKinds } from '../../../src/domain/email.ts';
 import { languages } from '../../../src/delivery/email/language.ts';
 import { renderEmail } from '../../../src/delivery/email/render.ts';
 import { contentWith, senderWith } from './samples.ts';
@@ -34,7 +34,7 @@ test('an untrusted text remains text in any form', () => {
       trickery,
       trickery,
       fc.constantFrom(...languages),
-      fc.constantFrom(...mailKinds),
+      fc.constantFrom(...emailKinds),
       (message, name, locale, kind) => {
         const sender = senderWith({ name, locale });
         const content = contentWith(kind, { message, recipient: message });

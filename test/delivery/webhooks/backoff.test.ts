@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import {
-  mailBackoff,
+  emailBackoff,
   nextAttempt,
   parseRetryAfter,
   retryAfterMaxMs,
@@ -12,7 +12,7 @@ import {
 
 const hour = 3_600_000;
 const start = Date.UTC(2026, 2, 1);
-const backoffs = { webhooks: webhookBackoff, mail: mailBackoff };
+const backoffs = { webhooks: webhookBackoff, email: emailBackoff };
 const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const retryAfter = fc.option(fc.integer({ min: 0, max: 10 ** 12 }));
 

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import test from 'node:test';
 import type { PostResult } from '../../../src/delivery/webhooks/post.ts';
 import { cases, endlessly, head, quiet } from './bad-receivers.ts';
-import { answer, outboundHere, receive, type Received } from './receiver.ts';
+import { response, outboundHere, receive, type Received } from './receiver.ts';
 
 const request = { headers: {}, body: '{}' };
 /** Long, except where it must expire, because the machine may be slow. */
@@ -75,7 +75,7 @@ test('an endless body is cut off, and the status counts', async (t) => {
       const result: PostResult = await outbound.post({ ...request, url: receiver.url });
       const { durationMs, ...rest } = result;
       assert.deepEqual(rest, {
-        kind: 'answered',
+        kind: 'responded',
         status: 200,
         headers: {},
         body: 'x'.repeat(4_096),
@@ -90,11 +90,11 @@ test('an endless body is cut off, and the status counts', async (t) => {
 });
 
 test('a body of exactly 64 KiB is read to its end, and the connection remains open', async () => {
-  await using receiver = await receive(({ socket }) => socket.write(answer(200, 'x'.repeat(65_536))));
+  await using receiver = await receive(({ socket }) => socket.write(response(200, 'x'.repeat(65_536))));
   using outbound = outboundHere();
   for (let count = 0; count < 2; count += 1) {
     const result = await outbound.post({ ...request, url: receiver.url });
-    assert.equal(result.kind === 'answered' && result.isCutOff, false);
+    assert.equal(result.kind === 'responded' && result.isCutOff, false);
   }
   assert.equal(receiver.connections(), 1);
 });
@@ -104,14 +104,14 @@ test('a response before the end of the request counts, and closes the connection
   await using receiver = await receive(quiet, {
     isSecure: false,
     onConnection: (socket) => {
-      socket.write(answer(413, 'too much'));
+      socket.write(response(413, 'too much'));
       setImmediate(() => early.resolve(socket.pause()));
     },
   });
   using outbound = outboundHere();
   const body = 'x'.repeat(10_000_000);
   const result = await outbound.post({ headers: {}, body, url: receiver.url, allowLoopback: true });
-  assert.equal(result.kind === 'answered' ? result.status : result.detail, 413);
+  assert.equal(result.kind === 'responded' ? result.status : result.detail, 413);
   const socket = await early.promise;
   await new Promise((resolve) => {
     socket.resume().once('close', resolve);
@@ -121,11 +121,11 @@ test('a response before the end of the request counts, and closes the connection
 
 test('a failing receiver does not delay another', async () => {
   await using dead = await receive(quiet);
-  await using alive = await receive(({ socket }) => socket.write(answer(200)));
+  await using alive = await receive(({ socket }) => socket.write(response(200)));
   using outbound = outboundHere({ limits: { timeoutMs: 1_000, perOriginMax: 2 } });
   const waiting = Array.from({ length: 50 }, () => outbound.post({ ...request, url: dead.url }));
   const result = await outbound.post({ ...request, url: alive.url });
-  assert.equal(result.kind, 'answered');
+  assert.equal(result.kind, 'responded');
   assert.ok(result.durationMs < 900);
   assert.equal(dead.connections(), 2);
   for (const late of await Promise.all(waiting))

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { FailureReason } from '../../../src/delivery/webhooks/http-client.ts';
 import type { OutboundOptions } from '../../../src/delivery/webhooks/post.ts';
 import { expiredCertificate } from './certificates.ts';
-import { answer, type Received, type ReceiverOptions } from './receiver.ts';
+import { response, type Received, type ReceiverOptions } from './receiver.ts';
 
 /** Writes a text repeatedly until the connection ends. */
 export function endlessly(socket: Socket, text: string, periodMs?: number): void {
@@ -144,7 +144,7 @@ export const cases: Readonly<Record<string, Case>> = {
   },
   'responds without TLS': {
     behave: quiet,
-    receiver: { isSecure: false, onConnection: (socket) => socket.write(answer(200)) },
+    receiver: { isSecure: false, onConnection: (socket) => socket.write(response(200)) },
     reason: 'tls',
     detail: /\(EPROTO\)/,
   },

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import test from 'node:test';
-import { answering, receive } from './receiver.ts';
+import { responding, receive } from './receiver.ts';
 
 test('proxies and TLS settings of the environment are ignored', async () => {
-  await using receiver = await receive(answering(200));
-  await using plain = await receive(answering(201), { isSecure: false });
-  await using proxy = await receive(answering(299), { isSecure: false });
+  await using receiver = await receive(responding(200));
+  await using plain = await receive(responding(201), { isSecure: false });
+  await using proxy = await receive(responding(299), { isSecure: false });
   const script = `
     const { outboundHere } = await import('./test/delivery/webhooks/receiver.ts');
     const { expiredCertificate } = await import('./test/delivery/webhooks/certificates.ts');

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import test from 'node:test';
 import { systemResolve } from '../../../src/delivery/webhooks/lookup.ts';
 import type { PostResult } from '../../../src/delivery/webhooks/post.ts';
-import { answering, outboundHere, publicAddress, receive } from './receiver.ts';
+import { responding, outboundHere, publicAddress, receive } from './receiver.ts';
 
 const request = { headers: {}, body: '{}' };
 
@@ -69,12 +69,12 @@ test('a lookup queries all addresses of a host', async () => {
     [publicAddress, '93.184.215.15'].toSorted(),
   );
   await assert.rejects(resolve('nobody.example.com'), /ENODATA|ENOTFOUND/);
-  await using receiver = await receive(answering(200));
+  await using receiver = await receive(responding(200));
   using outbound = outboundHere({ resolve });
   assert.equal(reasonOf(await outbound.post({ ...request, url: receiver.url })), 'answered 200');
   const inside = `https://inside.example.com:${receiver.port}/`;
   assert.equal(reasonOf(await outbound.post({ ...request, url: inside })), 'forbidden-address');
-  const nobody = `https://nobody.example.com:${receiver.port}/`;
-  assert.equal(reasonOf(await outbound.post({ ...request, url: nobody })), 'dns');
+  const anonymous = `https://nobody.example.com:${receiver.port}/`;
+  assert.equal(reasonOf(await outbound.post({ ...request, url: anonymous })), 'dns');
   assert.equal(receiver.connections(), 1);
 });

@@ -2,18 +2,18 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Answered, Failed } from '../../../src/delivery/webhooks/http-client.ts';
+import type { WebhookResponse, Failed } from '../../../src/delivery/webhooks/http-client.ts';
 import type { PostResult } from '../../../src/delivery/webhooks/post.ts';
 import { version } from '../../../src/version.ts';
-import { answer, answering, outboundHere, publicAddress, receive } from './receiver.ts';
+import { response, responding, outboundHere, publicAddress, receive } from './receiver.ts';
 
 const request = {
   headers: { 'content-type': 'application/json', 'webhook-id': 'evt_1' },
   body: '{"note":"Grüße"}',
 };
 
-function answered(result: PostResult): Answered {
-  assert.ok(result.kind === 'answered', JSON.stringify(result));
+function responded(result: PostResult): WebhookResponse {
+  assert.ok(result.kind === 'responded', JSON.stringify(result));
   return result;
 }
 
@@ -23,12 +23,12 @@ function failure(result: PostResult): Failed {
 }
 
 test('a request has method, path, headers, body and user agent', async () => {
-  await using receiver = await receive(answering(200, 'thanks'));
+  await using receiver = await receive(responding(200, 'thanks'));
   using outbound = outboundHere();
   const result = await outbound.post({ ...request, url: `${receiver.url}?a=1&b=%20` });
   const { durationMs, ...rest } = result;
   assert.ok(Number.isInteger(durationMs) && durationMs >= 0 && durationMs < 10_000);
-  assert.deepEqual(rest, { kind: 'answered', status: 200, headers: {}, body: 'thanks', isCutOff: false });
+  assert.deepEqual(rest, { kind: 'responded', status: 200, headers: {}, body: 'thanks', isCutOff: false });
   const [head = '', body = ''] = (receiver.received[0]?.text ?? '').split('\r\n\r\n');
   const [line, ...headers] = head.split('\r\n');
   assert.equal(line, 'POST /hook?a=1&b=%20 HTTP/1.1');
@@ -45,13 +45,13 @@ test('a request has method, path, headers, body and user agent', async () => {
 });
 
 test('an error status and a redirect are responses, and redirects are not followed', async (t) => {
-  await using elsewhere = await receive(answering(200));
+  await using elsewhere = await receive(responding(200));
   for (const status of [201, 204, 301, 302, 303, 307, 308, 400, 404, 410, 429, 500, 503]) {
     await t.test(String(status), async () => {
       const headers = status < 400 ? `location: ${elsewhere.url}\r\n` : 'retry-after: 120\r\n';
-      await using receiver = await receive(answering(status, '', headers));
+      await using receiver = await receive(responding(status, '', headers));
       using outbound = outboundHere();
-      const result = answered(await outbound.post({ ...request, url: receiver.url }));
+      const result = responded(await outbound.post({ ...request, url: receiver.url }));
       assert.equal(result.status, status);
       assert.deepEqual(result.headers, status < 400 ? { location: elsewhere.url } : { 'retry-after': '120' });
     });
@@ -60,7 +60,7 @@ test('an error status and a redirect are responses, and redirects are not follow
 });
 
 test('successive requests share a connection, and its host is resolved once', async () => {
-  await using receiver = await receive(answering(200));
+  await using receiver = await receive(responding(200));
   let resolved = 0;
   using outbound = outboundHere({
     resolve: () => {
@@ -69,26 +69,26 @@ test('successive requests share a connection, and its host is resolved once', as
     },
   });
   for (let count = 0; count < 20; count += 1)
-    answered(await outbound.post({ ...request, url: receiver.url }));
+    responded(await outbound.post({ ...request, url: receiver.url }));
   assert.equal(receiver.connections(), 1);
   assert.equal(resolved, 1);
 });
 
 test('concurrent requests use a limited number of connections to one origin', async () => {
-  await using receiver = await receive(({ socket }) => setTimeout(() => socket.write(answer(200)), 5));
+  await using receiver = await receive(({ socket }) => setTimeout(() => socket.write(response(200)), 5));
   using outbound = outboundHere({ limits: { perOriginMax: 4 } });
   const posts = Array.from({ length: 100 }, () => outbound.post({ ...request, url: receiver.url }));
-  for (const result of await Promise.all(posts)) answered(result);
+  for (const result of await Promise.all(posts)) responded(result);
   assert.equal(receiver.connections(), 4);
 });
 
 test('over the limit of idle connections, the one that is idle for longest is closed', async () => {
-  const receivers = await Promise.all([1, 2, 3].map(() => receive(answering(200))));
+  const receivers = await Promise.all([1, 2, 3].map(() => receive(responding(200))));
   const [first, second, third] = receivers;
   assert.ok(first && second && third);
   using outbound = outboundHere({ limits: { idleMax: 2 } });
   for (const { url } of [first, second, third, third, second, first, third])
-    answered(await outbound.post({ ...request, url }));
+    responded(await outbound.post({ ...request, url }));
   assert.deepEqual(
     receivers.map(({ connections }) => connections()),
     [2, 1, 2],
@@ -97,32 +97,34 @@ test('over the limit of idle connections, the one that is idle for longest is cl
 });
 
 test('an old connection is not used again, and the next request checks its host again', async () => {
-  await using receiver = await receive(answering(200));
+  await using receiver = await receive(responding(200));
   using outbound = outboundHere({ limits: { ageMaxMs: -1 } });
-  for (let count = 0; count < 3; count += 1) answered(await outbound.post({ ...request, url: receiver.url }));
+  for (let count = 0; count < 3; count += 1)
+    responded(await outbound.post({ ...request, url: receiver.url }));
   assert.equal(receiver.connections(), 3);
 });
 
 test('a request on a closed keep-alive connection is repeated on a new one', async () => {
   await using receiver = await receive(({ socket, nth }) => {
-    if (nth === 1) socket.write(answer(200));
+    if (nth === 1) socket.write(response(200));
     else socket.destroy();
   });
   using outbound = outboundHere();
-  for (let count = 0; count < 4; count += 1) answered(await outbound.post({ ...request, url: receiver.url }));
+  for (let count = 0; count < 4; count += 1)
+    responded(await outbound.post({ ...request, url: receiver.url }));
 });
 
 test('an unsolicited response on an idle connection is ignored', async () => {
   await using receiver = await receive(({ socket, nth }) => {
-    socket.write(answer(200, `${nth}`));
-    if (nth === 1) setTimeout(() => socket.write(answer(299, 'unasked')), 5);
+    socket.write(response(200, `${nth}`));
+    if (nth === 1) setTimeout(() => socket.write(response(299, 'unasked')), 5);
   });
   using outbound = outboundHere();
-  answered(await outbound.post({ ...request, url: receiver.url }));
+  responded(await outbound.post({ ...request, url: receiver.url }));
   await new Promise((resolve) => {
     setTimeout(resolve, 50);
   });
-  assert.equal(answered(await outbound.post({ ...request, url: receiver.url })).status, 200);
+  assert.equal(responded(await outbound.post({ ...request, url: receiver.url })).status, 200);
 });
 
 test('4 KiB of harmless text of a response are stored', async (t) => {
@@ -144,7 +146,7 @@ test('4 KiB of harmless text of a response are stored', async (t) => {
         socket.write(bytes);
       });
       using outbound = outboundHere();
-      const result = answered(await outbound.post({ ...request, url: receiver.url }));
+      const result = responded(await outbound.post({ ...request, url: receiver.url }));
       assert.equal(result.body, kept);
       assert.ok(Buffer.byteLength(result.body) <= 4_096);
     });
@@ -154,10 +156,10 @@ test('4 KiB of harmless text of a response are stored', async (t) => {
 test('a few headers are stored, truncated and harmless', async () => {
   const headers = `content-type: text/plain\r\nserver: ${'s'.repeat(1_000)}\r\nset-cookie: a=b\r\nx-other: y\r\nlocation: \u0085x\r\n`;
   await using receiver = await receive(({ socket }) =>
-    socket.end(Buffer.from(answer(302, '', headers), 'latin1')),
+    socket.end(Buffer.from(response(302, '', headers), 'latin1')),
   );
   using outbound = outboundHere();
-  assert.deepEqual(answered(await outbound.post({ ...request, url: receiver.url })).headers, {
+  assert.deepEqual(responded(await outbound.post({ ...request, url: receiver.url })).headers, {
     'content-type': 'text/plain',
     location: '\ufffdx',
     server: 's'.repeat(256),
@@ -165,9 +167,9 @@ test('a few headers are stored, truncated and harmless', async () => {
 });
 
 test('a compressed body is neither decompressed nor stored', async () => {
-  await using receiver = await receive(answering(200, 'H4sI...', 'content-encoding: gzip\r\n'));
+  await using receiver = await receive(responding(200, 'H4sI...', 'content-encoding: gzip\r\n'));
   using outbound = outboundHere();
-  const result = answered(await outbound.post({ ...request, url: receiver.url }));
+  const result = responded(await outbound.post({ ...request, url: receiver.url }));
   assert.deepEqual([result.status, result.body], [200, '']);
 });
 
@@ -184,7 +186,7 @@ test('an attempt can be aborted before its start and in progress', async () => {
 });
 
 test('a request with an invalid header rejects', async () => {
-  await using receiver = await receive(answering(200));
+  await using receiver = await receive(responding(200));
   using outbound = outboundHere();
   await assert.rejects(
     outbound.post({ url: receiver.url, headers: { 'x-a': 'b\r\nx-c: d' }, body: '' }),
@@ -194,13 +196,13 @@ test('a request with an invalid header rejects', async () => {
 });
 
 test('in development, requests reach this machine without TLS by address and name', async () => {
-  await using receiver = await receive(answering(200), { isSecure: false });
+  await using receiver = await receive(responding(200), { isSecure: false });
   using outbound = outboundHere({
     resolve: () => Promise.reject(new Error('nothing is to be resolved')),
   });
   for (const host of ['127.0.0.1', 'localhost', 'app.localhost']) {
     const url = `http://${host}:${receiver.port}/hook`;
-    answered(await outbound.post({ ...request, url, allowLoopback: true }));
+    responded(await outbound.post({ ...request, url, allowLoopback: true }));
   }
   assert.equal(receiver.received.length, 3);
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { openOutbound, type PostResult } from '../../../src/delivery/webhooks/post.ts';
 import { authority } from './certificates.ts';
-import { answering, outboundHere, publicAddress, receive } from './receiver.ts';
+import { responding, outboundHere, publicAddress, receive } from './receiver.ts';
 
 const request = { headers: {}, body: '{}' };
 
@@ -13,8 +13,8 @@ function reasonOf(result: PostResult): string {
 }
 
 test('a host with one forbidden address gets no connection', async (t) => {
-  await using receiver = await receive(answering(200));
-  const answers: readonly (readonly string[])[] = [
+  await using receiver = await receive(responding(200));
+  const responses: readonly (readonly string[])[] = [
     ['127.0.0.1'],
     ['::1'],
     ['0.0.0.0'],
@@ -34,7 +34,7 @@ test('a host with one forbidden address gets no connection', async (t) => {
     [publicAddress, '2606:4700:4700::1111', '::1'],
     [...Array.from({ length: 50 }, () => publicAddress), '10.0.0.1'],
   ];
-  for (const addresses of answers) {
+  for (const addresses of responses) {
     await t.test(addresses.slice(-2).join(', '), async () => {
       // Without rerouting: the forbidden address is this machine.
       using outbound = openOutbound({
@@ -50,7 +50,7 @@ test('a host with one forbidden address gets no connection', async (t) => {
 });
 
 test('a host name cannot lead to this machine, not even in development', async () => {
-  await using receiver = await receive(answering(200));
+  await using receiver = await receive(responding(200));
   using outbound = openOutbound({
     ca: authority,
     resolve: () => Promise.resolve(['127.0.0.1']),
@@ -65,7 +65,7 @@ test('a host name cannot lead to this machine, not even in development', async (
 });
 
 test('an invalid URL gets no connection', async () => {
-  await using receiver = await receive(answering(200), { isSecure: false });
+  await using receiver = await receive(responding(200), { isSecure: false });
   let resolved = 0;
   using outbound = openOutbound({
     resolve: () => {
@@ -91,7 +91,7 @@ test('an invalid URL gets no connection', async () => {
 });
 
 test('a changed DNS response has no effect on a connection, and the next connection checks it', async () => {
-  await using good = await receive(answering(200, 'good'));
+  await using good = await receive(responding(200, 'good'));
   let resolved = 0;
   const connectedTo: string[] = [];
   using outbound = outboundHere({
@@ -115,9 +115,9 @@ test('a changed DNS response has no effect on a connection, and the next connect
 });
 
 test('a keep-alive connection stays with its checked address', async () => {
-  await using receiver = await receive(answering(200));
-  const answers = [[publicAddress]];
-  using outbound = outboundHere({ resolve: () => Promise.resolve(answers.shift() ?? ['10.0.0.1']) });
+  await using receiver = await receive(responding(200));
+  const responses = [[publicAddress]];
+  using outbound = outboundHere({ resolve: () => Promise.resolve(responses.shift() ?? ['10.0.0.1']) });
   for (let count = 0; count < 5; count += 1) {
     assert.equal(reasonOf(await outbound.post({ ...request, url: receiver.url })), 'answered 200');
   }
@@ -126,7 +126,7 @@ test('a keep-alive connection stays with its checked address', async () => {
 
 test('a keep-alive connection is not used for another host with the same address', async () => {
   const names: string[] = [];
-  await using receiver = await receive(answering(200), {
+  await using receiver = await receive(responding(200), {
     tls: {
       SNICallback: (name, done) => {
         names.push(name);
@@ -146,7 +146,7 @@ test('a keep-alive connection is not used for another host with the same address
 });
 
 test('a request skips a public address without a listener', async () => {
-  await using receiver = await receive(answering(200));
+  await using receiver = await receive(responding(200));
   using outbound = outboundHere({
     resolve: () => Promise.resolve(['93.184.215.15', publicAddress]),
     // Nothing listens at 127.0.0.2.
@@ -164,11 +164,11 @@ test('failed and slow lookups have different reasons', async () => {
     limits: { timeoutMs: 100 },
   });
   const url = 'https://receiver.example.com/';
-  const told = await Promise.all(
+  const reported = await Promise.all(
     [none, unknown, silent].map((outbound) => outbound.post({ ...request, url })),
   );
   assert.deepEqual(
-    told.map((result) => (result.kind === 'failed' ? [result.reason, result.detail] : [])),
+    reported.map((result) => (result.kind === 'failed' ? [result.reason, result.detail] : [])),
     [
       ['dns', 'the host has no address'],
       ['dns', 'the host cannot be resolved (ENOTFOUND)'],

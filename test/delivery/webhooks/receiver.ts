@@ -86,13 +86,13 @@ export async function receive(
 }
 
 /** A complete response. */
-export function answer(status: number, body = '', headers = ''): string {
+export function response(status: number, body = '', headers = ''): string {
   return `HTTP/1.1 ${status} Said\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
 /** Responds to every request with a status and a body. */
-export function answering(status: number, body = '', headers = ''): (received: Received) => void {
-  return ({ socket }) => socket.write(answer(status, body, headers));
+export function responding(status: number, body = '', headers = ''): (received: Received) => void {
+  return ({ socket }) => socket.write(response(status, body, headers));
 }
 
 /** A client for which every host has the public address, replaced by this machine. */

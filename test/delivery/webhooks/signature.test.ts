@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { systemChance, systemClock } from '../../../src/clock-and-chance.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { systemRandom } from '../../../src/random.ts';
 import { Secret } from '../../../src/domain/secret.ts';
 import {
   drawSigningSecret,
@@ -9,7 +10,7 @@ import {
   signatureHeaders,
 } from '../../../src/delivery/webhooks/signature.ts';
 
-const chance = systemChance(systemClock);
+const random = systemRandom(systemClock);
 const body = JSON.stringify({ type: 'gift_card.created', data: { note: 'Grüße, 花子 🎁' } });
 const message = { id: 'evt_243886537862090', attemptedAt: Date.now(), body };
 
@@ -18,7 +19,7 @@ function verify(secret: Secret, text: string, headers: ReturnType<typeof signatu
 }
 
 test('the Standard Webhooks library verifies a signature', () => {
-  const secret = drawSigningSecret(chance);
+  const secret = drawSigningSecret(random);
   const headers = signatureHeaders(message, [secret]);
   assert.deepEqual(verify(secret, body, headers), JSON.parse(body));
   assert.deepEqual(
@@ -43,9 +44,9 @@ test('the signature of the example is reproduced', () => {
 
 test('during a rotation, either secret verifies and no other does', () => {
   const [older, newer, other] = [
-    drawSigningSecret(chance),
-    drawSigningSecret(chance),
-    drawSigningSecret(chance),
+    drawSigningSecret(random),
+    drawSigningSecret(random),
+    drawSigningSecret(random),
   ];
   const headers = signatureHeaders(message, [newer, older]);
   assert.match(headers['webhook-signature'], /^v1,[A-Za-z0-9+/]{43}= v1,[A-Za-z0-9+/]{43}=$/);
@@ -54,7 +55,7 @@ test('during a rotation, either secret verifies and no other does', () => {
 });
 
 test('the library rejects a changed body, id or time, and an old message', () => {
-  const secret = drawSigningSecret(chance);
+  const secret = drawSigningSecret(random);
   const headers = signatureHeaders(message, [secret]);
   const later = { 'webhook-timestamp': String(Number(headers['webhook-timestamp']) + 1) };
   assert.throws(() => verify(secret, `${body} `, headers), /No matching signature/);
@@ -65,7 +66,7 @@ test('the library rejects a changed body, id or time, and an old message', () =>
 });
 
 test('a new secret is whsec_ and 32 random bytes', () => {
-  const drawn = Array.from({ length: 20 }, () => drawSigningSecret(chance).reveal());
+  const drawn = Array.from({ length: 20 }, () => drawSigningSecret(random).reveal());
   for (const text of drawn) assert.match(text, /^whsec_[A-Za-z0-9+/]{43}=$/);
   assert.equal(new Set(drawn).size, drawn.length);
   assert.ok(drawn.every((text) => parseSigningSecret(text).ok));
@@ -74,7 +75,7 @@ test('a new secret is whsec_ and 32 random bytes', () => {
 test('a client’s secret has 24 to 64 bytes in canonical base64', async (t) => {
   const bytes = (length: number): string => `whsec_${Buffer.alloc(length, 7).toString('base64')}`;
   for (const length of [24, 32, 33, 64]) assert.ok(parseSigningSecret(bytes(length)).ok, `${length} bytes`);
-  const refused = {
+  const rejected = {
     'too short': bytes(23),
     'too long': bytes(65),
     'without prefix': bytes(32).slice('whsec_'.length),
@@ -85,13 +86,13 @@ test('a client’s secret has 24 to 64 bytes in canonical base64', async (t) => 
     'not a string': 5,
     'only the prefix': 'whsec_',
   };
-  for (const [name, value] of Object.entries(refused)) {
+  for (const [name, value] of Object.entries(rejected)) {
     await t.test(name, () => assert.equal(parseSigningSecret(value).ok, false));
   }
 });
 
 test('signing needs a secret and an id without a dot', () => {
-  const secret = drawSigningSecret(chance);
+  const secret = drawSigningSecret(random);
   assert.throws(() => signatureHeaders(message, []), /at least one secret/);
   for (const id of ['', 'a.1', 'a b', 'a\r\nx', 'a'.repeat(65)]) {
     assert.throws(() => signatureHeaders({ ...message, id }, [secret]), /message id/);

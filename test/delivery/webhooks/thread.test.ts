@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import test from 'node:test';
 import { openOutboundThread } from '../../../src/delivery/webhooks/thread.ts';
-import { answering, receive } from './receiver.ts';
+import { responding, receive } from './receiver.ts';
 
 const request = {
   headers: { 'content-type': 'application/json' },
@@ -13,13 +13,13 @@ const request = {
 };
 
 test('every request resolves with its own result', async () => {
-  await using well = await receive(answering(200, 'thanks'), { isSecure: false });
-  await using badly = await receive(answering(503, 'later'), { isSecure: false });
+  await using well = await receive(responding(200, 'thanks'), { isSecure: false });
+  await using badly = await receive(responding(503, 'later'), { isSecure: false });
   using outbound = openOutboundThread();
   const urls = Array.from({ length: 50 }, (_, place) => (place % 3 === 0 ? badly.url : well.url));
   const results = await Promise.all(urls.map((url) => outbound.post({ ...request, url })));
   for (const [place, result] of results.entries()) {
-    assert.ok(result.kind === 'answered');
+    assert.ok(result.kind === 'responded');
     assert.equal(result.status, place % 3 === 0 ? 503 : 200);
     assert.equal(result.body, place % 3 === 0 ? 'later' : 'thanks');
   }
@@ -28,7 +28,7 @@ test('every request resolves with its own result', async () => {
 });
 
 test('the thread sends to this machine only if the request allows it, also on a keep-alive connection', async () => {
-  await using receiver = await receive(answering(200), { isSecure: false });
+  await using receiver = await receive(responding(200), { isSecure: false });
   using outbound = openOutboundThread();
   const { allowLoopback, ...unasked } = request;
   const post = async (asked: typeof unasked & { readonly allowLoopback?: boolean }): Promise<string> => {
@@ -56,14 +56,14 @@ test('an aborted request ends at once, before its start and in progress', async 
 });
 
 test('a request with an invalid header rejects', async () => {
-  await using receiver = await receive(answering(200), { isSecure: false });
+  await using receiver = await receive(responding(200), { isSecure: false });
   using outbound = openOutboundThread();
   await assert.rejects(
     outbound.post({ ...request, url: receiver.url, headers: { a: 'b\r\nc: d' } }),
     TypeError,
   );
   const result = await outbound.post({ ...request, url: receiver.url });
-  assert.equal(result.kind, 'answered');
+  assert.equal(result.kind, 'responded');
 });
 
 test('requests reject when the thread ends unexpectedly, and the next request starts another thread', async () => {
@@ -73,7 +73,7 @@ test('requests reject when the thread ends unexpectedly, and the next request st
       parentPort.on('message', ({ posts: [{ id, body }] }) => {
         if (body === 'die') throw new Error('dead');
         if (body === 'leave') process.exit(0);
-        parentPort.postMessage([{ id, result: { kind: 'answered', status: 200 } }]);
+        parentPort.postMessage([{ id, result: { kind: 'responded', status: 200 } }]);
       });`)}`,
   );
   using outbound = openOutboundThread(dying);
@@ -83,7 +83,7 @@ test('requests reject when the thread ends unexpectedly, and the next request st
     ['leave', /has ended/],
   ] as const) {
     await assert.rejects(outbound.post({ url, headers: {}, body }), message);
-    assert.equal((await outbound.post({ url, headers: {}, body: 'well' })).kind, 'answered');
+    assert.equal((await outbound.post({ url, headers: {}, body: 'well' })).kind, 'responded');
   }
 });
 

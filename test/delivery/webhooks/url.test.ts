@@ -9,14 +9,13 @@ const development = { allowLoopback: true };
 
 for (const [error, urls] of Object.entries(rejectedUrls)) {
   test(`rejected: ${error}`, () => {
-    for (const url of urls)
-      assert.deepEqual(parseWebhookUrl(url, production), { ok: false, refusal: error }, url);
+    for (const url of urls) assert.deepEqual(parseWebhookUrl(url, production), { ok: false, error }, url);
   });
 }
 
 test('a value that is not a string is rejected', () => {
   for (const value of [undefined, null, 5, {}, ['https://receiver.example.com/']]) {
-    assert.deepEqual(parseWebhookUrl(value, production), { ok: false, refusal: 'must be a string' });
+    assert.deepEqual(parseWebhookUrl(value, production), { ok: false, error: 'must be a string' });
   }
 });
 
@@ -85,7 +84,7 @@ test('development accepts this machine, with and without TLS, and no other priva
     assert.ok(parsed.ok && parsed.value.isLoopback, address);
     assert.equal(parseWebhookUrl(address, production).ok, false, address);
   }
-  const refused = [
+  const rejected = [
     'http://receiver.example.com/',
     'http://10.0.0.1/',
     'http://0.0.0.0:4000/',
@@ -103,7 +102,7 @@ test('development accepts this machine, with and without TLS, and no other priva
     'http://localhost:6/',
     'https://localhost:80/',
   ];
-  for (const address of refused) assert.equal(parseWebhookUrl(address, development).ok, false, address);
+  for (const address of rejected) assert.equal(parseWebhookUrl(address, development).ok, false, address);
 });
 
 test('an accepted URL is accepted again unchanged', () => {

@@ -1,0 +1,78 @@
+/** Email addresses. The `validator` package checks the syntax. */
+
+import isEmail from 'validator/lib/isEmail.js';
+import { accepted, rejected, type Parsed } from './parsed.ts';
+
+/** Maximum length of an address: SMTP's limit of a path (RFC 5321, 4.5.3.1.3, erratum 1690). */
+export const emailLengthMax = 254;
+
+/** Normalization composes at most four UTF-16 units into one, so a longer text cannot become an address. */
+const givenLengthMax = 4 * emailLengthMax;
+
+/** Characters that are only valid in a quoted local part, which `validator` accepts and no real address has. */
+const unusual = /["\\ \p{Cc}]/u;
+
+/** Invisible characters: other spaces, format and bidirectional characters, fillers, the Braille blank. */
+const unseen = /[\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+export type EmailAddress = {
+  /** As received, in Unicode normalization form C, without surrounding blanks. */
+  readonly address: string;
+  /** Equal for all spellings of one address. */
+  readonly key: string;
+};
+
+export function parseEmail(value: unknown): Parsed<EmailAddress> {
+  if (typeof value !== 'string') return rejected('must be an email address');
+  const given = withoutBlanksAround(value);
+  const isTooLong = given.length > givenLengthMax;
+  const address = isTooLong ? given : given.normalize('NFC');
+  if (isTooLong || address.length > emailLengthMax)
+    return rejected(`must have at most ${emailLengthMax} characters`);
+  if (unusual.test(address)) return rejected('must be one valid email address');
+  if (unseen.test(address)) return rejected('must not contain spaces, invisible or bidirectional characters');
+  if (!address.isWellFormed() || !isEmail.default(address))
+    return rejected('must be one valid email address');
+  return accepted({ address, key: emailKey(address) });
+}
+
+const tab = 0x09;
+const space = 0x20;
+
+/** Removes surrounding spaces and tabs in linear time; a regular expression can take quadratic time. */
+function withoutBlanksAround(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isBlank(text.charCodeAt(start))) start += 1;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end -= 1;
+  return text.slice(start, end);
+}
+
+function isBlank(symbol: number): boolean {
+  return symbol === space || symbol === tab;
+}
+
+/** The only letter of form C that is not ASCII and has an ASCII letter in its lower case. */
+const dottedI = '\u0130';
+
+/**
+ * The lower case of an address in form C. U+0130 is kept, because no other letter can have the key of an ASCII letter.
+ * Lower case can leave form C: j and U+030C have a composed form, J and U+030C do not.
+ */
+function emailKey(address: string): string {
+  const words = address.split(dottedI).map((word) => word.toLowerCase());
+  return words.join(dottedI).normalize('NFC');
+}
+
+/**
+ * Parses an address that a store uses as sender or for replies. Its local part must be ASCII, because otherwise every
+ * email of the store requires a mail server with SMTPUTF8 (RFC 6531).
+ */
+export function parseSenderAddress(value: unknown): Parsed<string> {
+  const parsed = parseEmail(value);
+  if (!parsed.ok) return parsed;
+  const { address } = parsed.value;
+  if (/[^\x20-\x7e]/.test(address.slice(0, address.lastIndexOf('@'))))
+    return rejected('must have only ASCII characters before the @');
+  return accepted(address);
+}

@@ -1,0 +1,184 @@
+/** The background jobs of the service, such as erasing expired data, closing expired holds and enqueuing reminders. */
+
+import type { FastifyBaseLogger } from 'fastify';
+import type { ClockGuard } from './clock-guard.ts';
+import type { Limits } from './config.ts';
+import type { Database } from './database.ts';
+import type { Metrics } from './http/metrics.ts';
+import type { RetiredCodeUses } from './http/retired-codes.ts';
+import type { TokenUses } from './http/token-last-used.ts';
+import { noteTokenUses } from './service/caller.ts';
+import { shownId } from './domain/public-id.ts';
+import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from './service/expiry.ts';
+import { expireHolds } from './service/hold.ts';
+import { recordRetiredCodeUses } from './service/lookup-throttle.ts';
+import { bookReminders, firstPlace, planReminders, type ReminderPlace } from './service/reminder.ts';
+import { eraseDeliveriesOf, eraseOutdated } from './service/retention.ts';
+import { verifyPage } from './service/verify.ts';
+import { beat } from './storage/heartbeat.ts';
+import { listRemindingStores } from './storage/email.ts';
+import { listStores } from './storage/store.ts';
+import { listWebhookPlaces, type WebhookPlace } from './storage/webhook.ts';
+
+export type Background = {
+  /** Stops the timers, then writes a heartbeat, the last token uses and the last uses of replaced codes. */
+  stop(): Promise<void>;
+};
+
+export function startBackground(given: {
+  readonly database: Database;
+  readonly limits: Limits;
+  readonly guard: ClockGuard;
+  readonly metrics: Metrics;
+  readonly tokenUses: TokenUses;
+  readonly retiredCodeUses: RetiredCodeUses;
+  /** Whether the service sends email. */
+  readonly canSend: boolean;
+  readonly logger: FastifyBaseLogger;
+}): Background {
+  const { database, limits, guard, logger } = given;
+  const { ctx, storage } = database;
+
+  const noteUses = async (): Promise<void> => {
+    const uses = given.tokenUses.take();
+    if (uses.length > 0) await storage.write(() => noteTokenUses(uses));
+  };
+  const publishRetiredUses = async (): Promise<void> => {
+    const uses = given.retiredCodeUses.take();
+    if (uses.length > 0) await storage.write(() => recordRetiredCodeUses(ctx, uses));
+  };
+  const erase = async (): Promise<void> => {
+    while (await storage.write(() => eraseOutdated(ctx, limits.upkeepRowsMax)));
+    for (let place: WebhookPlace | undefined = { storeId: 0, id: 0 }; place;) {
+      const after: WebhookPlace = place;
+      const webhooks = await storage.read(() => listWebhookPlaces(after, limits.upkeepRowsMax));
+      for (const webhook of webhooks)
+        while (await storage.write(() => eraseDeliveriesOf(ctx, webhook, limits.upkeepRowsMax)));
+      place = webhooks.at(-1);
+    }
+  };
+  const recordExpiries = async (): Promise<void> => {
+    for (const { store } of await storage.read(listStores)) {
+      // Reads first, because most stores have nothing to publish and do not need a write transaction.
+      if (!(await storage.read(() => hasExpiryToRecord(ctx, store)))) continue;
+      while (await storage.write(() => recordExpired(ctx, store, limits.upkeepRowsMax)));
+      while (await storage.write(() => recordExpiringSoon(ctx, store, limits.upkeepRowsMax)));
+    }
+  };
+  const expire = async (): Promise<void> => {
+    while (await storage.write(() => expireHolds(ctx, limits.upkeepRowsMax)));
+  };
+  const keepTime = async (): Promise<void> => {
+    await storage.write(() => beat(ctx.clock.now()));
+  };
+  /** Skips a task that cannot be undone while the clock is not trusted. */
+  const whileTrusted = (task: () => Promise<void>) => async (): Promise<void> => {
+    if (guard.isTrusted()) await task();
+  };
+  const audit = auditor(given);
+  const remind = reminding(given);
+
+  const timers = [
+    repeat(noteUses, limits.tokenUsesPeriodMs, logger),
+    repeat(publishRetiredUses, limits.retiredCodesPeriodMs, logger),
+    repeat(whileTrusted(erase), limits.upkeepPeriodMs, logger),
+    repeat(whileTrusted(expire), limits.holdExpiryPeriodMs, logger),
+    repeat(whileTrusted(recordExpiries), limits.expiryPeriodMs, logger),
+    repeat(whileTrusted(keepTime), limits.heartbeatPeriodMs, logger),
+    repeat(audit, limits.auditPeriodMs, logger),
+    repeat(whileTrusted(remind), limits.reminderPeriodMs, logger),
+  ];
+  // The first heartbeat is written now, because the process can stop before the first period ends.
+  const firstTime = whileTrusted(keepTime)().catch((error: unknown) =>
+    logger.warn({ err: error }, 'the first heartbeat could not be written'),
+  );
+  return {
+    async stop() {
+      for (const timer of timers) clearInterval(timer);
+      await firstTime;
+      await whileTrusted(keepTime)().catch((error: unknown) =>
+        logger.warn({ err: error }, 'the last heartbeat could not be written'),
+      );
+      await noteUses().catch((error: unknown) =>
+        logger.warn({ err: error }, 'the last token uses could not be written'),
+      );
+      await publishRetiredUses().catch((error: unknown) =>
+        logger.warn({ err: error }, 'the last uses of replaced codes could not be published'),
+      );
+    },
+  };
+}
+
+/** Runs a task periodically, one run at a time. A failed run is logged and retried after the next period. */
+function repeat(task: () => Promise<void>, periodMs: number, logger: FastifyBaseLogger): NodeJS.Timeout {
+  let isRunning = false;
+  const timer = setInterval(() => {
+    if (isRunning) return;
+    isRunning = true;
+    task()
+      .catch((error: unknown) => logger.error({ err: error }, 'a background task failed'))
+      .finally(() => {
+        isRunning = false;
+      });
+  }, periodMs);
+  return timer.unref();
+}
+
+/** Returns a job that verifies one page of cards per call, store by store, and then starts over. */
+function auditor({ database, metrics, logger }: Parameters<typeof startBackground>[0]): () => Promise<void> {
+  const { ctx, storage } = database;
+  let stores: { readonly id: number; readonly domain: string }[] = [];
+  let after = 0;
+  let found = 0;
+  let foundLast = 0;
+  return async () => {
+    const store = stores[0];
+    if (!store) {
+      stores = (await storage.read(listStores)).map(({ store: { id, domain } }) => ({ id, domain }));
+      foundLast = found;
+      found = 0;
+      metrics.setMismatches(foundLast);
+      return;
+    }
+    const page = await storage.read(() => verifyPage(store.id, after));
+    metrics.audited(page.cards.length);
+    for (const { cardId, problem } of page.mismatches) {
+      found += 1;
+      const card = cardId === null ? null : shownId(ctx.keys.publicIds, cardId);
+      logger.error({ store: store.domain, card, problem }, 'a gift card does not match the ledger');
+    }
+    metrics.setMismatches(Math.max(found, foundLast));
+    after = page.next ?? 0;
+    if (page.next === undefined) stores.shift();
+  };
+}
+
+/**
+ * Returns a job that enqueues due reminders, one page of cards per transaction. Each store is processed once a day, and
+ * again after a change of its schedule or a restart. Reminders that were enqueued before are skipped.
+ */
+function reminding({
+  database,
+  limits,
+  canSend,
+}: Parameters<typeof startBackground>[0]): () => Promise<void> {
+  const { ctx, storage } = database;
+  const done = new Map<number, string>();
+  return async () => {
+    if (!canSend) return;
+    for (const storeId of await storage.read(listRemindingStores)) {
+      const plan = await storage.read(() => planReminders(ctx, storeId));
+      if (!plan || done.get(storeId) === plan.name) continue;
+      for (const task of plan.tasks) {
+        let place: ReminderPlace | undefined = firstPlace;
+        while (place) {
+          const from: ReminderPlace = place;
+          place = await storage.write(() =>
+            bookReminders(ctx, { store: plan.store, task, from, limit: limits.upkeepRowsMax }),
+          );
+        }
+      }
+      done.set(storeId, plan.name);
+    }
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * HTML with automatic escaping: every value in a `markup` template is escaped unless it is `Markup`. A string cannot be
+ * declared safe.
+ */
+
+/** Finished HTML. Only `markup` and `joinMarkup` create it. */
+class Markup {
+  readonly #html: string;
+
+  constructor(html: string) {
+    this.#html = html;
+  }
+
+  toString(): string {
+    return this.#html;
+  }
+}
+
+export type { Markup };
+
+/** A value in a `markup` template. `undefined` is omitted; an array is joined without separators. */
+export type MarkupPart = Markup | string | number | undefined | readonly MarkupPart[];
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Escapes text for use between tags and in quoted attributes. */
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+}
+
+function written(fragment: MarkupPart): string {
+  if (fragment === undefined) return '';
+  if (fragment instanceof Markup) return fragment.toString();
+  if (typeof fragment === 'string') return escapeHtml(fragment);
+  if (typeof fragment === 'number') return String(fragment);
+  return fragment.map(written).join('');
+}
+
+/** The template tag: ``markup`<p title="${text}">${children}</p>` ``. Attributes must be quoted. */
+export function markup(strings: TemplateStringsArray, ...fragments: readonly MarkupPart[]): Markup {
+  return new Markup(String.raw({ raw: strings }, ...fragments.map(written)));
+}
+
+/** Joins `parts` with `separator`. */
+export function joinMarkup(parts: readonly MarkupPart[], separator: MarkupPart): Markup {
+  return new Markup(parts.map(written).join(written(separator)));
+}

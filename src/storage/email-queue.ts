@@ -1,0 +1,135 @@
+/**
+ * The queue of emails: due emails, claims and results.
+ *
+ * A process owns a claimed email until the lease expires. Another process can then claim it. So no email is
+ * lost, but one is sent twice if a process ends between the mail server's acceptance and the record of it.
+ */
+
+import type { EmailDelivery, EmailState } from '../domain/email.ts';
+import { emailColumns, toEmailDelivery, type DeliveryRow } from './email.ts';
+import {
+  all,
+  first,
+  forUpdateSkipLocked,
+  execute,
+  sql,
+  toNumber,
+  toNumberOrNull,
+  type Script,
+} from './sql.ts';
+
+/** An email that this process has claimed. */
+export type ClaimedEmail = EmailDelivery & {
+  readonly lease: number;
+  /** Start of the first attempt (ms), from which the retry period is measured. */
+  readonly firstAt: number;
+  readonly sealedCode: Uint8Array | null;
+  /** Whether an earlier lease has expired: the email can have been sent already. */
+  readonly isReclaimed: boolean;
+};
+
+type ClaimedRow = DeliveryRow & {
+  readonly lease: bigint | null;
+  readonly first_at: bigint | null;
+  readonly code: Uint8Array | null;
+};
+
+export function* hasDueEmails(now: number): Script<boolean> {
+  const row = yield* first(
+    sql<{ id: bigint }>`select id from email_deliveries where next_at <= ${now} limit 1`,
+  );
+  return row !== undefined;
+}
+
+/** Claims up to `limit` due emails, the longest due first. Each claim counts as an attempt. */
+export function* claimEmails({
+  lease,
+  now,
+  firstAt,
+  until,
+  limit,
+}: {
+  readonly lease: number;
+  readonly now: number;
+  /** Start of the retry period (ms), if this is the first attempt. */
+  readonly firstAt: number;
+  readonly until: number;
+  readonly limit: number;
+}): Script<readonly ClaimedEmail[]> {
+  const rows = yield* all(sql<ClaimedRow>`
+    select ${emailColumns}, lease, first_at, code from email_deliveries where next_at <= ${now}
+    order by next_at limit ${limit} ${forUpdateSkipLocked}`);
+  const claims = rows.map(
+    (row) => sql`
+      update email_deliveries set lease = ${lease}, next_at = ${until}, attempts = attempts + 1,
+        first_at = coalesce(first_at, ${firstAt}), last_at = ${now},
+        state = case when state = 'scheduled' then 'queued' else state end
+      where store_id = ${row.store_id} and card_id = ${row.card_id} and id = ${row.id}`,
+  );
+  if (claims.length > 0) yield* execute(...claims);
+  return rows.map((row) => ({
+    ...toEmailDelivery(row),
+    attempts: toNumber(row.attempts) + 1,
+    lastAt: now,
+    lease,
+    firstAt: toNumberOrNull(row.first_at) ?? firstAt,
+    sealedCode: row.code,
+    isReclaimed: row.lease !== null,
+  }));
+}
+
+/** Returns whether the claim is still valid and the email still pending. */
+export function* hasEmail({ storeId, cardId, id, lease }: ClaimedEmail): Script<boolean> {
+  const row = yield* first(sql<{ id: bigint }>`
+    select id from email_deliveries
+    where store_id = ${storeId} and card_id = ${cardId} and id = ${id} and lease = ${lease} and next_at is not null`);
+  return row !== undefined;
+}
+
+/** Returns when a card's first `gift_card` email was or will be sent (ms). */
+export function* findFirstSendAt(storeId: number, cardId: number): Script<number | undefined> {
+  const row = yield* first(sql<{ send_at: bigint }>`
+    select send_at from email_deliveries
+    where store_id = ${storeId} and card_id = ${cardId} and kind = 'gift_card' order by id limit 1`);
+  return row && toNumber(row.send_at);
+}
+
+/** The result of an attempt. */
+export type EmailSettlement = {
+  readonly state: Exclude<EmailState, 'scheduled' | 'queued'>;
+  readonly response: string;
+  /** Time of the next attempt (ms); null: no further attempt. */
+  readonly nextAt: number | null;
+  /** Whether the retry period restarts, because the error is in the service's own settings. */
+  readonly startsOver: boolean;
+};
+
+/**
+ * Records the result of an attempt, unless another process has claimed the email. An email that was cancelled
+ * after the claim stays cancelled, unless it was sent.
+ * @returns whether the result was recorded.
+ */
+export function* settleEmail(
+  { storeId, cardId, id, lease }: ClaimedEmail,
+  { state, response, nextAt, startsOver }: EmailSettlement,
+  now: number,
+): Script<boolean> {
+  const endedAt = nextAt === null ? now : null;
+  const row = yield* first(sql<{ id: bigint }>`
+    update email_deliveries set state = ${state}, response = ${response}, next_at = ${nextAt}, lease = null,
+      first_at = case when ${Number(startsOver)} = 1 then null else first_at end,
+      code = case when ${Number(nextAt === null)} = 1 then null else code end, ended_at = ${endedAt}
+    where store_id = ${storeId} and card_id = ${cardId} and id = ${id} and lease = ${lease}
+      and (next_at is not null or ${Number(state === 'sent')} = 1)
+    returning id`);
+  return row !== undefined;
+}
+
+/** Releases a claimed email that was not attempted. */
+export function* releaseEmail({ storeId, cardId, id, lease }: ClaimedEmail, now: number): Script<void> {
+  yield* execute(sql`
+    update email_deliveries set lease = null, next_at = ${now}, attempts = attempts - 1,
+      first_at = case when attempts = 1 then null else first_at end
+    where store_id = ${storeId} and card_id = ${cardId} and id = ${id} and lease = ${lease}
+      and next_at is not null`);
+}
