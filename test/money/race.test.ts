@@ -214,7 +214,7 @@ test('the money of a hold at its expiry goes to a capture or to debits, never to
   const shop = await shopOn({ service, domain });
   const { clock } = service;
   let captures = 0;
-  const rounds = 15;
+  const rounds = Number(process.env['EXPIRY_ROUNDS'] ?? '15');
   for (let round = 0; round < rounds; round += 1) {
     const card = await shop.issue(1_000n);
     const hold = await shop.hold(card, 1_000n, 60);
