@@ -214,12 +214,12 @@ function testSending(factory: StorageFactory): void {
     for (;;) {
       await until(async () => mailer.emails.length === last + 1 && (await isIdle(opened)));
       last += 1;
-      const [mail] = await opened.emails(card.id);
-      assert.ok(mail);
-      if (mail.state === 'dead') break;
-      assert.ok(mail.nextAt !== null && mail.nextAt > ctx.clock.now());
+      const [email] = await opened.emails(card.id);
+      assert.ok(email);
+      if (email.state === 'dead') break;
+      assert.ok(email.nextAt !== null && email.nextAt > ctx.clock.now());
       assert.equal(await sealed(opened), 1);
-      ctx.clock.advance(mail.nextAt - ctx.clock.now());
+      ctx.clock.advance(email.nextAt - ctx.clock.now());
       mailer.wake();
     }
     assert.ok(last >= 20 && last <= 50, `${last} attempts`);
@@ -276,8 +276,8 @@ function testSending(factory: StorageFactory): void {
       mailer.wake();
     }
     // The first temporary error of the recipient came after six days. The 72 hours start then.
-    const [mail] = await opened.emails(card.id);
-    assert.equal(mail?.state, 'deferred');
+    const [email] = await opened.emails(card.id);
+    assert.equal(email?.state, 'deferred');
     assert.deepEqual(mailer.operatorNeeded(), Array(3).fill('535 bad password'));
     assert.deepEqual(
       (await opened.events()).filter((type) => type === 'gift_card.delivery_failed'),
@@ -338,8 +338,8 @@ function testSending(factory: StorageFactory): void {
     const mailer = opened.mailer();
     const endOf = async ({ card }: typeof disabled) => {
       await until(async () => (await opened.emails(card.id))[0]?.nextAt === null);
-      const [mail] = await opened.emails(card.id);
-      return [mail?.state, mail?.response];
+      const [email] = await opened.emails(card.id);
+      return [email?.state, email?.response];
     };
     assert.deepEqual(await endOf(disabled), ['cancelled', 'the card is disabled']);
     assert.deepEqual(await endOf(expired), ['cancelled', 'the card has expired']);
@@ -370,13 +370,13 @@ function testCodes(factory: StorageFactory): void {
         ['sent', '250 2.0.0 taken'],
       ],
     );
-    const [mail] = mailer.emails;
-    assert.ok(mail);
+    const [email] = mailer.emails;
+    assert.ok(email);
     const fresh = await storage.read(() =>
-      lookUp(ctx, { store, code: codeOf(codeIn(mail)), usableOnly: false }),
+      lookUp(ctx, { store, code: codeOf(codeIn(email)), usableOnly: false }),
     );
     assert.equal(fresh.kind === 'found' && fresh.card.id, card.id);
-    assert.equal(fresh.kind === 'found' && fresh.card.lastCharacters, codeIn(mail).slice(-4));
+    assert.equal(fresh.kind === 'found' && fresh.card.lastCharacters, codeIn(email).slice(-4));
     assert.ok((await opened.events()).includes('gift_card.code_rotated'));
   });
 
@@ -516,8 +516,8 @@ function testCodes(factory: StorageFactory): void {
       response(outcome);
       await until(async () => mailer.outcomes.length > 0);
       await mailer.stop();
-      const [mail] = await opened.emails(card.id);
-      assert.deepEqual([mail?.state, mail?.nextAt], [state, null]);
+      const [email] = await opened.emails(card.id);
+      assert.deepEqual([email?.state, email?.nextAt], [state, null]);
     }
     assert.equal(await sealed(opened), 0);
   });

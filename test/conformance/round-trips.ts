@@ -125,7 +125,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store, card }) => recordRetiredCodeUses(ctx, [{ storeId: store.id, cardId: card.id }]),
   },
 
-  { name: 'issue to nobody', awaited: [0, 1], script: ({ ctx, store }) => issue(ctx, issueCommand(store)) },
+  { name: 'issue without a customer or recipient', awaited: [0, 1], script: ({ ctx, store }) => issue(ctx, issueCommand(store)) },
   {
     name: 'issue to a new customer and a known recipient',
     awaited: [1, 1],

@@ -35,7 +35,7 @@ export function testSearch(factory: StorageFactory): void {
     assert.equal(await searched(opened, { address: email('ANN@Example.COM') }), card.id);
     assert.equal(await searched(opened, { lastCharacters: '0003' }), undefined);
     assert.equal(await searched(opened, { address: bea, lastCharacters: '0002' }), undefined);
-    assert.equal(await searched(opened, { address: email('nobody@example.com') }), undefined);
+    assert.equal(await searched(opened, { address: email('unknown@example.com') }), undefined);
   });
 
   test('a card whose customer and recipient are the same person is found once', async () => {

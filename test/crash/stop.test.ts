@@ -32,7 +32,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const outcomes = await Promise.all(working);
     for (const outcome of outcomes) {
       assert.ok(outcome);
-      // Requests before the signal got a response. Later ones got 503, or a refused connection.
+      // Requests before the signal got a response. Later ones got 503, or could not connect.
       if (outcome.sentAt < stoppedAt) assert.equal(outcome.status, 503, String(outcome.error));
       else if (outcome.status !== 503)
         assert.match(String(outcome.error), /ECONNREFUSED|ECONNRESET|socket hang up|EPIPE/);

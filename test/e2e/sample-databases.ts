@@ -101,7 +101,7 @@ export async function makeSampleDatabase(home: Home): Promise<SampleDatabase> {
   const holds = [await hold('10'), await hold('20'), await hold('30')];
   await send(`POST /holds/${holds[1]}/capture`, { amount: '15.00' });
   await send(`POST /holds/${holds[2]}/void`);
-  const missed = await ask(`${service.url}/gift_card?last_characters=zzzz&email=nobody@example.com`, { token });
+  const missed = await ask(`${service.url}/gift_card?last_characters=zzzz&email=unknown@example.com`, { token });
   assert.equal(missed.status, 404);
   await service.stop();
   const [expired, hold4] = await expireThings(home);
@@ -168,7 +168,7 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
       sql`
         insert into webhook_attempts (store_id, webhook_id, event_id, attempt, attempted_at, duration_ms,
           failure_reason, failure)
-        values (${store.id}, ${webhook}, ${event}, 1, ${now}, 10000, 'timeout', 'no answer within 10 s')`,
+        values (${store.id}, ${webhook}, ${event}, 1, ${now}, 10000, 'timeout', 'no response within 10 s')`,
       sql`
         insert into mail_deliveries (store_id, card_id, id, kind, address, state, send_at, attempts, first_at, last_at,
           answer, created_at, ended_at)

@@ -150,7 +150,7 @@ test('an invalid signature is rejected, with and without a token', async (t) => 
     'with another store’s secret': withSignature(signatureOf(secrets['other.example'], good)),
     'with an empty secret': withSignature(signatureOf('', good)),
     'for another shop, with this one’s secret': sign(secret, replaced('shop', 'other.example')),
-    'for a shop that does not exist': sign(secret, replaced('shop', 'nobody.example')),
+    'for a shop that does not exist': sign(secret, replaced('shop', 'unknown.example')),
     'for a shop without a secret': sign('', replaced('shop', 'bare.example')),
     'for the shop with a dot': sign(secret, replaced('shop', 'plain.example.')),
     'for an empty shop': sign(secret, replaced('shop', '')),
@@ -305,8 +305,8 @@ test('a customer gets the same bytes for the card of another customer as for an 
     return service.request(`/gift_card?${query}`, { headers: { 'x-request-id': 'the-same' } });
   };
   await unchanged(service, async () => {
-    const anonymous = await ask(adaId, searchOf('nobody@example.com'));
-    problemOf(anonymous, { code: 'not-found' });
+    const unknown = await ask(adaId, searchOf('unknown@example.com'));
+    problemOf(unknown, { code: 'not-found' });
     for (const [customer, email] of [
       [adaId, 'grace@example.com'],
       [graceId, 'ada@example.com'],
@@ -315,7 +315,7 @@ test('a customer gets the same bytes for the card of another customer as for an 
       [ada.customer_id, 'ada@example.com'],
     ] as const) {
       const response = await ask(customer, searchOf(email));
-      assert.equal(response.text, anonymous.text);
+      assert.equal(response.text, unknown.text);
     }
   });
 });

@@ -644,7 +644,7 @@ test('an unknown parameter is rejected by name, and no other parameter is applie
       shop.rejects(
         post,
         {
-          body: `{"initial_value":5,"email":"nobody@example.com",${JSON.stringify(name)}:null}`,
+          body: `{"initial_value":5,"email":"unused@example.com",${JSON.stringify(name)}:null}`,
           headers: { 'content-type': 'application/json' },
         },
         {
@@ -654,7 +654,7 @@ test('an unknown parameter is rejected by name, and no other parameter is applie
       ),
     );
   }
-  assert.deepEqual(await service.query("select id from customers where email = 'nobody@example.com'"), []);
+  assert.deepEqual(await service.query("select id from customers where email = 'unused@example.com'"), []);
 });
 
 test('a field of the record that a creation cannot set must be null', async (t) => {
@@ -735,7 +735,7 @@ test('a creation adds one ledger entry, from sales to the card, by the API clien
 });
 
 test('no event of the store contains a code', async () => {
-  const { code } = await shop.issue({ code: 'NEVER-TOLD-777' });
+  const { code } = await shop.issue({ code: 'NOT-IN-EVENTS-777' });
   const reported = (await service.query('select data from events')).map(({ data }) => String(data));
   assert.ok(reported.length > 50);
   assert.ok(reported.every((data) => !data.includes(code) && !data.includes('"code"')));

@@ -93,7 +93,7 @@ test('every kind of request is sent: cards, errors, replays, signatures, rotated
   giftCardOf(await ask(`/gift_card?${signed(search, { customer: '1001' })}`));
   giftCardOf(await ask(`${path}?${signed([])}`, { headers: { 'x-gcf-access-token': token } }));
   problemOf(await ask(`${path}?${signed([], { secret: 'a-guess' })}`, { token }), { code: 'invalid-signature' });
-  problemOf(await ask(`${path}?${signed([], { shop: 'nobody.example' })}`, { token }), { code: 'invalid-signature' });
+  problemOf(await ask(`${path}?${signed([], { shop: 'unknown.example' })}`, { token }), { code: 'invalid-signature' });
   problemOf(await ask(path, { token: strict.token }), { code: 'invalid-signature' });
   const guess = `lgs_1_${'g'.repeat(40)}`;
   secrets.add(guess);
@@ -150,7 +150,7 @@ test('each response has one line with method, route template, status, time and r
   const requests = [
     ['GET', '/gift_card/1', '/gift_card/:gift_card_id', 404],
     ['HEAD', '/gift_card/1', '/gift_card/:gift_card_id', 404],
-    ['GET', '/gift_card?last_characters=abcd&email=nobody@example.com', '/gift_card', 404],
+    ['GET', '/gift_card?last_characters=abcd&email=unknown@example.com', '/gift_card', 404],
     ['POST', '/gift_card', '/gift_card', 422],
     ['PUT', '/gift_card/1', '/gift_card/:gift_card_id', 404],
     ['DELETE', '/gift_card/1', 'unknown', 405],

@@ -56,10 +56,10 @@ export type Contest = {
 
 /**
  * A violation of a contest. `error`: a caller got an unexpected error. `books`: the ledger does not agree.
- * `effect`: no order explains the successes and errors. `words`: no order explains only the data of an error
- * besides its code (the available amount, for example).
+ * `effect`: no order explains the successes and errors. `data`: an order explains those, but not the data of an
+ * error, such as the available amount.
  */
-export type Violation = { readonly kind: 'error' | 'books' | 'effect' | 'words'; readonly reported: string };
+export type Violation = { readonly kind: 'error' | 'books' | 'effect' | 'data'; readonly reported: string };
 
 export type Verdict = {
   /** Undefined if the contest was fair. */
@@ -111,7 +111,7 @@ function evaluate(
     serial.add(`  in turn: ${other.words}`);
   }
   return {
-    kind: hasEffect ? 'words' : 'effect',
+    kind: hasEffect ? 'data' : 'effect',
     reported: [`  at once: ${seen.words}`, ...serial].join('\n'),
   };
 }

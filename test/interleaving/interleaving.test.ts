@@ -53,5 +53,5 @@ test(`${schedules} contests of two to five callers`, async (t) => {
   await t.test('the ledger always agrees', () => assertNone('books'));
   await t.test('callers never get an unexpected error', () => assertNone('error'));
   await t.test('each contest has the effect of some sequential order', () => assertNone('effect'));
-  await t.test('errors report the data of that order', () => assertNone('words'));
+  await t.test('errors report the data of that order', () => assertNone('data'));
 });

@@ -26,7 +26,7 @@ function responded(response: HttpResponse): PostResult {
     return {
       kind: 'failed',
       reason: response.failure,
-      detail: `no answer: ${response.failure}`,
+      detail: `no response: ${response.failure}`,
       durationMs: 1,
     };
   const { status, body = '', retryAfter } = response;

@@ -117,7 +117,7 @@ export async function shopOf(
           problemOf(response, { basePath, ...expected });
           return response;
         },
-        `${line}, refused,`,
+        `${line}, rejected,`,
       ),
     async accepts(line, request = {}, { events = [] } = {}) {
       const before = await lastEventId(service);

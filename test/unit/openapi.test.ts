@@ -1094,7 +1094,7 @@ const webhook: Webhook = {
   url: 'https://shop.example.com/hook',
   patterns: ['gift_card.*'],
   paused: { at: 5, reason: 'failures' },
-  failing: { since: 4, failure: 'answered 503' },
+  failing: { since: 4, failure: 'responded with 503' },
   previousSecretUntil: null,
   createdAt: 1,
   updatedAt: 5,

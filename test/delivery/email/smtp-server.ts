@@ -1,4 +1,4 @@
-/** Mail servers for tests: a real one with handlers, and one that follows a script. */
+/** SMTP servers for tests: a real one with handlers, and one that follows a script. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
