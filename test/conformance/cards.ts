@@ -105,11 +105,11 @@ export function testCards(factory: StorageFactory): void {
       sql`select * from customers`,
     ]) {
       const rows = await storage.read(() => all<unknown>(statement));
-      const reported = JSON.stringify(rows, (_key, value: unknown) => {
+      const stored = JSON.stringify(rows, (_key, value: unknown) => {
         if (typeof value === 'bigint') return String(value);
         return value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value;
       });
-      assert.ok(rows.length > 0 && !reported.toLowerCase().includes(text), statement.strings.join('?'));
+      assert.ok(rows.length > 0 && !stored.toLowerCase().includes(text), statement.strings.join('?'));
     }
     const spelled = `${text.slice(0, 4).toUpperCase()}-${text.slice(4, 9)} ${text.slice(9).toUpperCase()}`;
     assert.equal(await storage.read(() => findCardIdByCode(ctx, store.id, code(spelled))), card.id);

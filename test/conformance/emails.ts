@@ -18,7 +18,7 @@ import {
   code as codeOf,
   email,
   issueCommand,
-  contextBehind,
+  contextWithSlowClock,
   manualClock,
   money,
   testContext,
@@ -112,13 +112,13 @@ async function faultOf(promise: Promise<unknown>): Promise<FaultCode | undefined
 }
 
 export function testEmails(factory: StorageFactory): void {
-  testBooking(factory);
+  testEnqueuing(factory);
   testSending(factory);
   testCodes(factory);
   testReminders(factory);
 }
 
-function testBooking(factory: StorageFactory): void {
+function testEnqueuing(factory: StorageFactory): void {
   test('a card is emailed to its recipient, and its buyer gets a receipt without the code', async () => {
     await using opened = await open(factory);
     const { card, code } = await opened.issue({ ...mailed, customer: ada });
@@ -189,9 +189,9 @@ function testSending(factory: StorageFactory): void {
   test('an email first attempted while the clock was days behind is retried for 72 hours', async () => {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
-    const behind = contextBehind(ctx, 4 * 24 * hour);
-    const { card } = await storage.write(() => issue(behind, issueCommand(store, mailed)));
-    const first = startMailer({ ctx: behind, storage }, () => defers);
+    const slow = contextWithSlowClock(ctx, 4 * 24 * hour);
+    const { card } = await storage.write(() => issue(slow, issueCommand(store, mailed)));
+    const first = startMailer({ ctx: slow, storage }, () => defers);
     await until(() => first.outcomes.length > 0);
     await first.stop();
     ctx.clock.advance(hour);
@@ -214,12 +214,12 @@ function testSending(factory: StorageFactory): void {
     for (;;) {
       await until(async () => mailer.emails.length === last + 1 && (await isIdle(opened)));
       last += 1;
-      const [email] = await opened.emails(card.id);
-      assert.ok(email);
-      if (email.state === 'dead') break;
-      assert.ok(email.nextAt !== null && email.nextAt > ctx.clock.now());
+      const [queued] = await opened.emails(card.id);
+      assert.ok(queued);
+      if (queued.state === 'dead') break;
+      assert.ok(queued.nextAt !== null && queued.nextAt > ctx.clock.now());
       assert.equal(await sealed(opened), 1);
-      ctx.clock.advance(email.nextAt - ctx.clock.now());
+      ctx.clock.advance(queued.nextAt - ctx.clock.now());
       mailer.wake();
     }
     assert.ok(last >= 20 && last <= 50, `${last} attempts`);
@@ -276,8 +276,8 @@ function testSending(factory: StorageFactory): void {
       mailer.wake();
     }
     // The first temporary error of the recipient came after six days. The 72 hours start then.
-    const [email] = await opened.emails(card.id);
-    assert.equal(email?.state, 'deferred');
+    const [queued] = await opened.emails(card.id);
+    assert.equal(queued?.state, 'deferred');
     assert.deepEqual(mailer.operatorNeeded(), Array(3).fill('535 bad password'));
     assert.deepEqual(
       (await opened.events()).filter((type) => type === 'gift_card.delivery_failed'),
@@ -338,8 +338,8 @@ function testSending(factory: StorageFactory): void {
     const mailer = opened.mailer();
     const endOf = async ({ card }: typeof disabled) => {
       await until(async () => (await opened.emails(card.id))[0]?.nextAt === null);
-      const [email] = await opened.emails(card.id);
-      return [email?.state, email?.response];
+      const [queued] = await opened.emails(card.id);
+      return [queued?.state, queued?.response];
     };
     assert.deepEqual(await endOf(disabled), ['cancelled', 'the card is disabled']);
     assert.deepEqual(await endOf(expired), ['cancelled', 'the card has expired']);
@@ -370,13 +370,13 @@ function testCodes(factory: StorageFactory): void {
         ['sent', '250 2.0.0 taken'],
       ],
     );
-    const [email] = mailer.emails;
-    assert.ok(email);
+    const [sent] = mailer.emails;
+    assert.ok(sent);
     const fresh = await storage.read(() =>
-      lookUp(ctx, { store, code: codeOf(codeIn(email)), usableOnly: false }),
+      lookUp(ctx, { store, code: codeOf(codeIn(sent)), usableOnly: false }),
     );
     assert.equal(fresh.kind === 'found' && fresh.card.id, card.id);
-    assert.equal(fresh.kind === 'found' && fresh.card.lastCharacters, codeIn(email).slice(-4));
+    assert.equal(fresh.kind === 'found' && fresh.card.lastCharacters, codeIn(sent).slice(-4));
     assert.ok((await opened.events()).includes('gift_card.code_rotated'));
   });
 
@@ -516,8 +516,8 @@ function testCodes(factory: StorageFactory): void {
       response(outcome);
       await until(async () => mailer.outcomes.length > 0);
       await mailer.stop();
-      const [email] = await opened.emails(card.id);
-      assert.deepEqual([email?.state, email?.nextAt], [state, null]);
+      const [queued] = await opened.emails(card.id);
+      assert.deepEqual([queued?.state, queued?.nextAt], [state, null]);
     }
     assert.equal(await sealed(opened), 0);
   });
@@ -558,7 +558,7 @@ function testReminders(factory: StorageFactory): void {
       }
     }
   };
-  const booked = async (opened: Mailing, cardId: number): Promise<readonly (string | number)[][]> =>
+  const enqueued = async (opened: Mailing, cardId: number): Promise<readonly (string | number)[][]> =>
     (await opened.emails(cardId)).map(({ kind, sendAt }) => [kind, new Date(sendAt).toISOString()]);
 
   test('a reminder of the expiry is queued once for each scheduled day, at nine in the store’s time zone', async () => {
@@ -581,10 +581,10 @@ function testReminders(factory: StorageFactory): void {
       ['expiry_reminder', '2026-03-06T08:00:00.000Z'],
       ['expiry_reminder', '2026-03-29T07:00:00.000Z'],
     ];
-    assert.deepEqual(await booked(opened, card.id), expected);
-    for (const other of others) assert.deepEqual(await booked(opened, other.card.id), expected);
-    assert.deepEqual(await booked(opened, never.card.id), []);
-    assert.deepEqual(await booked(opened, nobodys.card.id), []);
+    assert.deepEqual(await enqueued(opened, card.id), expected);
+    for (const other of others) assert.deepEqual(await enqueued(opened, other.card.id), expected);
+    assert.deepEqual(await enqueued(opened, never.card.id), []);
+    assert.deepEqual(await enqueued(opened, nobodys.card.id), []);
   });
 
   test('days before the issue cause no reminder, and missed days cause one, for the nearest', async () => {
@@ -594,11 +594,13 @@ function testReminders(factory: StorageFactory): void {
     const soon = await opened.issue({ recipient: grace, expiresOn: '2026-03-18' });
     const early = await opened.issue({ recipient: grace, expiresOn: '2026-04-20' });
     await remind(opened);
-    assert.deepEqual(await booked(opened, soon.card.id), []);
+    assert.deepEqual(await enqueued(opened, soon.card.id), []);
     // The service was stopped on the thirtieth and on the seventh day before.
     ctx.clock.advance(33 * day);
     await remind(opened);
-    assert.deepEqual(await booked(opened, early.card.id), [['expiry_reminder', '2026-04-17T12:00:00.000Z']]);
+    assert.deepEqual(await enqueued(opened, early.card.id), [
+      ['expiry_reminder', '2026-04-17T12:00:00.000Z'],
+    ]);
   });
 
   test('a new expiry date causes a new reminder, and spent or disabled cards cause none', async () => {
@@ -618,9 +620,9 @@ function testReminders(factory: StorageFactory): void {
     await change(moved.card.id, { expiresOn: '2026-06-20' });
     ctx.clock.advance(61 * day);
     await remind(opened);
-    assert.equal((await booked(opened, moved.card.id)).length, 2);
-    assert.deepEqual(await booked(opened, spent.card.id), []);
-    assert.deepEqual(await booked(opened, disabled.card.id), []);
+    assert.equal((await enqueued(opened, moved.card.id)).length, 2);
+    assert.deepEqual(await enqueued(opened, spent.card.id), []);
+    assert.deepEqual(await enqueued(opened, disabled.card.id), []);
     const mailer = opened.mailer();
     await until(async () => (await opened.emails(moved.card.id)).every(({ nextAt }) => nextAt === null));
     assert.ok(mailer.emails.every(({ content }) => codeIn({ content }) === ''));
@@ -650,7 +652,7 @@ function testReminders(factory: StorageFactory): void {
         ['balance_reminder', 90],
       ],
     );
-    assert.deepEqual(await booked(opened, spent.card.id), []);
-    assert.equal((await booked(opened, old.card.id)).length, 1, 'the ninetieth day had not come yet');
+    assert.deepEqual(await enqueued(opened, spent.card.id), []);
+    assert.equal((await enqueued(opened, old.card.id)).length, 1, 'the ninetieth day had not come yet');
   });
 }

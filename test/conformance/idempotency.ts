@@ -34,7 +34,7 @@ function useOf(
 }
 
 /** Issues a card and returns its code in the response, as the operation "Create a gift card" does. */
-function* issueAndRespond({ ctx, store }: Pick<OpenStore, 'ctx' | 'store'>): Script<HttpResponse> {
+function* respondWithNewCard({ ctx, store }: Pick<OpenStore, 'ctx' | 'store'>): Script<HttpResponse> {
   const { card, code } = yield* issue(ctx, issueCommand(store, { note: 'ünïcödé 🎁' }));
   const body = JSON.stringify({ id: card.id, code: code.reveal(), note: card.note });
   return { status: 201, headers: { etag: `"${card.id}"`, 'x-other': 'ü' }, body };
@@ -43,7 +43,7 @@ function* issueAndRespond({ ctx, store }: Pick<OpenStore, 'ctx' | 'store'>): Scr
 function issueOnce(opened: OpenStore, key: string, parts?: readonly unknown[]) {
   const use = useOf(opened, key, parts);
   return outcomeOf(
-    opened.storage.write(() => withIdempotencyKey(opened.ctx, use, () => issueAndRespond(opened))),
+    opened.storage.write(() => withIdempotencyKey(opened.ctx, use, () => respondWithNewCard(opened))),
   );
 }
 
@@ -70,7 +70,7 @@ export function testIdempotency(factory: StorageFactory): void {
       Array.from({ length: 60 }, (_, index) =>
         outcomeOf(
           (index % 2 === 0 ? storage : other).write(() =>
-            withIdempotencyKey(ctx, useOf(opened, 'key'), () => issueAndRespond(opened)),
+            withIdempotencyKey(ctx, useOf(opened, 'key'), () => respondWithNewCard(opened)),
           ),
         ),
       ),
@@ -94,7 +94,7 @@ export function testIdempotency(factory: StorageFactory): void {
     await assert.rejects(
       storage.write(() =>
         withIdempotencyKey(ctx, useOf(opened, 'key'), function* () {
-          yield* issueAndRespond(opened);
+          yield* respondWithNewCard(opened);
           throw new Fault('invalid-parameter');
         }),
       ),
@@ -150,7 +150,7 @@ export function testIdempotency(factory: StorageFactory): void {
     // The fingerprint is keyed as well. It uses the old key here, to isolate the key of the response.
     const use = useOf(opened, 'key');
     const again = await outcomeOf(
-      opened.storage.write(() => withIdempotencyKey(rotated.ctx, use, () => issueAndRespond(rotated))),
+      opened.storage.write(() => withIdempotencyKey(rotated.ctx, use, () => respondWithNewCard(rotated))),
     );
     assert.deepEqual(again, { ...first, replayed: true });
   });
@@ -170,7 +170,7 @@ export function testIdempotency(factory: StorageFactory): void {
     for (const apiClientId of [3, 4]) {
       const use = useOf(opened, key);
       const owner = { ...use.owner, apiClientId };
-      await storage.write(() => withIdempotencyKey(ctx, { ...use, owner }, () => issueAndRespond(opened)));
+      await storage.write(() => withIdempotencyKey(ctx, { ...use, owner }, () => respondWithNewCard(opened)));
     }
     const rows = await storage.read(() =>
       all(sql<{ key_digest: Uint8Array }>`select key_digest from idempotency_records`),
@@ -205,7 +205,7 @@ export function testIdempotency(factory: StorageFactory): void {
           const { storage: by, ctx } = engines[place % 2] ?? opened;
           const use = useOf({ ...opened, ctx }, `key-${round}`);
           return outcomeOf(
-            by.write(() => withIdempotencyKey(ctx, use, () => issueAndRespond({ ...opened, ctx }))),
+            by.write(() => withIdempotencyKey(ctx, use, () => respondWithNewCard({ ...opened, ctx }))),
           );
         }),
       );

@@ -36,10 +36,10 @@ const scopes = ['read_gift_cards', 'write_gift_cards', 'redeem_gift_cards'] as c
 const page = { limit: 1, before: null, after: null };
 
 /** Runs a script and counts the steps that it waits for. */
-function* counted<T>(script: Script<T>, tally: { awaited: number }): Script<T> {
+function* counted<T>(script: Script<T>, counts: { awaited: number }): Script<T> {
   let step = script.next([]);
   while (step.done !== true) {
-    if (step.value.isAwaited) tally.awaited += 1;
+    if (step.value.isAwaited) counts.awaited += 1;
     step = script.next(yield step.value);
   }
   return step.value;
@@ -50,16 +50,16 @@ async function openShop(factory: StorageFactory) {
   const opened = await openStore(factory, { undoWindowMinutes: 15 });
   const { storage, ctx, store } = opened;
   const { card, code: drawn } = await opened.issue({ customer: ann, recipient: bea });
-  const till: MoneyCommand = {
+  const movement: MoneyCommand = {
     store, cardId: card.id, actor: 'test', reference: null, note: null, orderId: null, versions: null,
   }; // prettier-ignore
-  const spent = await storage.write(() => debit(ctx, { ...till, amount: money('2'), partial: false }));
-  const sold = await storage.write(() => credit(ctx, { ...till, amount: money('3') }));
-  const placed = await storage.write(() => placeHold(ctx, { ...till, amount: money('4'), seconds: 600 }));
+  const spent = await storage.write(() => debit(ctx, { ...movement, amount: money('2'), partial: false }));
+  const sold = await storage.write(() => credit(ctx, { ...movement, amount: money('3') }));
+  const placed = await storage.write(() => placeHold(ctx, { ...movement, amount: money('4'), seconds: 600 }));
   const { secret, token } = await storage.write(() => createToken(ctx, { store, name: 'till', scopes }));
   const presented = parseToken(secret.reveal());
   assert.ok(presented);
-  return { ...opened, card: placed.card, drawn, till, spent, sold, placed, presented, token };
+  return { ...opened, card: placed.card, drawn, movement, spent, sold, placed, presented, token };
 }
 
 type Shop = Awaited<ReturnType<typeof openShop>>;
@@ -199,8 +199,8 @@ const operations: readonly Operation[] = [
   {
     name: 'disable and release the holds',
     awaited: [3, 3],
-    prepare: ({ storage, ctx, till }) =>
-      storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 })),
+    prepare: ({ storage, ctx, movement }) =>
+      storage.write(() => placeHold(ctx, { ...movement, amount, seconds: 600 })),
     script: ({ ctx, store, card }) =>
       update(ctx, updateCommand(store, card.id, { disable: true }, { releaseHolds: true })),
   },
@@ -211,41 +211,41 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store, card }) => undo(ctx, { store, cardId: card.id, versions: null }),
   },
 
-  { name: 'debit', awaited: [1, 1], script: ({ ctx, till }) => debit(ctx, { ...till, amount, partial: false }) },
+  { name: 'debit', awaited: [1, 1], script: ({ ctx, movement }) => debit(ctx, { ...movement, amount, partial: false }) },
   {
     name: 'debit of one version',
     awaited: [2, 2],
     script: (shop) =>
-      debit(shop.ctx, { ...shop.till, versions: currentVersion(shop), amount, partial: false }),
+      debit(shop.ctx, { ...shop.movement, versions: currentVersion(shop), amount, partial: false }),
   },
   {
     name: 'debit of the rest',
     awaited: [2, 2],
-    script: ({ ctx, till }) => debit(ctx, { ...till, amount: money('100'), partial: true }),
+    script: ({ ctx, movement }) => debit(ctx, { ...movement, amount: money('100'), partial: true }),
   },
   {
     name: 'debit of more than the balance',
     awaited: [1, 1],
-    script: ({ ctx, till }) => rejected(debit(ctx, { ...till, amount: money('100'), partial: false })),
+    script: ({ ctx, movement }) => rejected(debit(ctx, { ...movement, amount: money('100'), partial: false })),
   },
   {
     name: 'debit of the amount of two expired holds',
     awaited: [3, 3],
-    prepare: async ({ storage, ctx, till }) => {
-      await storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 }));
+    prepare: async ({ storage, ctx, movement }) => {
+      await storage.write(() => placeHold(ctx, { ...movement, amount, seconds: 600 }));
       ctx.clock.advance(600_000);
     },
-    script: ({ ctx, till }) => debit(ctx, { ...till, amount: money('16'), partial: false }),
+    script: ({ ctx, movement }) => debit(ctx, { ...movement, amount: money('16'), partial: false }),
   },
-  { name: 'credit', awaited: [1, 1], script: ({ ctx, till }) => credit(ctx, { ...till, amount }) },
+  { name: 'credit', awaited: [1, 1], script: ({ ctx, movement }) => credit(ctx, { ...movement, amount }) },
   {
     name: 'redeem by code',
     awaited: [2, 2],
-    *script({ ctx, store, till, drawn }) {
+    *script({ ctx, store, movement, drawn }) {
       const found = yield* lookUp(ctx, { store, code: drawn, usableOnly: true });
       assert.ok(found.kind === 'found');
       const { card, codeLookup } = found;
-      yield* debit(ctx, { ...till, cardId: card.id, amount, partial: false, codeLookup });
+      yield* debit(ctx, { ...movement, cardId: card.id, amount, partial: false, codeLookup });
     },
   },
   {
@@ -272,7 +272,7 @@ const operations: readonly Operation[] = [
   {
     name: 'hold',
     awaited: [1, 1],
-    script: ({ ctx, till }) => placeHold(ctx, { ...till, amount, seconds: 600 }),
+    script: ({ ctx, movement }) => placeHold(ctx, { ...movement, amount, seconds: 600 }),
   },
   { name: 'show a hold', awaited: [2], script: ({ ctx, store, placed }) => showHold(ctx, store.id, placed.hold.id) },
   {
@@ -358,8 +358,8 @@ const operations: readonly Operation[] = [
   {
     name: 'release two expired holds',
     awaited: [2],
-    prepare: async ({ storage, ctx, till }) => {
-      await storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 }));
+    prepare: async ({ storage, ctx, movement }) => {
+      await storage.write(() => placeHold(ctx, { ...movement, amount, seconds: 600 }));
       ctx.clock.advance(600_000);
     },
     script: ({ ctx }) => expireHolds(ctx, 10),
@@ -395,13 +395,13 @@ export function testRoundTrips(factory: StorageFactory): void {
     const count = async ({ prepare, script }: Operation, withKey: boolean): Promise<number> => {
       await using shop = await openShop(factory);
       await prepare?.(shop);
-      const tally = { awaited: 0 };
+      const counts = { awaited: 0 };
       await shop.storage.write(() => {
-        tally.awaited = 0;
+        counts.awaited = 0;
         const started = script(shop);
-        return counted(withKey ? underKey(shop, started) : started, tally);
+        return counted(withKey ? underKey(shop, started) : started, counts);
       });
-      return tally.awaited;
+      return counts.awaited;
     };
     const found: string[] = [];
     for (const operation of operations) {

@@ -253,15 +253,15 @@ export function testVerification(factory: StorageFactory): void {
       await using books = await openBooks(factory);
       const { storage, database, card } = books;
       await database.tamper(statement(card.id));
-      const reported = statement(card.id).strings.join('?');
+      const text = statement(card.id).strings.join('?');
       await assert.doesNotReject(
         storage.read(() => verify(10)),
-        `verify fails without naming the card: ${reported}`,
+        `verify fails without naming the card: ${text}`,
       );
       const { mismatches } = await storage.read(() => verify(10));
       assert.ok(
         mismatches.some(({ cardId }) => cardId === card.id),
-        reported,
+        text,
       );
     }
   });

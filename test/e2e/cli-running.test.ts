@@ -166,10 +166,10 @@ test('verify reports the totals, and names a card whose balance was changed outs
 
   const asJson = await home.run(['verify', '--json']);
   assert.equal(asJson.code, 1);
-  const reported = JSON.parse(asJson.output) as Verification;
-  assert.equal(reported.ok, false);
+  const verification = JSON.parse(asJson.output) as Verification;
+  assert.equal(verification.ok, false);
   assert.deepEqual(
-    reported.mismatches.flatMap(({ store, gift_card_id: id }) => (id === null ? [] : [[store, id]])),
+    verification.mismatches.flatMap(({ store, gift_card_id: id }) => (id === null ? [] : [[store, id]])),
     [[domain, card.id]],
   );
 });

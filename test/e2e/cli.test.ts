@@ -498,11 +498,11 @@ test('a token is shown once, and is not in a list or in the database', async () 
     listed.map(({ id, token, revoked_at: revokedAt }) => [id, token, revokedAt === null]),
     [[created.id, undefined, false], [rotated.id, undefined, true], [listed[2]?.id, undefined, true]],
   ); // prettier-ignore
-  const reported = [JSON.stringify(listed), (await home.run(list)).output].join('\n');
+  const output = [JSON.stringify(listed), (await home.run(list)).output].join('\n');
   const stored = (await home.database.bytes()).toString('latin1');
   for (const token of tokens) {
     const secret = token?.split('_')[2] ?? '';
-    assert.ok(secret !== '' && !reported.includes(secret) && !stored.includes(secret));
+    assert.ok(secret !== '' && !output.includes(secret) && !stored.includes(secret));
   }
 });
 

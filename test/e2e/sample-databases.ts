@@ -181,8 +181,8 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
 /**
  * Returns every response of the service about a sample database. The creation is repeated with the same key.
  */
-export async function readSampleDatabase(service: Served, house: SampleDatabase): Promise<unknown> {
-  const { token, revoked, other, cards, holds, codes, creation } = house;
+export async function readSampleDatabase(service: Served, sample: SampleDatabase): Promise<unknown> {
+  const { token, revoked, other, cards, holds, codes, creation } = sample;
   const get = (path: string, as = token) => exchange(service, { method: 'GET', path, token: as });
   const responses = [
     ...(await Promise.all(cards.map((id) => get(`/gift_card/${id}`)))),

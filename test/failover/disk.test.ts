@@ -18,7 +18,7 @@ import {
 import { seeded } from '../support/seeded.ts';
 import { openShop, serve } from '../support/served.ts';
 import {
-  assertAcknowledged,
+  assertAppliedOnce,
   countSuccesses,
   newRetryingClients,
   errorsOf,
@@ -43,7 +43,7 @@ for (const { full, isOver: isFull } of cases) {
     const note = (): string => randomBytes(3_000).toString('base64');
     const clients = newRetryingClients(8, { token, random: seeded(seed), note });
     let isOver = false;
-    const working = Promise.all(clients.map((teller) => teller.work([service.url], () => isOver)));
+    const working = Promise.all(clients.map((client) => client.work([service.url], () => isOver)));
     await untilEachSucceeds(clients, 3);
 
     fillDisk(server, full);
@@ -73,7 +73,7 @@ for (const { full, isOver: isFull } of cases) {
     isOver = true;
     await working;
     t.diagnostic(`${before} acknowledged before space was free; ${JSON.stringify(errorsOf(clients))}`);
-    await assertAcknowledged(clients, (text) => server.query(text), keysFileIn(folder));
+    await assertAppliedOnce(clients, (text) => server.query(text), keysFileIn(folder));
     await assertVerifies(environment);
     assert.equal(service.errors(), '');
   });

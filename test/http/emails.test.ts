@@ -153,8 +153,8 @@ test('a temporary rejection is retried with the same Message-ID; a permanent one
   const failures = (await shop.events()).filter(({ type }) => type === 'gift_card.delivery_failed');
   assert.equal(failures.length, 1);
   assert.equal((JSON.parse(failures[0]?.data ?? '') as { delivery: Delivery }).delivery.status, 'bounced');
-  const reported = await shop.ask('GET /events?limit=250');
-  for (const event of (reported.json as { readonly events: readonly { readonly type: string }[] }).events)
+  const listed = await shop.ask('GET /events?limit=250');
+  for (const event of (listed.json as { readonly events: readonly { readonly type: string }[] }).events)
     assert.ok(isEvent.Check(event), `does not match its documented schema: ${JSON.stringify(event)}`);
   error = null;
   shop.service.clock.advance(2 * 60_000);
@@ -230,8 +230,8 @@ test('a repeated email has a new code, and the old one gets the response and eve
   }
   // Events are published after responses.
   await until(async () => (await shop.events()).length >= before + 2);
-  const reported = (await shop.events()).slice(before);
-  assert.deepEqual(reported.map(({ type }) => type), Array(2).fill('gift_card.retired_code_used')); // prettier-ignore
+  const published = (await shop.events()).slice(before);
+  assert.deepEqual(published.map(({ type }) => type), Array(2).fill('gift_card.retired_code_used')); // prettier-ignore
   const updated = await shop.ask(`PUT /gift_card/${card.id}`, { json: { code: card.code } });
   assert.equal(updated.status, 422);
   const search = (last: string) => shop.ask(`GET /gift_card?last_characters=${last}&email=grace@example.com`);

@@ -136,9 +136,9 @@ test('the cause of an internal error is logged with the request id and is not in
   await service.database.meddle('alter table lost_codes rename to gift_card_codes');
   const { request_id: requestId } = problemOf(response, { code: 'internal-error' });
   assert.ok(!/gift_card_codes|sqlite|postgres|table|relation/i.test(response.text));
-  const reported = logLines().filter((line) => line['request_id'] === requestId && line['err'] !== undefined);
-  assert.equal(reported.length, 1);
-  const [line] = reported;
+  const logged = logLines().filter((line) => line['request_id'] === requestId && line['err'] !== undefined);
+  assert.equal(logged.length, 1);
+  const [line] = logged;
   assert.ok(line);
   assert.equal(line['level'], 50);
   const cause = line['err'] as { readonly message: string; readonly stack: string };
@@ -240,14 +240,11 @@ test('no line contains a code, token, signature, secret or email of a customer',
 test('only the response to a creation contains a code, and none contains a token, signature or secret', () => {
   assert.ok(responses.length > 40);
   for (const { response, canLog } of responses) {
-    const reported = JSON.stringify([...response.headers]) + response.text;
+    const sent = JSON.stringify([...response.headers]) + response.text;
     for (const secret of secrets) {
       if (secret.toLowerCase() === canLog) continue;
       // Errors of malformed JSON and unknown parameters contain the name, never the value.
-      assert.ok(
-        !reported.toLowerCase().includes(secret.toLowerCase()),
-        `${secret} in ${reported.slice(0, 500)}`,
-      );
+      assert.ok(!sent.toLowerCase().includes(secret.toLowerCase()), `${secret} in ${sent.slice(0, 500)}`);
     }
   }
 });

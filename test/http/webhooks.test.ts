@@ -63,8 +63,8 @@ test('a receiver gets every event at once, and the Standard Webhooks library ver
     new Verifier(secret).verify(body, headers as Record<string, string>);
     assert.equal(headers['content-type'], 'application/json');
   }
-  const reported = receiver.got.map(({ event }) => `${event.sequence} ${event.type}`).toSorted();
-  assert.deepEqual(reported, [
+  const received = receiver.got.map(({ event }) => `${event.sequence} ${event.type}`).toSorted();
+  assert.deepEqual(received, [
     '1 gift_card.created',
     '2 gift_card.redeemed',
     '3 gift_card.disabled',

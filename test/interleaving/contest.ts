@@ -59,7 +59,10 @@ export type Contest = {
  * `effect`: no order explains the successes and errors. `data`: an order explains those, but not the data of an
  * error, such as the available amount.
  */
-export type Violation = { readonly kind: 'error' | 'books' | 'effect' | 'data'; readonly reported: string };
+export type Violation = {
+  readonly kind: 'error' | 'books' | 'effect' | 'data';
+  readonly description: string;
+};
 
 export type Verdict = {
   /** Undefined if the contest was fair. */
@@ -99,8 +102,8 @@ function evaluate(
   inOrder: (order: readonly number[]) => Seen,
 ): Violation | undefined {
   const hasBroken = outcomes.some((outcome) => 'thrown' in outcome && !(outcome.thrown instanceof Fault));
-  if (hasBroken) return { kind: 'error', reported: seen.words };
-  if (!seen.agrees) return { kind: 'books', reported: seen.words };
+  if (hasBroken) return { kind: 'error', description: seen.words };
+  if (!seen.agrees) return { kind: 'books', description: seen.words };
   const serial = new Set<string>();
   let hasEffect = false;
   // The order in which they ended explains most contests.
@@ -112,7 +115,7 @@ function evaluate(
   }
   return {
     kind: hasEffect ? 'data' : 'effect',
-    reported: [`  at once: ${seen.words}`, ...serial].join('\n'),
+    description: [`  at once: ${seen.words}`, ...serial].join('\n'),
   };
 }
 
@@ -149,10 +152,10 @@ function seenOf(stage: Stage, desk: Desk, outcomes: readonly Outcome<Done>[]): S
   const left = desk.places.cards.map((cardId) => stage.run(stateOf(desk, cardId)));
   const { mismatches } = stage.run(verify(5));
   const write = (errorOf: (error: unknown) => unknown): string => {
-    const reported = outcomes.map((outcome) =>
+    const results = outcomes.map((outcome) =>
       'done' in outcome ? stage.run(reportOf(desk, outcome.done)) : errorOf(outcome.thrown),
     );
-    return JSON.stringify({ reported, left, ...(mismatches.length > 0 && { mismatches }) }, (_key, value: unknown) =>
+    return JSON.stringify({ results, left, ...(mismatches.length > 0 && { mismatches }) }, (_key, value: unknown) =>
       typeof value === 'bigint' ? Number(value) : value,
     );
   };

@@ -14,14 +14,14 @@ import {
   capture,
   debit,
   decimal,
-  openTill,
+  openMoneyClient,
   placeHold,
   reverse,
   voidHold,
   type Reply,
   type Request,
-  type Till,
-} from './till.ts';
+  type MoneyClient,
+} from './client.ts';
 
 const attemptsMax = 20;
 
@@ -31,11 +31,11 @@ function openShop(processes: Processes) {
 
 async function shopOn({ service, domain }: Awaited<ReturnType<typeof openRaceStore>>) {
   const token = await service.token(domain);
-  const tills = service.urls.map((url) => openTill(url, token));
+  const clients = service.urls.map((url) => openMoneyClient(url, token));
   let asked = 0;
-  const till: Till = async (request, key) => {
+  const client: MoneyClient = async (request, key) => {
     asked += 1;
-    const next = tills[asked % tills.length];
+    const next = clients[asked % clients.length];
     assert.ok(next);
     for (let attempt = 1; ; attempt += 1) {
       const reply = await next(request, key);
@@ -46,15 +46,15 @@ async function shopOn({ service, domain }: Awaited<ReturnType<typeof openRaceSto
     }
   };
   const must = async (request: Request): Promise<Reply> => {
-    const reply = await till(request);
+    const reply = await client(request);
     assert.ok(reply.status < 300, `${request.line}: ${reply.status} ${reply.code}`);
     return reply;
   };
   return {
     service,
-    till,
+    client,
     /** Sends all requests concurrently. */
-    parallel: (requests: readonly Request[]) => Promise.all(requests.map((request) => till(request))),
+    parallel: (requests: readonly Request[]) => Promise.all(requests.map((request) => client(request))),
     must,
     async issue(value: bigint): Promise<number> {
       const { card } = await must({ line: 'POST /gift_card', json: { initial_value: decimal(value) } });
@@ -189,7 +189,7 @@ race('50 callers with one idempotency key move money once', async (processes) =>
   const card = await shop.issue(10_000n);
   const decide = async (): Promise<Reply> => {
     for (;;) {
-      const reply = await shop.till(debit(card, 100n), 'one-key');
+      const reply = await shop.client(debit(card, 100n), 'one-key');
       if (reply.code !== 'idempotency-key-in-use') return reply;
       assert.equal(reply.status, 409);
       await wait(Math.random() * 20);
@@ -216,7 +216,7 @@ test('the money of a hold at its expiry goes to a capture or to debits, never to
     clock.advance(60_000 - 25);
     const ask = async (request: Request, place: number): Promise<Reply> => {
       await wait(place * 2);
-      return shop.till(request);
+      return shop.client(request);
     };
     const requests = Array.from({ length: 24 }, (_, place) =>
       place % 2 === 0 && place >= (round % 12) * 2 ? capture(hold) : debit(card, 1_000n),

@@ -96,9 +96,9 @@ export function errorOf(error: unknown): {
   readonly reversible?: bigint;
 } {
   if (!(error instanceof Fault)) throw error;
-  const reported = Object.entries(error.extensions ?? {}).map(([name, text]) => {
+  const data = Object.entries(error.extensions ?? {}).map(([name, text]) => {
     assert.match(text, /^\d+\.\d\d$/, `${name} of ${error.code}`);
     return [name, BigInt(text.replace('.', ''))] as const;
   });
-  return { code: error.code, ...Object.fromEntries(reported) };
+  return { code: error.code, ...Object.fromEntries(data) };
 }

@@ -164,11 +164,11 @@ test('failed and slow lookups have different reasons', async () => {
     limits: { timeoutMs: 100 },
   });
   const url = 'https://receiver.example.com/';
-  const reported = await Promise.all(
+  const results = await Promise.all(
     [none, unknown, silent].map((outbound) => outbound.post({ ...request, url })),
   );
   assert.deepEqual(
-    reported.map((result) => (result.kind === 'failed' ? [result.reason, result.detail] : [])),
+    results.map((result) => (result.kind === 'failed' ? [result.reason, result.detail] : [])),
     [
       ['dns', 'the host has no address'],
       ['dns', 'the host cannot be resolved (ENOTFOUND)'],
