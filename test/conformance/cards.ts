@@ -133,13 +133,15 @@ export function testCards(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     await opened.issue({ code: code('owncode1234') });
-    const rejected = (text: string) => {
+    const checkIssue = (text: string) => {
       const errors = new FieldErrors();
       errors.add('note', 'is too long');
       return storage.write(() => assertIssuable(ctx, { store, code: code(text), errors }));
     };
-    await assert.rejects(rejected('owncode1234'), { errors: { note: ['is too long'], code: ['is taken'] } });
-    await assert.rejects(rejected('owncode1235'), { errors: { note: ['is too long'] } });
+    await assert.rejects(checkIssue('owncode1234'), {
+      errors: { note: ['is too long'], code: ['is taken'] },
+    });
+    await assert.rejects(checkIssue('owncode1235'), { errors: { note: ['is too long'] } });
   });
 
   test('a random code that is taken is generated again', async () => {

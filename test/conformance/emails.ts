@@ -356,8 +356,8 @@ function testCodes(factory: StorageFactory): void {
     const chosen = codeOf('SPRING-2031-0001');
     const { card } = await opened.issue({ ...mailed, code: chosen });
     const command = { store, cardId: card.id, versions: null };
-    const again = await storage.write(() => notify(ctx, { ...command, canSend: true }));
-    assert.equal(again.card.version, card.version + 1);
+    const notified = await storage.write(() => notify(ctx, { ...command, canSend: true }));
+    assert.equal(notified.card.version, card.version + 1);
     const found = await storage.read(() => lookUp(ctx, { store, code: chosen, usableOnly: false }));
     assert.deepEqual(found, { kind: 'missed', hadBy: card.id });
     assert.equal(await faultOf(opened.issue({ code: chosen })), 'invalid-parameter');
@@ -385,12 +385,12 @@ function testCodes(factory: StorageFactory): void {
     const { ctx, storage, store } = opened;
     const { card } = await opened.issue(mailed);
     const command = { store, cardId: card.id, versions: null, canSend: true };
-    const again = () => storage.write(() => notify(ctx, command));
-    const rejection = async (): Promise<number | undefined> => {
+    const sendAgain = () => storage.write(() => notify(ctx, command));
+    const secondsToWait = async (): Promise<number | undefined> => {
       const before = await opened.emails(card.id);
       const events = await opened.events();
       try {
-        await again();
+        await sendAgain();
       } catch (error) {
         assert.ok(error instanceof Fault && error.code === 'too-many-requests', String(error));
         assert.deepEqual(await opened.emails(card.id), before);
@@ -400,23 +400,23 @@ function testCodes(factory: StorageFactory): void {
       return undefined;
     };
     // The email sent at creation does not count.
-    let { card: latest } = await again();
+    let { card: latest } = await sendAgain();
     for (let count = 2; count <= 10; count += 1) {
       ctx.clock.advance(1_000);
-      assert.equal(await rejection(), 59);
+      assert.equal(await secondsToWait(), 59);
       ctx.clock.advance(58_999);
-      assert.equal(await rejection(), 1);
+      assert.equal(await secondsToWait(), 1);
       ctx.clock.advance(1);
-      ({ card: latest } = await again());
+      ({ card: latest } = await sendAgain());
       assert.equal(latest.version, card.version + count);
     }
     // The first of the ten was sent nine minutes ago.
     ctx.clock.advance(60_000);
-    assert.equal(await rejection(), (day - 10 * 60_000) / 1_000);
+    assert.equal(await secondsToWait(), (day - 10 * 60_000) / 1_000);
     ctx.clock.advance(day - 10 * 60_000);
-    ({ card: latest } = await again());
+    ({ card: latest } = await sendAgain());
     assert.equal(latest.version, card.version + 11);
-    assert.equal(await rejection(), 60);
+    assert.equal(await secondsToWait(), 60);
     // Each card has its own limits.
     const other = await opened.issue(mailed);
     await storage.write(() => notify(ctx, { ...command, cardId: other.card.id }));
@@ -507,13 +507,13 @@ function testCodes(factory: StorageFactory): void {
       [defers, 'cancelled'],
     ] as const) {
       const { card } = await opened.issue(mailed);
-      const { promise: responded, resolve: response } = Promise.withResolvers<typeof outcome>();
+      const { promise: held, resolve: respond } = Promise.withResolvers<typeof outcome>();
       const mailer = opened.mailer(({ to, messageId }) =>
-        messageId.startsWith(`<${card.id}.`) && to === 'grace@example.com' ? responded : accepts,
+        messageId.startsWith(`<${card.id}.`) && to === 'grace@example.com' ? held : accepts,
       );
       await until(() => mailer.emails.length === 1);
       await storage.write(() => rotateCode(ctx, { store, cardId: card.id, versions: null }));
-      response(outcome);
+      respond(outcome);
       await until(async () => mailer.outcomes.length > 0);
       await mailer.stop();
       const [queued] = await opened.emails(card.id);
@@ -527,20 +527,20 @@ function testCodes(factory: StorageFactory): void {
     const { ctx, storage, store } = opened;
     const attempt = (cardId: number, canSend = true) =>
       faultOf(storage.write(() => notify(ctx, { store, cardId, versions: null, canSend })));
-    const nobodys = await opened.issue();
-    const graces = await opened.issue(mailed);
+    const unaddressed = await opened.issue();
+    const addressed = await opened.issue(mailed);
     const dead = await opened.issue(mailed);
     await storage.write(() => update(ctx, updateCommand(store, dead.card.id, { disable: true })));
     const expired = await opened.issue({ ...mailed, expiresOn: '2026-03-15' });
     ctx.clock.advance(day);
-    assert.equal(await attempt(nobodys.card.id), 'no-address');
+    assert.equal(await attempt(unaddressed.card.id), 'no-address');
     assert.equal(await attempt(dead.card.id), 'card-disabled');
     assert.equal(await attempt(expired.card.id), 'card-expired');
-    assert.equal(await attempt(graces.card.id, false), 'no-mail');
+    assert.equal(await attempt(addressed.card.id, false), 'no-mail');
     await opened.settings({ enabled: false });
-    assert.equal(await attempt(graces.card.id), 'no-mail');
+    assert.equal(await attempt(addressed.card.id), 'no-mail');
     assert.equal(await attempt(7), 'not-found');
-    const code = await storage.read(() => lookUp(ctx, { store, code: graces.code, usableOnly: true }));
+    const code = await storage.read(() => lookUp(ctx, { store, code: addressed.code, usableOnly: true }));
     assert.equal(code.kind, 'found');
   });
 }
@@ -568,7 +568,7 @@ function testReminders(factory: StorageFactory): void {
     await opened.settings({ expiryReminderDays: [30, 7] });
     const { card } = await opened.issue({ recipient: grace, expiresOn: '2026-04-05' });
     const never = await opened.issue({ recipient: grace });
-    const nobodys = await opened.issue({ expiresOn: '2026-04-05' });
+    const unaddressed = await opened.issue({ expiresOn: '2026-04-05' });
     const others = await Promise.all(
       Array.from({ length: 7 }, () => opened.issue({ recipient: grace, expiresOn: '2026-04-05' })),
     );
@@ -584,7 +584,7 @@ function testReminders(factory: StorageFactory): void {
     assert.deepEqual(await enqueued(opened, card.id), expected);
     for (const other of others) assert.deepEqual(await enqueued(opened, other.card.id), expected);
     assert.deepEqual(await enqueued(opened, never.card.id), []);
-    assert.deepEqual(await enqueued(opened, nobodys.card.id), []);
+    assert.deepEqual(await enqueued(opened, unaddressed.card.id), []);
   });
 
   test('days before the issue cause no reminder, and missed days cause one, for the nearest', async () => {

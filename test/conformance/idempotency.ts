@@ -149,10 +149,10 @@ export function testIdempotency(factory: StorageFactory): void {
     const rotated = { ...opened, ctx: testContext({ masters: [masterKey('new', 2), old] }) };
     // The fingerprint is keyed as well. It uses the old key here, to isolate the key of the response.
     const use = useOf(opened, 'key');
-    const again = await outcomeOf(
+    const replay = await outcomeOf(
       opened.storage.write(() => withIdempotencyKey(rotated.ctx, use, () => respondWithNewCard(rotated))),
     );
-    assert.deepEqual(again, { ...first, replayed: true });
+    assert.deepEqual(replay, { ...first, replayed: true });
   });
 
   test('a repeated request is recognized after a rotation of keys', async () => {
@@ -242,11 +242,11 @@ export function testIdempotency(factory: StorageFactory): void {
     );
     await storage.migrate(factory.migrations);
 
-    const again = () =>
+    const repeat = () =>
       outcomeOf(
         storage.write(() => withIdempotencyKey(ctx, use, () => resolved({ ...response, body: 'new' }))),
       );
-    assert.deepEqual(await again(), { response, replayed: true });
+    assert.deepEqual(await repeat(), { response, replayed: true });
     await storage.write(() => confirmStored(ctx, use));
     const another = { ...use, fingerprints: fingerprintsOf(ctx, ['another request']) };
     await assert.rejects(
@@ -263,8 +263,8 @@ export function testIdempotency(factory: StorageFactory): void {
     );
 
     ctx.clock.advance(idempotencyPeriodMs + 1);
-    assert.deepEqual(await again(), { response: { ...response, body: 'new' }, replayed: false });
-    assert.deepEqual(await again(), { response: { ...response, body: 'new' }, replayed: true });
+    assert.deepEqual(await repeat(), { response: { ...response, body: 'new' }, replayed: false });
+    assert.deepEqual(await repeat(), { response: { ...response, body: 'new' }, replayed: true });
     const rows = await storage.read(() =>
       all(sql<{ key_digest: Uint8Array }>`select key_digest from idempotency_records`),
     );

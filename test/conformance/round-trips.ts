@@ -163,7 +163,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store }) => {
       const errors = new FieldErrors();
       errors.add('note', 'is too long');
-      return rejected(assertIssuable(ctx, { store, code: code('owncode1234'), errors }));
+      return expectFault(assertIssuable(ctx, { store, code: code('owncode1234'), errors }));
     },
   },
   {
@@ -226,7 +226,7 @@ const operations: readonly Operation[] = [
   {
     name: 'debit of more than the balance',
     awaited: [1, 1],
-    script: ({ ctx, movement }) => rejected(debit(ctx, { ...movement, amount: money('100'), partial: false })),
+    script: ({ ctx, movement }) => expectFault(debit(ctx, { ...movement, amount: money('100'), partial: false })),
   },
   {
     name: 'debit of the amount of two expired holds',
@@ -369,7 +369,7 @@ const operations: readonly Operation[] = [
 ]; // prettier-ignore
 
 /** Counts the steps of a script that must be rejected. */
-function* rejected(script: Script<unknown>): Script<void> {
+function* expectFault(script: Script<unknown>): Script<void> {
   try {
     yield* script;
   } catch (error) {

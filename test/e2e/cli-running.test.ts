@@ -69,9 +69,9 @@ test('a running request gets its response after SIGTERM, even if the signal is s
   await service.program.written(/"message":"stopping: requests in flight finish"/);
   // A terminal signals npm and the service, and npm forwards its signal: there are always two.
   service.program.kill('SIGTERM');
-  const responded = once(upload, 'response') as Promise<[IncomingMessage]>;
+  const uploaded = once(upload, 'response') as Promise<[IncomingMessage]>;
   upload.end(body.slice(5));
-  const [response] = await responded;
+  const [response] = await uploaded;
   response.resume();
   assert.equal(response.statusCode, 201);
   assert.deepEqual(await service.program.ended(), { code: 0, signal: null });

@@ -147,8 +147,8 @@ test(title, { timeout: 290_000 }, async (t) => {
   const clone = /^git clone \S.* (?<name>\S+)(?: && |\n)cd \k<name>(?: && |\n)/;
   assert.match(start, clone, 'README.md has no block marked "e2e: start" that clones it');
   assert.deepEqual(Object.keys(calls), [...named, ...ofOwnStore], 'the marked commands');
-  const responded = [...named, 'own-create', 'own-retrieve'];
-  assert.deepEqual(Object.keys(responses), responded, 'the marked responses');
+  const withResponse = [...named, 'own-create', 'own-retrieve'];
+  assert.deepEqual(Object.keys(responses), withResponse, 'the marked responses');
   const pick = (names: readonly string[]): Record<string, string> =>
     Object.fromEntries(names.map((name) => [name, calls[name] ?? '']));
 

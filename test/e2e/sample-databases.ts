@@ -198,10 +198,10 @@ export async function readSampleDatabase(service: Served, sample: SampleDatabase
     ),
   );
   assert.equal(foreign[0]?.status, 200);
-  const again = await exchange(service, { method: 'POST', path: '/gift_card', json: creation.json, headers: idempotent, token });
-  assert.deepEqual(again.json, creation.response);
+  const replay = await exchange(service, { method: 'POST', path: '/gift_card', json: creation.json, headers: idempotent, token });
+  assert.deepEqual(replay.json, creation.response);
   assert.equal((await get(`/gift_card/${cards[0]}`, revoked)).status, 401);
-  return [...responses, ...foreign, again];
+  return [...responses, ...foreign, replay];
 } // prettier-ignore
 
 /** Sends one request and returns the parts of its response that do not depend on the database. */

@@ -86,10 +86,10 @@ test('a commit without its synchronous standby is never a success: in time, canc
   assertUnavailable(foreign, 'unavailable');
   proxy.alter = undefined;
 
-  const again = ['late', 'cancelled', 'terminated', 'abroad'].map((key, place) =>
+  const retries = ['late', 'cancelled', 'terminated', 'abroad'].map((key, place) =>
     debit(cards[place] ?? 0, key),
   );
-  for (const response of await Promise.all(again)) assertUnavailable(response);
+  for (const response of await Promise.all(retries)) assertUnavailable(response);
   const { status, tookMs } = await readinessOf(service.url);
   assert.equal(status, 503);
   assert.ok(tookMs < 9_000);

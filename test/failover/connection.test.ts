@@ -86,9 +86,9 @@ test(`${positions} requests cut at any point, in each direction, succeed before 
         assert.ok(hasSentCommit, where);
         outcomes.unknown += 1;
         proxy.cutAfter(direction, Number.MAX_SAFE_INTEGER);
-        const again = await credit(key);
-        assert.equal(again.status, 201, where);
-        if (again.isReplayed) outcomes.done += 1;
+        const retried = await credit(key);
+        assert.equal(retried.status, 201, where);
+        if (retried.isReplayed) outcomes.done += 1;
       }
       done += 1;
       proxy.cutAfter(direction, Number.MAX_SAFE_INTEGER);

@@ -59,8 +59,8 @@ for (const { full, isOver: isFull } of cases) {
     }
     if (full === 'tables') {
       // The server rolled these transactions back, so that the response is not "unknown".
-      const rejected = (): number => errorsOf(clients)['503 not-writable'] ?? 0;
-      while (rejected() === 0) {
+      const countRejected = (): number => errorsOf(clients)['503 not-writable'] ?? 0;
+      while (countRejected() === 0) {
         assert.ok(performance.now() < deadline, JSON.stringify(errorsOf(clients)));
         await wait(20);
       }

@@ -269,8 +269,8 @@ test('with another HOST or in production, the service needs real stores and toke
       assert.match(message, /token create/);
     });
     await t.test(`${JSON.stringify(environment)}: the demonstration store only`, async () => {
-      const rejected = () => startError({ ...service.environment, ...environment });
-      assert.match(await unchanged(service, rejected), /store create/);
+      const startAgain = () => startError({ ...service.environment, ...environment });
+      assert.match(await unchanged(service, startAgain), /store create/);
     });
   }
   await using real = await startService({
@@ -279,8 +279,8 @@ test('with another HOST or in production, the service needs real stores and toke
   });
   for (const environment of hosts) {
     await t.test(`${JSON.stringify(environment)}: a store without a token`, async () => {
-      const rejected = () => startError({ ...real.environment, ...environment });
-      assert.match(await unchanged(real, rejected), /token create/);
+      const startAgain = () => startError({ ...real.environment, ...environment });
+      assert.match(await unchanged(real, startAgain), /token create/);
     });
   }
   const token = await real.token('flowers.example');

@@ -55,8 +55,8 @@ test('a debit can be reversed in parts, up to its amount', async () => {
   await shop.does(line, { form: 'transaction[amount]=5.99&transaction[note]=' }, reversed);
   const rest = await shop.does(line, { json: { amount: null, note: null } }, reversed);
   assert.deepEqual([rest.transaction.amount, rest.gift_card.balance], ['0.01', '25.00']);
-  const again = await shop.returnsError(line, {}, alreadyReversed);
-  assert.equal(problemOf(again).detail, 'The transaction was already reversed in full.');
+  const repeated = await shop.returnsError(line, {}, alreadyReversed);
+  assert.equal(problemOf(repeated).detail, 'The transaction was already reversed in full.');
   await shop.rejects(line, { json: { amount: '0.01' } }, alreadyReversed);
 });
 

@@ -86,7 +86,7 @@ const succeeded = (replies: readonly Reply[]): readonly Reply[] =>
   replies.filter(({ status }) => status < 300);
 
 /** Counts the errors by code. */
-function errors(replies: readonly Reply[]): Readonly<Record<string, number>> {
+function countErrors(replies: readonly Reply[]): Readonly<Record<string, number>> {
   const codes = replies.flatMap(({ code }) => (code === null ? [] : [code]));
   return Object.fromEntries([...Map.groupBy(codes, (code) => code)].map(([code, all]) => [code, all.length]));
 }
@@ -99,7 +99,7 @@ race('exactly 100 of 1,000 concurrent debits succeed on a card that can afford 1
   const card = await shop.issue(10_000n);
   const replies = await shop.parallel(Array.from({ length: 1_000 }, () => debit(card, 100n)));
   assert.equal(succeeded(replies).length, 100);
-  assert.deepEqual(errors(replies), { 'insufficient-balance': 900 });
+  assert.deepEqual(countErrors(replies), { 'insufficient-balance': 900 });
   const balances = succeeded(replies).map((reply) => Number(reply.card?.balance));
   assert.deepEqual(
     balances.toSorted((left, right) => left - right),
@@ -116,7 +116,7 @@ race('exactly one of two concurrent captures of one hold succeeds, every time', 
     const card = await shop.issue(2_000n);
     const hold = await shop.hold(card, 1_500n);
     const replies = await shop.parallel([capture(hold), capture(hold, 500n)]);
-    assert.deepEqual(errors(replies), { 'hold-closed': 1 });
+    assert.deepEqual(countErrors(replies), { 'hold-closed': 1 });
     assert.equal(await shop.balance(card), 2_000n + moved(succeeded(replies)));
     assert.equal(await shop.held(card), 0);
   }
@@ -130,7 +130,7 @@ race('exactly one of a concurrent capture and void of one hold succeeds, every t
     const hold = await shop.hold(card, 1_500n);
     const both = [capture(hold), voidHold(hold)];
     const replies = await shop.parallel(round % 2 === 0 ? both : both.toReversed());
-    assert.deepEqual(errors(replies), { 'hold-closed': 1 });
+    assert.deepEqual(countErrors(replies), { 'hold-closed': 1 });
     const [winner] = succeeded(replies);
     assert.equal(await shop.balance(card), winner?.hold?.status === 'captured' ? 500n : 2_000n);
     assert.equal(await shop.held(card), 0);
@@ -145,7 +145,7 @@ race('concurrent holds and debits of the last money never take it twice', async 
     const requests = [debit(card, 1_000n), placeHold(card, 1_000n), debit(card, 600n), placeHold(card, 600n)];
     const replies = await shop.parallel(round % 2 === 0 ? requests : requests.toReversed());
     assert.equal(succeeded(replies).length, 1);
-    assert.deepEqual(errors(replies), { 'insufficient-balance': 3 });
+    assert.deepEqual(countErrors(replies), { 'insufficient-balance': 3 });
     const taken = (await shop.held(card)) + Number(1_000n - (await shop.balance(card)));
     assert.ok(taken === 1_000 || taken === 600, `${taken} was taken`);
   }
@@ -160,7 +160,7 @@ race('100 concurrent partial debits take the whole balance and no more', async (
   assert.equal(moved(replies), -5_000n);
   // Seven full amounts, and once the rest.
   assert.equal(succeeded(replies).length, 8);
-  assert.deepEqual(errors(replies), { 'insufficient-balance': 92 });
+  assert.deepEqual(countErrors(replies), { 'insufficient-balance': 92 });
   await shop.must(capture(hold));
   assert.equal(await shop.balance(card), 0n);
   await shop.verify();
@@ -175,7 +175,7 @@ race('concurrent reversals of one debit return exactly the debited amount', asyn
     const replies = await shop.parallel(Array.from({ length: 50 }, () => reverse(transaction.id, amount)));
     const times = amount === undefined ? 1 : Number(2_000n / amount);
     assert.equal(succeeded(replies).length, times);
-    assert.deepEqual(errors(replies), { 'reversal-exceeds-transaction': 50 - times });
+    assert.deepEqual(countErrors(replies), { 'reversal-exceeds-transaction': 50 - times });
     const rest = 2_000n - moved(replies);
     assert.equal(await shop.balance(card), 3_000n - rest);
     if (rest > 0n) await shop.must(reverse(transaction.id));
@@ -223,7 +223,7 @@ test('the money of a hold at its expiry goes to a capture or to debits, never to
     );
     const replies = await Promise.all(requests.map(ask));
     const done = succeeded(replies);
-    assert.equal(done.length, 1, JSON.stringify(errors(replies)));
+    assert.equal(done.length, 1, JSON.stringify(countErrors(replies)));
     assert.equal(await shop.balance(card), 0n);
     assert.equal(await shop.held(card), 0);
     const [row] = await shop.service.query(
