@@ -24,6 +24,8 @@ const names = new RegExp(
     /largesse mail\b|'mail (?:list|preview|test)'|'mail', '/,
     /details\.mail\b|"mail":|\bmail: (?:true|'folder'|'smtp')|(?<=[/"'])mails\b/,
     /[`']refuse[`']|["'`]nobody["'`]/,
+    // Columns before migration 6.
+    /\b(?:\w+_told|tell_failures|answer_status|answer_body|answer, created_at|created_at, answer)\b/,
   ]
     .map(({ source }) => source)
     .join('|'),
@@ -77,9 +79,6 @@ test('words are found in texts and identifiers, and names that are in use are no
   assert.deepEqual(wordsIn('// Tells whoever asked. toldCode, refuseLoss, an Answer'), [
     'Tells', 'whoever', 'told', 'refuse', 'Answer',
   ]); // prettier-ignore
-  assert.deepEqual(
-    wordsIn('MAIL_FROM, mail_deliveries, /dev/mails, npx largesse mail test --mail-name Ann'),
-    [],
-  );
+  assert.deepEqual(wordsIn('MAIL_FROM, mail_settings, /dev/mails, largesse mail test --mail-name Ann'), []);
   assert.deepEqual(wordsIn('the server returns a response; understanding, outstanding'), []);
 });
