@@ -38,7 +38,7 @@ const fast = /^test\/(unit|http|delivery)\//;
  * `npm run test:soak` runs its own files, and these with more rounds. The environment can set other numbers.
  */
 const longer: readonly { readonly files: RegExp; readonly rounds: Readonly<Record<string, string>> }[] = [
-  { files: /^test\/(crash\/(kill|mail|delivery)|money\/crash)\./, rounds: { CRASH_ROUNDS: '40' } },
+  { files: /^test\/(crash\/(kill|email|delivery)|money\/crash)\./, rounds: { CRASH_ROUNDS: '40' } },
   { files: /^test\/money\/model\./, rounds: { MODEL_RUNS: '1000' } },
   { files: /^test\/money\/race\./, rounds: { RACE_CALLERS: '2000', EXPIRY_ROUNDS: '60' } },
   { files: /^test\/e2e\/copy\./, rounds: { COPY_KILLS: '8' } },
@@ -190,14 +190,14 @@ function* evaluate(job: Job, events: readonly TestEvent[]): Generator<TestEvent>
 /** Adds the engine to the names of failures, which are repeated at the end, far from the heading. */
 function nameFailures({ engine }: Job, events: readonly TestEvent[]): readonly TestEvent[] {
   if (engine === null) return events;
-  const reported = new Set(['test:start', 'test:pass', 'test:fail']);
+  const namedEvents = new Set(['test:start', 'test:pass', 'test:fail']);
   const keyOf = ({ data }: TestEvent): string => {
     const { name, line, column, nesting } = data as unknown as Readonly<Record<string, unknown>>;
     return [name, line, column, nesting].join(' ');
   };
   const failed = new Set(events.filter(({ type }) => type === 'test:fail').map(keyOf));
   return events.map((event) => {
-    if (!reported.has(event.type) || !failed.has(keyOf(event))) return event;
+    if (!namedEvents.has(event.type) || !failed.has(keyOf(event))) return event;
     // A kind of event and its data stay together; only the name changes.
     const { name } = event.data as { readonly name: string };
     return { ...event, data: { ...event.data, name: `${name} [${engineNames[engine]}]` } } as TestEvent;

@@ -72,7 +72,7 @@ test('a database of every kind of content is copied to servers and files and bac
   await using server = await emptyServer();
   await using divided = await emptyServer();
   const source = `file:${fileOf(home)}`;
-  const house = await makeSampleDatabase(home);
+  const sample = await makeSampleDatabase(home);
 
   const toServer = await copy(home, source, server.url);
   for (const { table, rows } of toServer.tables) assert.ok(rows > 0, `the test has no rows in ${table}`);
@@ -101,7 +101,7 @@ test('a database of every kind of content is copied to servers and files and bac
   for (const address of addresses) {
     const environment = { DATABASE_URL: address, KEYS_FILE: home.keysFile };
     const service = await home.serve(environment);
-    responses.push(await readSampleDatabase(service, house));
+    responses.push(await readSampleDatabase(service, sample));
     assert.deepEqual(await service.stop(), { code: 0, signal: null });
     assert.equal((await home.run(['verify'], environment)).code, 0);
   }
@@ -270,7 +270,7 @@ test('a source that changes during the copy is detected', async (t) => {
       const { code } = await home.run(['store', 'list'], { DATABASE_URL: `file:${file}`, KEYS_FILE: home.keysFile });
       assert.equal(code, 0);
     });
-    assert.match(program.errors(), /^largesse: something else has opened the source meanwhile: stop what runs on it/m);
+    assert.match(program.errors(), /^largesse: something else has opened the source/m);
     assert.equal(program.output(), '');
     const finished = await copy(home, `file:${source}`, `file:${target}`);
     assert.ok(finished.ok && finished.resumed);
