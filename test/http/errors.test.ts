@@ -279,7 +279,8 @@ test('an internal error is a 500 without its cause, which is logged with the sam
 });
 
 test('while another process locks the database, writes return a 503 and reads succeed', async () => {
-  await using held = await startService({ stores: [{ domain: 'flowers.example' }] });
+  const limits = { lockWaitMaxMs: 500 };
+  await using held = await startService({ stores: [{ domain: 'flowers.example' }], limits });
   const client = await shopOf(held, 'flowers.example');
   const { id: issued } = await client.issue();
   const lock = await held.database.lock();
@@ -312,10 +313,11 @@ test('a stopping service finishes requests in flight and rejects new ones with a
   const body = '{"initial_value":5}';
   const head = `Host: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
   wire.send(`POST /gift_card HTTP/1.1\r\n${head}Content-Length: ${body.length}\r\n\r\n${body}`);
-  await wait(100);
+  // The service reads the request on the older connection before one on a new connection.
+  assert.equal((await exchange(second, requestText('GET /healthz'))).status, 200);
   const stopped = second[Symbol.asyncDispose]();
   wire.send(`POST /gift_card HTTP/1.1\r\n${head}Content-Length: ${body.length}\r\n\r\n${body}`);
-  await wait(100);
+  await wait(500);
   await lock[Symbol.asyncDispose]();
   await stopped;
   await wire.closed;
