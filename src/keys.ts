@@ -74,7 +74,7 @@ export function keysOf(masters: readonly MasterKey[], publicIdKey?: string): Key
       const tagAt = nonceAt + sealNonceLength;
       const keyId = bytes.toString('utf8', 1, nonceAt);
       const ring = rings.find(({ id }) => id === keyId);
-      if (!ring) throw new Error(`sealed with the key "${keyId}", which the key file does not hold`);
+      if (!ring) throw new Error(`sealed with the key "${keyId}", which the key file does not contain`);
       const decipher = createDecipheriv(
         'aes-256-gcm',
         ring.derived(purpose),
@@ -105,7 +105,7 @@ function ringOf({ id, secret }: MasterKey) {
   assert.match(
     id,
     /^[A-Za-z0-9._-]{1,64}$/,
-    'a key id has 1 to 64 letters, digits, dots, hyphens or underscores',
+    'a key id must have 1 to 64 letters, digits, dots, hyphens or underscores',
   );
   assert.equal(secret.length, 32, `the key "${id}" must have 32 bytes`);
   const byPurpose = new Map<Purpose, Buffer>();

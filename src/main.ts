@@ -29,16 +29,16 @@ import { findDemonstrationStore, hasRealStores } from './storage/store.ts';
 import { hasRealTokens } from './storage/token.ts';
 
 export type Service = AsyncDisposable & {
-  /** `http://host:port`, with the port that was really taken. */
+  /** `http://host:port`, with the actual port. */
   readonly url: string;
-  /** Resolves when the database can no longer be trusted: the process has to end. */
+  /** Resolves when the database can no longer be trusted: the process must exit. */
   readonly failed: Promise<unknown>;
 };
 
-/** What the service takes from the world besides its configuration; tests bring their own. */
+/** The clock and the log, which tests replace. */
 export type Surroundings = { readonly clock: TimeSource; readonly log: Log };
 
-/** Starts the service. @throws StartError, or whatever keeps the database from being opened. */
+/** Starts the service. @throws StartError, or the error of opening the database. */
 export async function start(config: Config, given?: Surroundings): Promise<Service> {
   const { clock: source, log } = given ?? { clock: systemClock, log: await createLog(config) };
   const { logger } = log;
@@ -66,7 +66,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
         for (const listener of commitListeners) listener();
       },
       readOnly(cause) {
-        logger.error({ err: cause }, 'the database can be read only: every change is rejected');
+        logger.error({ err: cause }, 'the database is read-only: every change is rejected');
       },
       failed(cause) {
         hasFailed = true;
@@ -137,7 +137,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
           metrics.webhookPaused();
           logger.error(
             { store_id: storeId, webhook: id, endpoint, reason: paused?.reason, failure: failing?.failure },
-            'a webhook is paused: nothing could be delivered to it',
+            'a webhook was paused because its deliveries failed',
           );
         },
       },
@@ -151,8 +151,8 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       failed,
       async [Symbol.asyncDispose]() {
         isClosing = true;
-        logger.info('stopping: requests in flight finish');
-        // A connection that was busy when the server closed is idle once its answer is out.
+        logger.info('stopping: waiting for requests in flight');
+        // A connection that was busy when the server closed is idle after its response.
         const idle = setInterval(() => app.server.closeIdleConnections(), 50);
         const delivered = Promise.all([webhooks.stop(), emails?.stop()]);
         const late = setTimeout(() => app.server.closeAllConnections(), config.limits.stopTimeoutMs);
@@ -172,22 +172,22 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
 }
 
 /**
- * Whether requests without a credential are let in. The service does not start where nobody could
- * use it, or where anybody could.
+ * Whether requests without a credential are accepted. Outside of development, the service starts only with a store and
+ * a token.
  */
 async function chooseMode(config: Config, { ctx, storage }: Database): Promise<boolean> {
   const hasStores = await storage.read(hasRealStores);
   if (!isDevelopment(config) && !(hasStores && (await storage.read(hasRealTokens)))) {
     const why = config.isProduction ? 'NODE_ENV=production' : `HOST=${config.host}`;
     throw new StartError(
-      `With ${why} the service needs a store and an access token. Make them first:\n` +
+      `With ${why} the service needs a store and an access token. Create them first:\n` +
         '  npx largesse store create flowers.example --currency USD\n' +
         '  npx largesse token create --store flowers.example',
     );
   }
-  // Stores are never removed, so that a door that is closed now stays closed.
+  // Stores are never removed, so development mode cannot be switched on later.
   if (!isDevelopment(config) || hasStores) return false;
-  // Where it is there, nothing is written: the disk may be full or read-only.
+  // If the store exists, nothing is written, because the disk can be full or read-only.
   if (!(await storage.read(findDemonstrationStore))) await storage.write(() => ensureDemonstrationStore(ctx));
   return true;
 }
@@ -196,7 +196,7 @@ type EmailSending = EmailServices & { readonly transport: EmailTransport | null 
 
 /**
  * How the emails of every store are sent. In development without a mail server they are kept in a folder, and a page
- * shows them, unless a proxy in front of the service could lead strangers to it.
+ * shows them, unless a proxy in front of the service could make it public.
  */
 function emailTransport(config: Config, logger: Log['logger']): EmailSending {
   const way = emailTransportOf(config);
@@ -223,7 +223,7 @@ function unsentLog(logger: Log['logger']): EmailServices['noteUnsent'] {
 
 type Emails = Pick<Worker, 'wake' | 'stop'>;
 
-/** Sends what waits to be mailed. Without a way to send it, it waits for a process that has one. */
+/** Sends queued emails. Without a transport, they wait for a process that has one. */
 function startEmails(
   transport: EmailTransport | null,
   { database, metrics, logger }: { database: Database; metrics: Metrics; logger: Log['logger'] },
@@ -233,7 +233,7 @@ function startEmails(
     attempted: metrics.emailAttempted,
     reclaimed: metrics.emailReclaimed,
     operatorNeeded: (response: string) =>
-      logger.error({ response }, 'the mail server refuses this service: see SMTP_URL and MAIL_FROM'),
+      logger.error({ response }, 'the mail server rejects this service: check SMTP_URL and MAIL_FROM'),
   };
   const queue = emailQueue({ ...database, transport, observer });
   const worker = startWorker(queue, logger, emailWorkerLimits(transport));
@@ -258,17 +258,21 @@ async function listen(app: FastifyInstance, { host, port }: Config): Promise<voi
   }
 }
 
-/** What to do about an address that cannot be listened on, by the code of the system's error. */
+/** Advice for an address that cannot be listened on, by the code of the system's error. */
 const listenAdvice: ReadonlyMap<string, (address: Pick<Config, 'host' | 'port'>) => string> = new Map([
   ['EADDRINUSE', ({ host, port }) => `port ${port} of ${host} is in use: set PORT to another port`],
   ['EACCES', ({ port }) => `port ${port} needs more rights than this account has: set PORT to another port`],
-  ['EADDRNOTAVAIL', ({ host }) => `${host} is not an address of this machine: set HOST to one`],
+  [
+    'EADDRNOTAVAIL',
+    ({ host }) => `${host} is not an address of this machine: set HOST to an address of this machine`,
+  ],
   ['ENOTFOUND', ({ host }) => `${host} cannot be resolved to an address: set HOST to another host`],
 ]);
 
 function urlOf(app: FastifyInstance, { host }: Config): string {
   const address = app.server.address();
-  if (address === null || typeof address === 'string') throw new Error('the server listens on no port');
+  if (address === null || typeof address === 'string')
+    throw new Error('the server does not listen on a port');
   return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
 }
 
@@ -296,7 +300,7 @@ function logStart(
     'largesse serves',
   );
   if (isExposed(config.keysFile))
-    logger.warn({ file: config.keysFile }, 'others than its owner may read the key file');
+    logger.warn({ file: config.keysFile }, 'users other than its owner can read the key file');
   if (way === 'folder') {
     logger.warn(
       { folder: config.emailFolder },

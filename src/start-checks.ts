@@ -20,8 +20,7 @@ export async function assertDurable(
   if (config.database.kind !== 'server') return;
   const { isDurable, hasWholePages, standbys, isSynchronous } = await storage.read(findReplication);
   if (standbys > 0 && !isSynchronous) {
-    const risk =
-      'the standby is asynchronous: when it takes the place of its primary, acknowledged changes are lost';
+    const risk = 'the standby is asynchronous: if it is promoted, acknowledged changes are lost';
     if (!config.asynchronousStandbyAllowed) {
       throw new StartError(
         `${risk}. Set synchronous_standby_names on the primary to its name (application_name in its ` +

@@ -177,8 +177,8 @@ function addressOf({ email, recipient_email: recipient }: Creation) {
 function sendOnError(values: Creation, { canSend }: RequestContext): string | null {
   const { send_on: sendOn, expires_on: expiresOn } = values;
   if (!sendOn) return null;
-  if (!isEmailWanted(values) || !canSend) return 'cannot be kept: no mail is sent';
-  if (!addressOf(values)) return 'needs a recipient_email or an email';
+  if (!isEmailWanted(values) || !canSend) return 'cannot be set because no email is sent';
+  if (!addressOf(values)) return 'cannot be set without recipient_email or email';
   return expiresOn && sendOn.day > expiresOn ? 'must not be after expires_on' : null;
 }
 

@@ -29,7 +29,7 @@ type Common<Id extends string, P extends string> = {
   readonly description: string;
   /** Whether it finds a card by something other than an id in its path, so that "not found" is a failed lookup. */
   readonly isSearch?: boolean;
-  /** The errors besides those of every operation, body, write and lookup. */
+  /** The errors in addition to those of every operation, body, write and lookup. */
   readonly errors: readonly FaultCode[];
   readonly sample?: Sample;
 };
@@ -164,7 +164,7 @@ export function write<
     readonly response: ResponseOf<M, H> & { readonly status: 200 | 201 | 202 };
     /** The records that it can change, so that it can share a transaction; absent: any. */
     readonly writeScope?: (request: WriteRequest<P, Partial<Values<F>>>) => WriteScope | undefined;
-    /** The context of the fields besides the store and the time. */
+    /** The context of the fields in addition to the store and the time. */
     readonly prepare?: (requestContext: RequestContext) => Promise<Partial<FieldContext>>;
     /** Adds errors that concern several fields. */
     readonly check?: (

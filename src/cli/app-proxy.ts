@@ -84,7 +84,9 @@ export function addAppProxyCommand(root: Command): void {
       });
       const address = server.address();
       const port = typeof address === 'object' && address ? address.port : listen;
-      print(`http://127.0.0.1:${port}${prefix} plays ${shop} and hands on to ${to.href}`);
+      print(
+        `http://127.0.0.1:${port}${prefix} simulates the app proxy of ${shop} and forwards requests to ${to.href}`,
+      );
       await new Promise<void>((resolve) => {
         process.on('SIGTERM', () => resolve());
         process.on('SIGINT', () => resolve());
@@ -119,12 +121,14 @@ export function createAppProxy(proxy: AppProxy): Server {
 
 async function handOn(proxy: AppProxy, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (!/^\/(?!\/)/.test(request.url ?? '')) {
-    response.writeHead(400, { 'content-type': 'text/plain' }).end('A target is a path.\n');
+    response.writeHead(400, { 'content-type': 'text/plain' }).end('The request target must be a path.\n');
     return;
   }
   const target = new URL(request.url ?? '/', 'http://storefront.invalid');
   if (target.pathname !== proxy.prefix && !target.pathname.startsWith(`${proxy.prefix}/`)) {
-    response.writeHead(404, { 'content-type': 'text/plain' }).end(`Only ${proxy.prefix} is handed on.\n`);
+    response
+      .writeHead(404, { 'content-type': 'text/plain' })
+      .end(`The path must start with ${proxy.prefix}.\n`);
     return;
   }
   const path = proxy.to.pathname.replace(/\/$/, '') + target.pathname.slice(proxy.prefix.length);
@@ -169,24 +173,25 @@ function signedQuery(proxy: Omit<AppProxy, 'to'>, query: readonly QueryParameter
 
 function readPrefix(text: string): string {
   if (!/^(?:\/[A-Za-z0-9_-]+)+$/.test(text))
-    throw new InvalidArgumentError('It takes a path such as /apps/gift-cards.');
+    throw new InvalidArgumentError('It must be a path such as /apps/gift-cards.');
   return text;
 }
 
 function readPort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port <= 65_535)) throw new InvalidArgumentError('It takes a port.');
+  if (!(port <= 65_535)) throw new InvalidArgumentError('It must be a port from 0 to 65535.');
   return port;
 }
 
 function readUrl(text: string): URL {
   if (!URL.canParse(text) || new URL(text).protocol !== 'http:')
-    throw new InvalidArgumentError('It takes an address such as http://127.0.0.1:3000.');
+    throw new InvalidArgumentError('It must be an http URL such as http://127.0.0.1:3000.');
   return new URL(text);
 }
 
 function readCustomer(text: string): number {
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError("It takes a customer's id.");
+  if (!Number.isSafeInteger(id))
+    throw new InvalidArgumentError("It must be a customer's id, an integer from 1 to 2^53 - 1.");
   return id;
 }

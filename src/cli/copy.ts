@@ -36,7 +36,9 @@ export function addCopyCommand(root: Command): void {
     .action(async (options: Options) => {
       const { source: from, target: to, exposed } = readCopyConfig(options);
       for (const option of exposed)
-        console.error(`largesse: the password in ${option} is in plain sight: see largesse copy --help`);
+        console.error(
+          `largesse: other users of the machine can see the password in ${option}: see largesse copy --help`,
+        );
       const startedAt = performance.now();
       await using opened = await openDatabase(from, { prepare: false, unhurried: true });
       await using target = await openTarget(to);
@@ -100,14 +102,14 @@ function printOutcome(
 function success(from: DatabaseConfig, to: DatabaseConfig): string {
   const elsewhere = from.keysFile === to.keysFile ? '' : `, or with a copy of it at ${to.keysFile}`;
   return (
-    'Both sides hold the same, and the ledger agrees with every balance on both.\n' +
+    'Both databases are equal, and in both the ledger matches every balance.\n' +
     `Serve the target, and only the target, with KEYS_FILE=${from.keysFile}${elsewhere}.`
   );
 }
 
 const failure =
-  'THE COPY IS NOT GOOD, and nothing will open it. If the source has changed, stop what runs on it; if its ledger\n' +
-  'does not agree, see "largesse verify". Then empty the target (remove the file, or drop the database) and copy again.';
+  'The copy is not equal to the source, and no command opens it. If the source has changed, stop what uses it; if its ledger\n' +
+  'does not match, see "largesse verify". Then empty the target (remove the file, or drop the database) and copy again.';
 
 function round(seconds: number): number {
   return Math.round(seconds * 100) / 100;

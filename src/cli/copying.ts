@@ -160,9 +160,7 @@ async function compare(
  */
 async function assertNotInUse(source: Storage, beat: number): Promise<void> {
   if ((await fromSource(source, lastBeat)) !== beat)
-    throw new CopyError(
-      'something else has opened the source meanwhile: stop what runs on it, and give the same command again',
-    );
+    throw new CopyError('another process has opened the source: stop it, and run the same command again');
 }
 
 function fromSource<T>(source: Storage, script: () => Script<T>): Promise<T> {
@@ -180,7 +178,7 @@ async function named<T>(side: string, work: Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const why = error.cause instanceof Error ? error.cause.message : error.code;
-    throw new CommandError(`the ${side} cannot be used (${why}): give the same command again to go on`, {
+    throw new CommandError(`the ${side} cannot be used (${why}): run the same command again to continue`, {
       cause: error,
     });
   }

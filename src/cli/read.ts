@@ -12,6 +12,6 @@ export function readDomain(text: string): string {
 /** A name that is shown in lists. */
 export function readName(text: string): string {
   if (!/^[^\p{Cc}]{1,200}$/u.test(text))
-    throw new InvalidArgumentError('It takes 1 to 200 characters on one line.');
+    throw new InvalidArgumentError('It must have 1 to 200 characters on one line.');
   return text;
 }

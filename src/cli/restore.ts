@@ -23,7 +23,7 @@ import { describeMismatch, verifyDatabase, type VerifiedDatabase } from './verif
 export function addRestoreCommand(root: Command): void {
   root
     .command('restore')
-    .description('verify a backup and replace the database by it; stop the service first')
+    .description('verify a backup and replace the database with it; stop the service first')
     .argument('<file>', 'the backup, which is not changed')
     .option('--replace', 'replace an existing database, and keep it under another name')
     .option('--json', 'print JSON')
@@ -101,7 +101,7 @@ async function copied(
     return verification;
   } catch (error) {
     const reason = (error instanceof Error ? error.message : String(error)).replaceAll(temporary, backup);
-    throw new CommandError(`${backup} was not restored, and the database is as it was: ${reason}`, {
+    throw new CommandError(`${backup} was not restored, and the database was not changed: ${reason}`, {
       cause: error,
     });
   }
@@ -120,7 +120,7 @@ function assertBackup(backup: string, file: string): void {
     throw new CommandError(`${backup} is the database itself`);
   if ((statSync(`${backup}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
     throw new CommandError(`${backup}-wal exists: ${backup} is in use or is not a finished backup`);
-  if (!isSqliteFile(backup)) throw new CommandError(`${backup} is no SQLite database`);
+  if (!isSqliteFile(backup)) throw new CommandError(`${backup} is not a SQLite database`);
 }
 
 function lock(file: string): ReturnType<typeof lockFile> {

@@ -54,13 +54,15 @@ function readEvents(text: string): readonly string[] {
 
 function readId(text: string): number {
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError('It takes the id that webhook list shows.');
+  if (!Number.isSafeInteger(id))
+    throw new InvalidArgumentError('It must be an id that largesse webhook list shows.');
   return id;
 }
 
 function readLimit(text: string): number {
   const limit = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(limit >= 1 && limit <= limitMax)) throw new InvalidArgumentError(`It takes 1 to ${limitMax}.`);
+  if (!(limit >= 1 && limit <= limitMax))
+    throw new InvalidArgumentError(`It must be an integer from 1 to ${limitMax}.`);
   return limit;
 }
 
@@ -186,7 +188,7 @@ export function addWebhookCommands(root: Command): void {
         else printFields(deliveryRow(deliveryRecordOf(delivery)));
         if (delivery.status !== 'delivered') process.exitCode = 1;
         if (delivery.attempts === 0 && !options.json)
-          print('\nIt is queued. Nothing has sent it: does the service run?');
+          print('\nThe delivery is queued, but no process has sent it: check that the service is running.');
       }),
     );
 
@@ -217,7 +219,7 @@ function showOnce({ webhook, secret }: WebhookWithSecret, { json }: Options): vo
     return;
   }
   printFields({ ...rowOf(webhook), secret: secret.reveal() });
-  print('\nKeep it now: it is not shown again.');
+  print('\nSave it now: it is not shown again.');
 }
 
 function rowOf(webhook: Webhook): Row {

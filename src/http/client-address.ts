@@ -102,7 +102,7 @@ export function clientAddresses(trustedProxies: readonly string[]): ClientAddres
 function addNetwork(list: BlockList, network: string): void {
   const [text = '', length] = network.split('/');
   const address = parseAddress(text);
-  if (!address) throw new Error(`${network} is no network`);
+  if (!address) throw new Error(`${network} is not a network`);
   const { family } = address;
   if (length === undefined) return list.addAddress(address.text, family);
   const isMapped = family === 'ipv4' && isIP(text) === 6;

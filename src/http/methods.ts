@@ -28,7 +28,7 @@ export function collectMethods(app: FastifyInstance): RouteMethods {
 
 /**
  * Adds the routes for all other methods.
- * @param refuse responds to such a request, except OPTIONS, or to one whose path has an empty parameter.
+ * @param reject responds to such a request, except OPTIONS, or to one whose path has an empty parameter.
  */
 export function addOtherMethods(
   app: FastifyInstance,

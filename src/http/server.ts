@@ -256,16 +256,16 @@ const singleHeaders: ReadonlySet<string> = new Set([
 /** Rejects requests that Node's parser accepts and that legitimate clients do not send. */
 function validateHeaders({ raw }: FastifyRequest, headersMax: number): Fault | undefined {
   const { rawHeaders, httpVersionMajor } = raw;
-  if (httpVersionMajor < 1) return new Fault('invalid-request', { detail: 'HTTP/0.9 is not spoken here.' });
+  if (httpVersionMajor < 1) return new Fault('invalid-request', { detail: 'HTTP/0.9 is not supported.' });
   if (raw.headers.host === undefined && raw.httpVersion !== '1.0') {
-    return new Fault('invalid-request', { detail: 'Host is missing.' });
+    return new Fault('invalid-request', { detail: 'The header Host is missing.' });
   }
   if (rawHeaders.length > headersMax * 2) return new Fault('headers-too-large');
   const seen = new Set<string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]?.toLowerCase() ?? '';
     if (!singleHeaders.has(name)) continue;
-    if (seen.has(name)) return new Fault('invalid-request', { detail: `The header ${name} stands twice.` });
+    if (seen.has(name)) return new Fault('invalid-request', { detail: `The header ${name} is repeated.` });
     seen.add(name);
   }
   return undefined;
@@ -294,7 +294,7 @@ function addOperations(app: FastifyInstance, services: Services): void {
       if (!isNew) return;
       services.log.logger.warn(
         { store: store.domain, actor, token: tokenId },
-        'lookups of a caller are rejected: too many have found nothing',
+        'lookups of a caller are rejected: too many of them failed',
       );
     },
   });

@@ -54,7 +54,7 @@ export function* assertSendTime(storeId: number, { sendAt }: CardEmails): Script
     throw new Fault('invalid-parameter', { errors: { send_on: [noEmails] } });
 }
 
-const noEmails = 'cannot be kept: the store sends no mails';
+const noEmails = 'cannot be set because the store does not send emails';
 
 export type RotateCommand = {
   readonly store: Store;

@@ -115,7 +115,7 @@ export function* capture(
     const reserved = formatMoney(held.amount);
     throw new Fault('capture-exceeds-hold', {
       detail: `The hold reserves ${reserved} ${held.amount.currency.code}.`,
-      errors: { amount: [`exceeds what is held: ${reserved}`] },
+      errors: { amount: [`must be at most ${reserved}, the amount of the hold`] },
       extensions: { held: reserved },
     });
   }

@@ -44,11 +44,11 @@ export type KeyUse = {
 
 /** A response is stored for the key. Rolls back the script that started together with the lookup. */
 export class AlreadyProcessed extends Error {
-  override readonly name = 'Answered';
+  override readonly name = 'AlreadyProcessed';
   readonly response: HttpResponse;
 
   constructor(response: HttpResponse) {
-    super('the request was answered before');
+    super('the request was already processed');
     this.response = response;
   }
 }
@@ -61,7 +61,7 @@ export function fingerprintsOf({ keys }: Context, parts: readonly unknown[]): re
 /**
  * Runs the script and stores its response. A stored response is looked up together with the script's first step; if
  * there is one, the result or the error of the script is discarded.
- * @throws Answered if a response is stored for the request; Fault `idempotency-key-reused` if the key was used for
+ * @throws AlreadyProcessed if a response is stored for the request; Fault `idempotency-key-reused` if the key was used for
  * another request; the errors of the script, after which nothing is stored.
  */
 export function* withIdempotencyKey(

@@ -158,7 +158,7 @@ function insufficientBalance(card: Card): Fault {
   const available = formatMoney(availableOf(card));
   return new Fault('insufficient-balance', {
     detail: `The gift card has ${available} ${card.balance.currency.code} available.`,
-    errors: { amount: [`exceeds what is available: ${available}`] },
+    errors: { amount: [`must be at most ${available}, the available amount`] },
     extensions: { available },
   });
 }

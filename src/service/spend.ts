@@ -110,7 +110,7 @@ function assertWithinLimit(limit: Money, { balance }: Card): void {
   if (!exceeds(balance, limit)) return;
   throw new Fault('invalid-parameter', {
     errors: {
-      amount: [`would raise the balance to ${formatMoney(balance)}; it may be at most ${formatMoney(limit)}`],
+      amount: [`cannot raise the balance to ${formatMoney(balance)}: the limit is ${formatMoney(limit)}`],
     },
   });
 }
@@ -196,8 +196,8 @@ function exceedsTransaction(left: Money): Fault {
     });
   }
   return new Fault('reversal-exceeds-transaction', {
-    detail: `${reversible} ${left.currency.code} of the transaction are left to be given back.`,
-    errors: { amount: [`exceeds what is left of the transaction: ${reversible}`] },
+    detail: `${reversible} ${left.currency.code} of the transaction can be reversed.`,
+    errors: { amount: [`must be at most ${reversible}, the amount that can be reversed`] },
     extensions: { reversible },
   });
 }

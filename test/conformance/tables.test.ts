@@ -184,10 +184,10 @@ for (const [name, factory] of factories) {
       const store = { ...storeRow, id: 7n };
       assert.equal(await storage.write(() => beginCopy(ctx, { ...command, run: 'one' })), false);
       await storage.write(() => addRows('one', { table: tableOf('stores'), rows: [store] }));
-      await assert.rejects(storage.read(assertNotHalfCopied), /half-made copy of \/somewhere\/largesse\.db/);
+      await assert.rejects(storage.read(assertNotHalfCopied), /incomplete copy of \/somewhere\/largesse\.db/);
       await assert.rejects(
         storage.write(() => beginCopy(ctx, { ...command, source: 'b'.repeat(64), run: 'two' })),
-        /half-made copy of another database/,
+        /incomplete copy of another database/,
       );
       assert.equal(await storage.write(() => beginCopy(ctx, { ...command, run: 'two' })), true);
       assert.deepEqual(await positionOf(storage, tableOf('stores')), [7n]);

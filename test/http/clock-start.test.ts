@@ -156,7 +156,7 @@ test('the service does not start if its clock is over an hour before the newest 
   const message = await errorOf(shop.start());
   assert.match(
     message,
-    hasServer ? /the clock of the database server is at / : /the newest event in the database is of /,
+    hasServer ? /the clock of the database server is at / : /the newest event in the database is from /,
   );
   assert.match(message, /accept it with IMPLAUSIBLE_CLOCK=allow$/);
   await using service = await shop.start({ IMPLAUSIBLE_CLOCK: 'allow' });

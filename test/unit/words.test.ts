@@ -17,7 +17,7 @@ const words =
 
 /** Names that clients and operators already use, and the markers of tested documents. */
 const names =
-  /\bmail (?:servers?|clients?|programs?)\b|\bmail\.example\b|\bMAIL FROM\b|\bMailComposer\w*|mail-composer|\bmailFrom\b|\b(?:mail_\w+|\w+_mails?(?:_\w+)?|MAIL_\w+|--mail-[\w-]+|no-mail|X-Mailer|e2e: answer)\b|\/dev\/mails|data\/mails|largesse mail\b|details\.mail\b/g;
+  /\b(?:Apple Mail|sendMail|mail (?:servers?|clients?|programs?))\b|\bmail\.example\b|\bMAIL FROM\b|\bMailComposer\w*|mail-composer|\bmailFrom\b|\b(?:mail_\w+|\w+_mails?(?:_\w+)?|MAIL_\w+|no-mail|X-Mailer|e2e: answer)\b|--(?:no-)?mail\b[\w-]*|'mails?'|\bmail(?=: )|mails(?=\.css|\/\$|">)|\/dev\/mails|data\/mails|largesse mail\b|details\.mail\b/g;
 
 const files = globSync([
   '*.md',
@@ -66,6 +66,11 @@ test('words are found in texts and identifiers, and names that are in use are no
   assert.deepEqual(wordsIn('// Tells whoever asked. toldCode, refuseLoss, an Answer'), [
     'Tells', 'whoever', 'told', 'refuse', 'Answer',
   ]); // prettier-ignore
-  assert.deepEqual(wordsIn('MAIL_FROM, mail_deliveries, /dev/mails, npx largesse mail test'), []);
+  assert.deepEqual(
+    wordsIn(
+      "MAIL_FROM, mail_deliveries, /dev/mails, npx largesse mail test, --no-mail, join(folder, 'mails')",
+    ),
+    [],
+  );
   assert.deepEqual(wordsIn('the server returns a response; understanding, outstanding'), []);
 });

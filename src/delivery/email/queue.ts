@@ -180,7 +180,7 @@ function* load(
   if (cancelReason !== null) return ended('cancelled', cancelReason);
   // The email was attempted for all this time without a recorded outcome: it may be the cause of the crashes.
   if (claimed.isReclaimed && now - claimed.firstAt >= emailBackoff.windowMs)
-    return ended('dead', claimed.response ?? 'it could not be sent');
+    return ended('dead', claimed.response ?? 'the email could not be sent');
   const content = contentOf(claimed, card, {
     timeZone: store.timeZone,
     pageUrl: settings.pageUrl,

@@ -370,7 +370,7 @@ export function openSqlite(options: SqliteOptions): Storage {
       return appliedTo(reader);
     },
     backup: async (target) => {
-      if (existsSync(target)) throw new Error(`${target} is there already`);
+      if (existsSync(target)) throw new Error(`${target} already exists`);
       // All pages in one step: with several steps, a write in between would restart the backup.
       await backup(reader.database, target, { rate: 2 ** 31 - 1 });
     },
