@@ -23,7 +23,7 @@ export type OpenOptions = {
   /** Whether the file, its schema and its keys are made or brought up to date, or must be there as they should be. */
   readonly prepare: boolean;
   /** Whether one transaction may take as long as it takes: for a command that reads everything. */
-  readonly unhurried?: boolean;
+  readonly withoutTimeLimit?: boolean;
   /** Whether the process serves requests: then it starts with an empty log. */
   readonly serves?: boolean;
   readonly observer?: StorageObserver;
@@ -35,13 +35,19 @@ const noObserver: StorageObserver = { committed() {}, failed() {} };
 /** @throws MigrationError, KeyFileError, TimelineFileError, or Error if the file is not there or is no database. */
 export async function openDatabase(
   config: DatabaseConfig,
-  { prepare, unhurried = false, serves = false, observer = noObserver, clock = systemClock }: OpenOptions,
+  {
+    prepare,
+    withoutTimeLimit = false,
+    serves = false,
+    observer = noObserver,
+    clock = systemClock,
+  }: OpenOptions,
 ): Promise<Database> {
   const random = systemRandom(clock);
   const storage = openStorage(config, {
     create: prepare,
     moveLog: serves,
-    unhurried,
+    withoutTimeLimit,
     clock,
     random,
     observer,
@@ -59,11 +65,11 @@ export async function openDatabase(
     // Where keys are noted, a file was made before: by another process just now, or it is missing.
     if (prepare && !readKeyFile(config.keysFile) && !(await storage.read(hasKeys)))
       makeKeyFile(config.keysFile, random);
-    const masters = readKeyFile(config.keysFile);
-    if (!masters) throw new KeyFileError(missingKeys(config));
-    const opening: Context = { clock, random, keys: keysOf(masters) };
-    const oldestKey = await checked(storage, opening);
-    const ctx: Context = { clock, random, keys: keysOf(masters, oldestKey) };
+    const masterKeys = readKeyFile(config.keysFile);
+    if (!masterKeys) throw new KeyFileError(missingKeys(config));
+    const opening: Context = { clock, random, keys: keysOf(masterKeys) };
+    const oldestKey = await checkAllKeys(storage, opening);
+    const ctx: Context = { clock, random, keys: keysOf(masterKeys, oldestKey) };
     return { ctx, storage, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
   } catch (error) {
     await storage[Symbol.asyncDispose]();
@@ -72,7 +78,7 @@ export async function openDatabase(
 }
 
 /** Checks the keys, without writing where the disk is full or read-only. */
-async function checked(storage: Storage, opening: Context): Promise<string> {
+async function checkAllKeys(storage: Storage, opening: Context): Promise<string> {
   try {
     return await storage.write(() => checkKeys(opening));
   } catch (error) {
@@ -89,15 +95,15 @@ async function checked(storage: Storage, opening: Context): Promise<string> {
  */
 export async function openTarget(config: DatabaseConfig): Promise<Storage> {
   const clock = systemClock;
-  const given = {
+  const options = {
     create: true,
     moveLog: false,
-    unhurried: true,
+    withoutTimeLimit: true,
     clock,
     random: systemRandom(clock),
     observer: noObserver,
   };
-  const storage = openStorage(config, given);
+  const storage = openStorage(config, options);
   try {
     await storage.migrate(migrationsOf(config));
     return storage;
@@ -114,10 +120,10 @@ export function migrationsOf({ database }: DatabaseConfig): readonly Migration[]
 
 function openStorage(
   config: DatabaseConfig,
-  given: {
+  options: {
     readonly create: boolean;
     readonly moveLog: boolean;
-    readonly unhurried: boolean;
+    readonly withoutTimeLimit: boolean;
     readonly clock: Clock;
     readonly random: Random;
     readonly observer: StorageObserver;
@@ -126,7 +132,7 @@ function openStorage(
   const { database, limits } = config;
   if (database.kind === 'file') {
     return openSqlite({
-      ...given,
+      ...options,
       file: database.file,
       queueMax: limits.scriptsQueuedMax,
       groupMax: limits.scriptsInGroupMax,
@@ -134,18 +140,18 @@ function openStorage(
     });
   }
   return openPostgres({
-    ...given,
+    ...options,
     urls: database.urls,
     timelines: timelineFile({
       path: join(dirname(config.keysFile), 'largesse.timelines.json'),
       hosts: database.urls.map(hostAndPort),
-      create: given.create,
+      create: options.create,
     }),
     connectionsMax: config.connectionsMax,
     partitions: config.partitions,
     waitingMax: limits.scriptsQueuedMax,
     waitMaxMs: limits.connectionWaitMaxMs,
-    scriptMaxMs: given.unhurried ? Number.POSITIVE_INFINITY : limits.scriptMaxMs,
+    scriptMaxMs: options.withoutTimeLimit ? Number.POSITIVE_INFINITY : limits.scriptMaxMs,
     connectTimeoutMs: limits.connectTimeoutMs,
     lockWaitMaxMs: limits.lockWaitMaxMs,
     idleTransactionMaxMs: limits.idleTransactionMaxMs,

@@ -36,11 +36,11 @@ export type Service = AsyncDisposable & {
 };
 
 /** The clock and the log, which tests replace. */
-export type Surroundings = { readonly clock: TimeSource; readonly log: Log };
+export type StartOptions = { readonly clock: TimeSource; readonly log: Log };
 
 /** Starts the service. @throws StartError, or the error of opening the database. */
-export async function start(config: Config, given?: Surroundings): Promise<Service> {
-  const { clock: source, log } = given ?? { clock: systemClock, log: await createLog(config) };
+export async function start(config: Config, options?: StartOptions): Promise<Service> {
+  const { clock: source, log } = options ?? { clock: systemClock, log: await createLog(config) };
   const { logger } = log;
   assertInRange(source.now());
   const guard = guardClock(source, config.limits, clockLog(config, logger));
@@ -109,7 +109,7 @@ export async function start(config: Config, given?: Surroundings): Promise<Servi
       isReady: readiness(
         config,
         { ...database, guard, freeSpace },
-        () => !isClosing && !hasFailed && primaries.areFew(),
+        () => !isClosing && !hasFailed && primaries.hasAtMostOne(),
       ),
       email: way,
     });
@@ -200,7 +200,7 @@ type EmailSending = EmailServices & { readonly transport: EmailTransport | null 
  */
 function emailTransport(config: Config, logger: Log['logger']): EmailSending {
   const way = emailTransportOf(config);
-  const noteUnsent = unsentLog(logger);
+  const noteUnsent = createUnsentLog(logger);
   if (config.email) return { way, kept: null, noteUnsent, transport: smtpTransport(config.email) };
   if (way === 'none') return { way, kept: null, noteUnsent, transport: null };
   const folder = emailFolder(config.emailFolder);
@@ -209,7 +209,7 @@ function emailTransport(config: Config, logger: Log['logger']): EmailSending {
 }
 
 /** Logs a store's first card that is not emailed, so that the log does not grow with every card. */
-function unsentLog(logger: Log['logger']): EmailServices['noteUnsent'] {
+function createUnsentLog(logger: Log['logger']): EmailServices['noteUnsent'] {
   const noted = new Set<number>();
   return ({ id, domain }) => {
     if (noted.has(id)) return;

@@ -3,7 +3,7 @@
 import type { Card } from '../domain/card.ts';
 import { Fault, FieldErrors } from '../domain/fault.ts';
 import type { PublicIds } from '../domain/public-id.ts';
-import { recordOf, type ClaimableField } from '../domain/record.ts';
+import { recordOf, type ReadOnlyField } from '../domain/record.ts';
 import {
   giftCardSchema,
   issuedGiftCardSchema,
@@ -48,7 +48,7 @@ const settableFields = {
 };
 
 /** The fields of a card that no update sets: a client can send them back with their current values. */
-export const readOnlyFields = recordFields.filter((name) => !(name in settableFields)) as ClaimableField[];
+export const readOnlyFields = recordFields.filter((name) => !(name in settableFields)) as ReadOnlyField[];
 
 /** The write scope of an operation that changes only the card in its path. */
 export function cardInPath({
@@ -231,7 +231,7 @@ export const retrieveGiftCard = read({
 const updateFields = {
   // Every read-only field is in the list that the type is derived from.
   ...(Object.fromEntries(readOnlyFields.map((name) => [name, echoed(name)])) as Readonly<
-    Record<ClaimableField, Field<unknown, false>>
+    Record<ReadOnlyField, Field<unknown, false>>
   >),
   code: { ...fields.code, schema: echoedSchema('code') },
   ...settableFields,
@@ -259,11 +259,11 @@ export const updateGiftCard = write({
   // The response says whether the card has the code.
   guesses: ({ code }) => (code ? (status) => status === 422 : null),
   writeScope: cardInPath,
-  run: (request) => updated(request, new FieldErrors()),
-  reject: updated,
+  run: (request) => applyUpdate(request, new FieldErrors()),
+  reject: applyUpdate,
 });
 
-function* updated(
+function* applyUpdate(
   {
     ctx,
     caller,
@@ -294,8 +294,8 @@ function* updated(
       ...(note !== undefined && { note }),
     },
     releaseHolds: releaseHolds ?? false,
-    claims: new Map(Object.entries(readOnly) as [ClaimableField, unknown][]),
-    claimedCode: code ?? null,
+    echoed: new Map(Object.entries(readOnly) as [ReadOnlyField, unknown][]),
+    echoedCode: code ?? null,
     versions: ifMatch(ctx.keys.publicIds.of(ids.gift_card_id)),
     errors,
   });

@@ -75,7 +75,7 @@ export const createWebhook = write({
   errors: ['too-many-webhooks'],
   prepare,
   *run({ ctx, store, body: { url, events: patterns }, requestContext }) {
-    const secret = requestContext.webhookUrls.drawSecret();
+    const secret = requestContext.webhookUrls.generateSecret();
     const created = yield* service.createWebhook(ctx, { storeId: store.id, url, patterns, secret });
     const { body, headers } = secretResult(created);
     return {
@@ -188,7 +188,7 @@ export const rotateWebhookSecret = write({
   errors: ['not-found', 'precondition-failed'],
   *run(request) {
     const { ctx, requestContext } = request;
-    const secret = requestContext.webhookUrls.drawSecret();
+    const secret = requestContext.webhookUrls.generateSecret();
     return secretResult(yield* service.rotateWebhookSecret(ctx, { ...commandOf(request), secret }));
   },
 });

@@ -69,7 +69,7 @@ export function addAppProxyCommand(root: Command): void {
     )
     .addOption(new Option('--customer <id>', 'the id of a signed-in customer').argParser(readCustomer))
     .action(async ({ store: domain, prefix, listen, to, customer }: Options) => {
-      const { shop, secret, clock } = await findShop(domain);
+      const { shop, secret, clock } = await findProxiedStore(domain);
       const server = createAppProxy({
         shop,
         secret,
@@ -96,7 +96,9 @@ export function addAppProxyCommand(root: Command): void {
     });
 }
 
-async function findShop(domain: string | undefined): Promise<Pick<AppProxy, 'shop' | 'secret' | 'clock'>> {
+async function findProxiedStore(
+  domain: string | undefined,
+): Promise<Pick<AppProxy, 'shop' | 'secret' | 'clock'>> {
   await using database = await openDatabase(readDatabaseConfig(), { prepare: false });
   const { ctx, storage } = database;
   const record = await storage.read(() => chooseStore(domain));
@@ -112,14 +114,14 @@ async function findShop(domain: string | undefined): Promise<Pick<AppProxy, 'sho
 /** Creates the app proxy. The caller starts it with `listen`. */
 export function createAppProxy(proxy: AppProxy): Server {
   return createServer((request, response) => {
-    handOn(proxy, request, response).catch(() => {
+    forward(proxy, request, response).catch(() => {
       if (!response.headersSent) response.writeHead(502, { 'content-type': 'text/plain' });
       response.end('The service cannot be reached.\n');
     });
   });
 }
 
-async function handOn(proxy: AppProxy, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function forward(proxy: AppProxy, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (!/^\/(?!\/)/.test(request.url ?? '')) {
     response.writeHead(400, { 'content-type': 'text/plain' }).end('The request target must be a path.\n');
     return;
@@ -134,7 +136,7 @@ async function handOn(proxy: AppProxy, request: IncomingMessage, response: Serve
   const path = proxy.to.pathname.replace(/\/$/, '') + target.pathname.slice(proxy.prefix.length);
   const query = signedQuery(proxy, [...target.searchParams]);
   const headers = Object.entries(request.headers).filter(([name]) => !droppedHeaders.has(name));
-  const onward = httpRequest({
+  const serviceRequest = httpRequest({
     protocol: proxy.to.protocol,
     hostname: proxy.to.hostname,
     port: proxy.to.port,
@@ -142,13 +144,13 @@ async function handOn(proxy: AppProxy, request: IncomingMessage, response: Serve
     path: `${path}?${query}`,
     headers: { ...Object.fromEntries(headers), 'x-forwarded-host': proxy.shop },
   });
-  const arrival = new Promise<IncomingMessage>((resolve, reject) => {
-    onward.once('response', resolve);
-    onward.once('error', reject);
+  const serviceResponse = new Promise<IncomingMessage>((resolve, reject) => {
+    serviceRequest.once('response', resolve);
+    serviceRequest.once('error', reject);
   });
   // The service can respond before it has received the whole body. That is not an error of the proxy.
-  pipeline(request, onward).catch(() => undefined);
-  const reply = await arrival;
+  pipeline(request, serviceRequest).catch(() => undefined);
+  const reply = await serviceResponse;
   const forwarded = Object.entries(reply.headers).filter(([name]) => !droppedHeaders.has(name));
   response.writeHead(reply.statusCode ?? 502, Object.fromEntries(forwarded));
   await pipeline(reply, response);

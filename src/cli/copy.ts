@@ -40,7 +40,7 @@ export function addCopyCommand(root: Command): void {
           `largesse: other users of the machine can see the password in ${option}: see largesse copy --help`,
         );
       const startedAt = performance.now();
-      await using opened = await openDatabase(from, { prepare: false, unhurried: true });
+      await using opened = await openDatabase(from, { prepare: false, withoutTimeLimit: true });
       await using target = await openTarget(to);
       const { ctx, storage: source } = opened;
       const progress = showProgress(process.stderr, { isSilent: options.json === true });
@@ -53,14 +53,14 @@ export function addCopyCommand(root: Command): void {
 
 function printOutcome(
   { resumed, copied, source, differences }: Outcome,
-  given: {
+  options: {
     readonly from: DatabaseConfig;
     readonly to: DatabaseConfig;
     readonly seconds: number;
     readonly asJson: boolean;
   },
 ): void {
-  const { from, to } = given;
+  const { from, to } = options;
   const ok = differences.length === 0;
   const stores = source.verification.stores.map(({ store, currency, cards, transfers, outstanding }) => ({
     store,
@@ -70,9 +70,9 @@ function printOutcome(
     currency,
   }));
   if (!ok) process.exitCode = 1;
-  if (given.asJson) {
+  if (options.asJson) {
     const database = { from: shownLocation(from.database), to: shownLocation(to.database) };
-    const seconds = { copying: round(copied.seconds), all: round(given.seconds) };
+    const seconds = { copying: round(copied.seconds), all: round(options.seconds) };
     const { tables: totals } = source;
     return printJson({
       ok,
@@ -94,7 +94,7 @@ function printOutcome(
   for (const difference of differences) print(difference);
   const rate = Math.round(copied.rows / Math.max(copied.seconds, 0.001));
   print(
-    `\nCopied ${copied.rows} rows in ${round(copied.seconds)} s (${rate} rows/s); ${round(given.seconds)} s with the comparison.`,
+    `\nCopied ${copied.rows} rows in ${round(copied.seconds)} s (${rate} rows/s); ${round(options.seconds)} s with the comparison.`,
   );
   print(ok ? success(from, to) : failure);
 }

@@ -164,15 +164,15 @@ async function assertNotInUse(source: Storage, beat: number): Promise<void> {
 }
 
 function fromSource<T>(source: Storage, script: () => Script<T>): Promise<T> {
-  return named('source', source.read(script));
+  return nameSide('source', source.read(script));
 }
 
 function atTarget<T>(work: Promise<T>): Promise<T> {
-  return named('target', work);
+  return nameSide('target', work);
 }
 
 /** Adds to an error which of the two databases cannot be used. */
-async function named<T>(side: string, work: Promise<T>): Promise<T> {
+async function nameSide<T>(side: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

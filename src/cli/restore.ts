@@ -86,9 +86,9 @@ async function restore(config: DatabaseConfig, backup: string, mayReplace: boole
 /** Makes a verified and durable copy. @throws CommandError with the reason why the backup cannot be restored. */
 async function copied(
   backup: string,
-  given: { readonly config: DatabaseConfig; readonly temporary: string; readonly like: string },
+  options: { readonly config: DatabaseConfig; readonly temporary: string; readonly like: string },
 ): Promise<VerifiedDatabase> {
-  const { config, temporary, like } = given;
+  const { config, temporary, like } = options;
   try {
     copyDurably(backup, temporary, like);
     const verification = await verified({ ...config, database: { kind: 'file', file: temporary } });

@@ -75,8 +75,8 @@ function readFailures(text: string): number | 'default' {
 }
 
 /** Null: the service's default. Undefined: the option is absent. */
-function failuresOf({ lookupFailuresPerHour: given }: Options): number | null | undefined {
-  return given === 'default' ? null : given;
+function failuresOf({ lookupFailuresPerHour: failures }: Options): number | null | undefined {
+  return failures === 'default' ? null : failures;
 }
 
 /** `none` removes the limit. */

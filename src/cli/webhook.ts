@@ -5,7 +5,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { isDevelopmentEnvironment, readDatabaseConfig } from '../config.ts';
 import { openDatabase, type Database } from '../database.ts';
 import { loopbackRule, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
-import { drawSigningSecret } from '../delivery/webhooks/signature.ts';
+import { generateSigningSecret } from '../delivery/webhooks/signature.ts';
 import { eventTypes } from '../domain/event.ts';
 import {
   deliveryRecordOf,
@@ -110,7 +110,7 @@ export function addWebhookCommands(root: Command): void {
       withStore(options, async (database, storeId) => {
         const { ctx, storage } = database;
         const url = await readUrl(database, options.url ?? '');
-        const secret = drawSigningSecret(ctx.random);
+        const secret = generateSigningSecret(ctx.random);
         const patterns = options.events ?? [];
         showOnce(await storage.write(() => createWebhook(ctx, { storeId, url, patterns, secret })), options);
       }),
@@ -164,7 +164,7 @@ export function addWebhookCommands(root: Command): void {
     .argument('<id>', 'the id from webhook list', readId)
     .action((id: number, options: Options) =>
       withStore(options, async ({ ctx, storage }, storeId) => {
-        const secret = drawSigningSecret(ctx.random);
+        const secret = generateSigningSecret(ctx.random);
         showOnce(
           await storage.write(() => rotateWebhookSecret(ctx, { storeId, id, versions: null, secret })),
           options,

@@ -48,19 +48,19 @@ export function addDevelopmentEmails(
     page(reply, { title: 'Emails', body: list(await kept.list()), base: '' }),
   );
   app.get(`${prefix}/dev/mails.css`, { onRequest }, (_request, reply) =>
-    response(reply, pagePolicy).type('text/css; charset=utf-8').send(style),
+    setHeaders(reply, pagePolicy).type('text/css; charset=utf-8').send(style),
   );
   app.get(`${prefix}/dev/mails/:name`, { onRequest }, async (request, reply) => {
-    const email = await found(kept.read(nameOf(request)));
+    const email = await requireFound(kept.read(nameOf(request)));
     return page(reply, { title: email.subject, body: view(email), base: '../' });
   });
   app.get(`${prefix}/dev/mails/:name/html`, { onRequest }, async (request, reply) => {
-    const { html } = await found(kept.read(nameOf(request)));
-    return response(reply, emailPolicy).type('text/html; charset=utf-8').send(html);
+    const { html } = await requireFound(kept.read(nameOf(request)));
+    return setHeaders(reply, emailPolicy).type('text/html; charset=utf-8').send(html);
   });
   app.get(`${prefix}/dev/mails/:name/eml`, { onRequest }, async (request, reply) => {
-    const eml = await found(kept.readEml(nameOf(request)));
-    return response(reply, pagePolicy)
+    const eml = await requireFound(kept.readEml(nameOf(request)));
+    return setHeaders(reply, pagePolicy)
       .type('message/rfc822')
       .header('content-disposition', `attachment; filename="${nameOf(request)}.eml"`)
       .send(Buffer.from(eml));
@@ -73,7 +73,7 @@ function onRequest(request: FastifyRequest, _reply: FastifyReply, done: HookHand
 }
 
 function page(reply: FastifyReply, shown: Page): FastifyReply {
-  return response(reply, pagePolicy)
+  return setHeaders(reply, pagePolicy)
     .type('text/html; charset=utf-8')
     .send(String(frame(shown)));
 }
@@ -83,13 +83,13 @@ function nameOf({ params }: FastifyRequest): string {
 }
 
 /** @throws Fault `not-found`. */
-async function found<T>(reading: Promise<T | undefined>): Promise<T> {
+async function requireFound<T>(reading: Promise<T | undefined>): Promise<T> {
   const read = await reading;
   if (read === undefined) throw new Fault('not-found');
   return read;
 }
 
-function response(reply: FastifyReply, policy: string): FastifyReply {
+function setHeaders(reply: FastifyReply, policy: string): FastifyReply {
   return reply.headers({
     'content-security-policy': policy,
     'referrer-policy': 'no-referrer',

@@ -147,14 +147,14 @@ export function createMetrics({
   return {
     contentType: registry.contentType,
     render: () => registry.metrics(),
-    request(given) {
+    request(request) {
       requests.observe(
         {
-          http_request_method: given.method,
-          http_route: given.route,
-          http_response_status_code: given.status,
+          http_request_method: request.method,
+          http_route: request.route,
+          http_response_status_code: request.status,
         },
-        given.seconds,
+        request.seconds,
       );
     },
     committed({ size, seconds }) {

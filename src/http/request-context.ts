@@ -66,14 +66,14 @@ function isKept(code: FaultCode): boolean {
 }
 
 export function requestContextOf(
-  given: Omit<RequestContext, 'readBody' | 'write'> & {
+  options: Omit<RequestContext, 'readBody' | 'write'> & {
     readonly keysInFlight: KeysInFlight;
     readonly keysInFlightMax: number;
   },
 ): RequestContext {
-  const { request, ctx, storage, caller, basePath, isDryRun, keysInFlight, keysInFlightMax } = given;
+  const { request, ctx, storage, caller, basePath, isDryRun, keysInFlight, keysInFlightMax } = options;
   return {
-    ...given,
+    ...options,
     readBody: (wrapper, errors) =>
       parseBody((request.body as RawBody | undefined) ?? noBody, { wrapper, errors }),
     async write(body, script, scope) {

@@ -13,19 +13,19 @@ import { findHold, insertHold, claimExpiredHolds } from '../storage/hold.ts';
 import { resolved, parallel, type Script } from '../storage/sql.ts';
 import { findChainEnd } from '../storage/transfer.ts';
 import {
-  closeRunOutHolds,
-  move,
-  namedVersion,
+  closeExpiredHolds,
+  applyMovement,
+  lockNamedVersion,
   presentCard,
   record,
   assertVersion,
   releaseHold,
   settleHold,
-  usable,
+  requireUsableState,
   type Held,
   type MoneyCommand,
 } from './money.ts';
-import type { Moved } from './spend.ts';
+import type { MovementResult } from './spend.ts';
 
 /**
  * Reserves an amount of a usable card for a number of seconds.
@@ -36,12 +36,18 @@ export function* placeHold(
   command: MoneyCommand & { readonly amount: Money; readonly seconds: number },
 ): Script<Held> {
   const { store, cardId, amount } = command;
-  const version = yield* namedVersion(command);
-  const moved = { balance: 0n, held: amount.minor };
-  const moving = move(ctx, { store, cardId, version }, moved, usable(ctx, store), () => resolved(null));
-  const { card } = yield* moving;
+  const version = yield* lockNamedVersion(command);
+  const amounts = { balance: 0n, held: amount.minor };
+  const movementScript = applyMovement(
+    ctx,
+    { store, cardId, version },
+    amounts,
+    requireUsableState(ctx, store),
+    () => resolved(null),
+  );
+  const { card } = yield* movementScript;
   const now = ctx.clock.now();
-  const made: Hold = {
+  const hold: Hold = {
     storeId: store.id,
     id: ctx.random.id(),
     cardId,
@@ -56,14 +62,14 @@ export function* placeHold(
     expiresAt: ctx.clock.latest() + command.seconds * 1_000,
     closedAt: null,
   };
-  yield* insertHold(made);
+  yield* insertHold(hold);
   yield* recordEvent(
     ctx,
     cardMoved(ctx.keys.publicIds, 'gift_card.held', card, {
-      hold: holdRecordOf(ctx.keys.publicIds, made, ctx.clock.earliest()),
+      hold: holdRecordOf(ctx.keys.publicIds, hold, ctx.clock.earliest()),
     }),
   );
-  return { hold: made, card };
+  return { hold, card };
 }
 
 /** A hold and its card at present. @throws Fault `not-found`. */
@@ -108,7 +114,7 @@ export function* capture(
     readonly actor: string;
     readonly note: string | null;
   },
-): Script<Moved & Held> {
+): Script<MovementResult & Held> {
   const { held, version } = yield* requireOpenHold(ctx, command);
   const amount = command.amount ?? held.amount;
   if (exceeds(amount, held.amount)) {
@@ -156,7 +162,7 @@ export function* voidHold(ctx: Context, command: HoldCommand): Script<Held> {
  */
 export function* expireHolds(ctx: Context, limit: number): Script<boolean> {
   const expiredHeld = yield* claimExpiredHolds(ctx.clock.earliest(), limit);
-  yield* closeRunOutHolds(
+  yield* closeExpiredHolds(
     ctx,
     expiredHeld.toSorted((left, right) =>
       left.storeId === right.storeId ? left.cardId - right.cardId : left.storeId - right.storeId,

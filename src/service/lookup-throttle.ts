@@ -30,7 +30,7 @@ export function failuresLeft(refilledAt: number, { now, perHour }: Budget): numb
 type Budget = { readonly now: number; /** Failed lookups per hour. */ readonly perHour: number };
 
 /** The fault of a caller whose budget is exhausted. */
-export function throttled(refilledAt: number, { now, perHour }: Budget): Fault {
+export function tooManyLookups(refilledAt: number, { now, perHour }: Budget): Fault {
   const waitMs = refilledAt - now - (lookupPeriodMs - shareMsOf(perHour));
   return new Fault('too-many-misses', { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) });
 }

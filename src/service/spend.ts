@@ -15,17 +15,17 @@ import { RetryTransaction, parallel, type Script } from '../storage/sql.ts';
 import { findChainEnd, findTransferAndVersion, sumReversals } from '../storage/transfer.ts';
 import {
   effect,
-  move,
-  namedVersion,
+  applyMovement,
+  lockNamedVersion,
   record,
   assertVersion,
   loadCard,
-  usable,
+  requireUsableState,
   type MoneyCommand,
 } from './money.ts';
 
 /** A new transfer, and its card after it. */
-export type Moved = { readonly transfer: Transfer; readonly card: Card };
+export type MovementResult = { readonly transfer: Transfer; readonly card: Card };
 
 /**
  * Debits an amount of a usable card.
@@ -40,17 +40,17 @@ export function* debit(
     /** The lookup value of the code that the card must still have; absent: any. */
     readonly codeLookup?: bigint;
   },
-): Script<Moved> {
+): Script<MovementResult> {
   const { amount, version } = command.partial
-    ? yield* lesser(ctx, command)
-    : { amount: command.amount, version: yield* namedVersion(command) };
+    ? yield* findLesserAmount(ctx, command)
+    : { amount: command.amount, version: yield* lockNamedVersion(command) };
   const movement = debitOf(amount);
   const demands = {
-    ...usable(ctx, command.store),
+    ...requireUsableState(ctx, command.store),
     ...(command.codeLookup !== undefined && { codeLookup: command.codeLookup }),
   };
-  const moving = move(ctx, { ...command, version }, effect(movement), demands, findChainEnd);
-  const { card, seen: end } = yield* moving;
+  const movementScript = applyMovement(ctx, { ...command, version }, effect(movement), demands, findChainEnd);
+  const { card, seen: end } = yield* movementScript;
   const transfer = yield* record(ctx, { card, end }, movement, command);
   yield* recordEvent(
     ctx,
@@ -65,7 +65,7 @@ export function* debit(
  * The lesser of the requested and the available amount, and the version of the card. If nothing is available, returns
  * the requested amount, because its debit fails with the reason.
  */
-function* lesser(
+function* findLesserAmount(
   ctx: Context,
   command: MoneyCommand & { readonly amount: Money },
 ): Script<{ readonly amount: Money; readonly version: number }> {
@@ -83,12 +83,21 @@ function* lesser(
  * @throws Fault `not-found`, `precondition-failed`, `card-disabled`, `card-expired`, or `invalid-parameter` if
  * the balance would exceed the store's limit.
  */
-export function* credit(ctx: Context, command: MoneyCommand & { readonly amount: Money }): Script<Moved> {
+export function* credit(
+  ctx: Context,
+  command: MoneyCommand & { readonly amount: Money },
+): Script<MovementResult> {
   const { store } = command;
   const movement = creditOf(command.amount);
-  const version = yield* namedVersion(command);
-  const moving = move(ctx, { ...command, version }, effect(movement), usable(ctx, store), findChainEnd);
-  const { card, seen: end } = yield* moving;
+  const version = yield* lockNamedVersion(command);
+  const movementScript = applyMovement(
+    ctx,
+    { ...command, version },
+    effect(movement),
+    requireUsableState(ctx, store),
+    findChainEnd,
+  );
+  const { card, seen: end } = yield* movementScript;
   assertWithinLimit(store.issueLimit ?? largestBalance(card.balance.currency), card);
   const transfer = yield* record(ctx, { card, end }, movement, command);
   yield* recordEvent(
@@ -136,7 +145,7 @@ export function* reverse(
     /** Returns the versions of a card that the request accepts (`If-Match`); null: any. */
     readonly versionsOf: (cardId: number) => readonly number[] | null;
   },
-): Script<Moved> {
+): Script<MovementResult> {
   const { store, transferId } = command;
   yield* lockCardOfTransfer(store.id, transferId);
   // The version is read before the sum, so it reveals a reversal between the two reads.
@@ -161,10 +170,10 @@ export function* reverse(
 
   const movement = reversalOf(reversed, amount);
   const demands = { today: null, disabledAllowed: false };
-  const moving = move(ctx, { store, cardId, version }, effect(movement), demands, (key) =>
+  const movementScript = applyMovement(ctx, { store, cardId, version }, effect(movement), demands, (key) =>
     parallel(findChainEnd(key), sumReversals(store.id, transferId)),
   );
-  const { card, seen } = yield* moving;
+  const { card, seen } = yield* movementScript;
   const [end, reversedBefore] = seen;
   // The card is locked now, so the sum contains all earlier reversals of the transfer.
   if (reversedBefore !== before) throw new RetryTransaction('the transfer was reversed concurrently');

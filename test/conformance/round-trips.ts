@@ -10,9 +10,9 @@ import { Fault, FieldErrors } from '../../src/domain/fault.ts';
 import { issue, lookUp, assertIssuable, retrieve, search, undo, update } from '../../src/service/card.ts'; // prettier-ignore
 import {
   findOpenDemonstrationStore,
-  findPresented,
-  findShop,
-  noteTokenUses,
+  findPresentedToken,
+  findSignedStore,
+  recordTokenUses,
 } from '../../src/service/caller.ts';
 import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
 import { capture, expireHolds, placeHold, showHold, voidHold } from '../../src/service/hold.ts';
@@ -81,8 +81,8 @@ const disabling = ({ storage, ctx, store, card }: Shop, releaseHolds: boolean) =
 const amount = money('1');
 
 const operations: readonly Operation[] = [
-  { name: 'find a presented token', awaited: [1], script: ({ presented }) => findPresented(presented) },
-  { name: 'find a signed shop', awaited: [1], script: ({ ctx, store }) => findShop(ctx, store.domain) },
+  { name: 'find a presented token', awaited: [1], script: ({ presented }) => findPresentedToken(presented) },
+  { name: 'find a signed shop', awaited: [1], script: ({ ctx, store }) => findSignedStore(ctx, store.domain) },
   { name: 'find the demonstration store', awaited: [1], script: findOpenDemonstrationStore },
 
   { name: 'retrieve', awaited: [1], script: ({ store, card }) => retrieve(store.id, card.id) },
@@ -181,7 +181,7 @@ const operations: readonly Operation[] = [
           shop.store,
           shop.card.id,
           { note: 'new' },
-          { claimedCode: shop.drawn, versions: currentVersion(shop) },
+          { echoedCode: shop.drawn, versions: currentVersion(shop) },
         ),
       ),
   },
@@ -353,7 +353,7 @@ const operations: readonly Operation[] = [
   {
     name: 'record the uses of tokens',
     awaited: [0],
-    script: ({ store, token }) => noteTokenUses([{ storeId: store.id, id: token.id, usedAt: 1 }]),
+    script: ({ store, token }) => recordTokenUses([{ storeId: store.id, id: token.id, usedAt: 1 }]),
   },
   {
     name: 'release two expired holds',

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { drawSigningSecret } from '../../src/delivery/webhooks/signature.ts';
+import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import type { Card } from '../../src/domain/card.ts';
 import { update } from '../../src/service/card.ts';
 import { capture, placeHold } from '../../src/service/hold.ts';
@@ -27,7 +27,7 @@ async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly
       storeId: store.id,
       url: 'https://receiver.example/',
       patterns: ['*'],
-      secret: drawSigningSecret(ctx.random),
+      secret: generateSigningSecret(ctx.random),
     }),
   );
   await opened.issue();

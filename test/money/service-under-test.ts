@@ -57,7 +57,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
     case 'update': {
       const { balance, ...others } = action.changes;
       const changes: CardChanges = { ...others, ...(balance !== undefined && { balance: money(balance) }) };
-      const asked = { changes, releaseHolds: action.releaseHolds, claims: new Map(), claimedCode: null };
+      const asked = { changes, releaseHolds: action.releaseHolds, echoed: new Map(), echoedCode: null };
       const card = yield* update(ctx, { ...on(action.card), ...asked, errors: new FieldErrors() });
       // The response does not show the held amount.
       return { card: { ...card, held: money(0n) } };

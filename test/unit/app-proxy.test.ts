@@ -22,7 +22,7 @@ import { Fault } from '../../src/domain/fault.ts';
 import { Secret } from '../../src/domain/secret.ts';
 import { authenticate } from '../../src/http/auth.ts';
 import { parseUrlEncoded } from '../../src/http/query.ts';
-import type { Shop } from '../../src/service/caller.ts';
+import type { SignedStore } from '../../src/service/caller.ts';
 import { createStore } from '../../src/service/store.ts';
 import type { FoundToken } from '../../src/storage/token.ts';
 import { show } from './samples.ts';
@@ -87,7 +87,7 @@ after(async () => {
 await storage.write(() =>
   createStore(ctx, {
     domain: shop,
-    name: 'Shop',
+    name: 'SignedStore',
     currency: currencyOf('USD'),
     timeZone: 'UTC',
     issueLimit: null,
@@ -106,8 +106,8 @@ async function serviceAccepts(query: readonly QueryParameter[]): Promise<boolean
   const request = { headers: {} } as FastifyRequest;
   try {
     const tokens = storage.memory<FoundToken>({ entriesMax: 1 });
-    const shops = storage.memory<Shop>({ entriesMax: 1 });
-    const authentication = { ctx, storage, tokens, shops, developmentMode: false };
+    const signedStores = storage.memory<SignedStore>({ entriesMax: 1 });
+    const authentication = { ctx, storage, tokens, signedStores, developmentMode: false };
     await authenticate(authentication, request, { query, customerMaySearch: true });
     return true;
   } catch (error) {
