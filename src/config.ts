@@ -69,9 +69,9 @@ export const limits = Object.freeze({
   /** How long a connection can accept no bytes of a response. */
   stallTimeoutMs: 60_000,
   /** After the response to a request that was not read to its end, the rest is discarded within these limits. */
-  lingerIdleMs: 1_000,
-  lingerMaxMs: 10_000,
-  lingerBytesMax: 16 * 2 ** 20,
+  drainIdleMs: 1_000,
+  drainMaxMs: 10_000,
+  drainBytesMax: 16 * 2 ** 20,
   connectionsMax: 4_096,
   /** Connections of one peer address (IPv6: of one /64), unless it is a trusted proxy. */
   connectionsPerPeerMax: 1_024,

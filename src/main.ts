@@ -85,7 +85,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     const uses = tokenUses();
     const retiredUses = retiredCodeUses();
     const mayUseLoopback = loopbackRule(developmentMode, database.storage);
-    const way = emailTransport(config, logger);
+    const email = setUpEmail(config, logger);
     const app = createServer({
       operations,
       async describe() {
@@ -111,7 +111,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
         { ...database, guard, freeSpace },
         () => !isClosing && !hasFailed && primaries.hasAtMostOne(),
       ),
-      email: way,
+      email,
     });
     await listen(app, config);
     const url = urlOf(app, config);
@@ -122,10 +122,10 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       metrics,
       tokenUses: uses,
       retiredCodeUses: retiredUses,
-      canSend: way.way !== 'none',
+      canSend: email.transportKind !== 'none',
       logger,
     });
-    const emails = startEmails(way.transport, { database, metrics, logger });
+    const emails = startEmails(email.transport, { database, metrics, logger });
     if (emails) commitListeners.add(() => emails.wake());
     const webhooks = startWebhooks({
       ...database,
@@ -144,7 +144,7 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
       logger,
     });
     commitListeners.add(() => webhooks.wake());
-    logStart(config, { url, developmentMode, way, logger });
+    logStart(config, { url, developmentMode, email, logger });
 
     return {
       url,
@@ -192,24 +192,24 @@ async function chooseMode(config: Config, { ctx, storage }: Database): Promise<b
   return true;
 }
 
-type EmailSending = EmailServices & { readonly transport: EmailTransport | null };
+type EmailSetup = EmailServices & { readonly transport: EmailTransport | null };
 
 /**
  * How the emails of every store are sent. In development without a mail server they are kept in a folder, and a page
  * shows them, unless a proxy in front of the service could make it public.
  */
-function emailTransport(config: Config, logger: Log['logger']): EmailSending {
-  const way = emailTransportOf(config);
-  const noteUnsent = createUnsentLog(logger);
-  if (config.email) return { way, kept: null, noteUnsent, transport: smtpTransport(config.email) };
-  if (way === 'none') return { way, kept: null, noteUnsent, transport: null };
+function setUpEmail(config: Config, logger: Log['logger']): EmailSetup {
+  const transportKind = emailTransportOf(config);
+  const logUnsent = createUnsentLogger(logger);
+  if (config.email) return { transportKind, kept: null, logUnsent, transport: smtpTransport(config.email) };
+  if (transportKind === 'none') return { transportKind, kept: null, logUnsent, transport: null };
   const folder = emailFolder(config.emailFolder);
   const kept = config.trustedProxies.length === 0 ? folder : null;
-  return { way, kept, noteUnsent, transport: folderTransport(folder) };
+  return { transportKind, kept, logUnsent, transport: folderTransport(folder) };
 }
 
 /** Logs a store's first card that is not emailed, so that the log does not grow with every card. */
-function createUnsentLog(logger: Log['logger']): EmailServices['noteUnsent'] {
+function createUnsentLogger(logger: Log['logger']): EmailServices['logUnsent'] {
   const noted = new Set<number>();
   return ({ id, domain }) => {
     if (noted.has(id)) return;
@@ -281,12 +281,12 @@ function logStart(
   {
     url,
     developmentMode,
-    way: { way, kept },
+    email: { transportKind, kept },
     logger,
   }: {
     readonly url: string;
     readonly developmentMode: boolean;
-    readonly way: EmailServices;
+    readonly email: EmailServices;
     readonly logger: Log['logger'];
   },
 ): void {
@@ -301,13 +301,13 @@ function logStart(
   );
   if (isExposed(config.keysFile))
     logger.warn({ file: config.keysFile }, 'users other than its owner can read the key file');
-  if (way === 'folder') {
+  if (transportKind === 'folder') {
     logger.warn(
       { folder: config.emailFolder },
       'SMTP_URL is not set: the emails of every store are kept in the folder and are not sent',
     );
   }
-  if (way === 'none') {
+  if (transportKind === 'none') {
     logger.warn(
       'SMTP_URL is not set: no email is sent, and the response to the creation of a card that would be emailed has the header Email-Status: not-configured',
     );

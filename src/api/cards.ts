@@ -12,7 +12,7 @@ import {
 } from '../domain/schemas.ts';
 import { cardEtagOf } from '../http/etag.ts';
 import type { RequestContext } from '../http/request-context.ts';
-import { issue, assertIssuable, retrieve, search, undo, update } from '../service/card.ts';
+import { issue, rejectIssue, retrieve, search, reenableCard, update } from '../service/card.ts';
 import { findEmailSettings } from '../storage/email.ts';
 import { resolved, parallel } from '../storage/sql.ts';
 import type { WriteScope } from '../storage/storage.ts';
@@ -104,8 +104,8 @@ export const createGiftCard = write({
   },
   check(values, errors, requestContext) {
     const { email, storefront_customer_id: storefrontId } = values;
-    const error = sendOnError(values, requestContext);
-    if (error !== null) errors.add('send_on', error);
+    const message = sendOnMessage(values, requestContext);
+    if (message !== null) errors.add('send_on', message);
     if ((storefrontId ?? null) !== null && !email && !errors.has('email'))
       errors.add('storefront_customer_id', 'cannot be set without email');
   },
@@ -141,7 +141,7 @@ export const createGiftCard = write({
     const { gift_card } = cardResult(publicIds, issued.card).body;
     if (settings?.enabled)
       after(
-        (hasSucceeded) => void (hasSucceeded && !requestContext.isDryRun && requestContext.noteUnsent(store)),
+        (hasSucceeded) => void (hasSucceeded && !requestContext.isDryRun && requestContext.logUnsent(store)),
       );
     return {
       body: { gift_card: { ...gift_card, code: issued.code.reveal() } },
@@ -153,7 +153,7 @@ export const createGiftCard = write({
     };
   },
   reject: ({ ctx, store, body }, errors) =>
-    assertIssuable(ctx, {
+    rejectIssue(ctx, {
       store,
       code: body.code ?? null,
       customer: body.email ?? null,
@@ -174,7 +174,7 @@ function addressOf({ email, recipient_email: recipient }: Creation) {
 }
 
 /** The error if the card cannot be emailed at the requested time; otherwise null. */
-function sendOnError(values: Creation, { canSend }: RequestContext): string | null {
+function sendOnMessage(values: Creation, { canSend }: RequestContext): string | null {
   const { send_on: sendOn, expires_on: expiresOn } = values;
   if (!sendOn) return null;
   if (!isEmailWanted(values) || !canSend) return 'cannot be set because no email is sent';
@@ -316,6 +316,6 @@ export const reenableGiftCard = write({
   errors: ['not-found', 'precondition-failed', 'undo-window-closed'],
   *run({ ctx, store, ids: { gift_card_id: cardId }, ifMatch }) {
     const versions = ifMatch(ctx.keys.publicIds.of(cardId));
-    return cardResult(ctx.keys.publicIds, yield* undo(ctx, { store, cardId, versions }));
+    return cardResult(ctx.keys.publicIds, yield* reenableCard(ctx, { store, cardId, versions }));
   },
 });

@@ -5,7 +5,7 @@ import { Fault } from '../domain/fault.ts';
 import {
   addRows,
   beginCopy,
-  bearsMark,
+  hasMark,
   concludeCopy,
   CopyError,
   countAllRows,
@@ -14,7 +14,7 @@ import {
   identify,
   takeInventory,
   takeWatermark,
-  withdrawCopy,
+  cancelCopy,
   type Inventory,
 } from '../service/copy.ts';
 import { lastBeat } from '../storage/heartbeat.ts';
@@ -59,8 +59,8 @@ export async function copyDatabase(copying: Copying, sourceShown: string): Promi
     keyChecks: await fromSource(source, listKeyChecks),
   };
   const resumed = await atTarget(target.write(() => beginCopy(ctx, command)));
-  if (await fromSource(source, () => bearsMark(run))) {
-    await target.write(() => withdrawCopy(run));
+  if (await fromSource(source, () => hasMark(run))) {
+    await target.write(() => cancelCopy(run));
     throw new CopyError('the source and the target are the same database');
   }
   const beat = await fromSource(source, lastBeat);

@@ -44,7 +44,7 @@ type Options = {
 const limitMax = 250;
 /** How long `test` waits for a running service. */
 const testWaitMs = 15_000;
-const testLookMs = 100;
+const testPollMs = 100;
 
 function readEvents(text: string): readonly string[] {
   const patterns = parsePatterns(text, eventPatterns(eventTypes));
@@ -177,12 +177,12 @@ export function addWebhookCommands(root: Command): void {
     .action((id: number, options: Options) =>
       withStore(options, async ({ ctx, storage }, storeId) => {
         const { eventId } = await storage.write(() => testWebhook(ctx, { storeId, id }));
-        const look = (): Promise<{ readonly delivery: Delivery }> =>
+        const readDelivery = (): Promise<{ readonly delivery: Delivery }> =>
           storage.read(() => showDelivery(storeId, { webhookId: id, eventId }));
-        let { delivery } = await look();
-        for (let waitedMs = 0; delivery.attempts === 0 && waitedMs < testWaitMs; waitedMs += testLookMs) {
-          await wait(testLookMs);
-          ({ delivery } = await look());
+        let { delivery } = await readDelivery();
+        for (let waitedMs = 0; delivery.attempts === 0 && waitedMs < testWaitMs; waitedMs += testPollMs) {
+          await wait(testPollMs);
+          ({ delivery } = await readDelivery());
         }
         if (options.json) printJson(deliveryRecordOf(delivery));
         else printFields(deliveryRow(deliveryRecordOf(delivery)));

@@ -42,11 +42,11 @@ import type { TokenUses } from './token-last-used.ts';
 
 /** How the service sends email. */
 export type EmailServices = {
-  readonly way: EmailTransportKind;
+  readonly transportKind: EmailTransportKind;
   /** Where emails are kept in development, for their page; null: there is no page. */
   readonly kept: StoredEmails | null;
   /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
-  readonly noteUnsent: (store: Store) => void;
+  readonly logUnsent: (store: Store) => void;
 };
 
 export type Services = {
@@ -123,7 +123,7 @@ export function createServer(services: Services): FastifyInstance {
   const connections = guardConnections(app.server, {
     limits,
     isTrusted: clients.isTrusted,
-    closed: metrics.connectionClosed,
+    onClosed: metrics.connectionClosed,
   });
   app.addHook('preClose', (done) => {
     const late = setTimeout(() => connections.destroyUnfinished(), limits.stopReceiveTimeoutMs);
@@ -342,9 +342,10 @@ function addOperations(app: FastifyInstance, services: Services): void {
             query,
             basePath,
             lookup,
-            noteRetiredCode: (cardId) => services.retiredCodeUses.note({ storeId: caller.store.id, cardId }),
-            canSend: services.email.way !== 'none',
-            noteUnsent: services.email.noteUnsent,
+            recordRetiredCode: (cardId) =>
+              services.retiredCodeUses.note({ storeId: caller.store.id, cardId }),
+            canSend: services.email.transportKind !== 'none',
+            logUnsent: services.email.logUnsent,
             webhookUrls: services.webhookUrls,
             streams,
             isDryRun: request.isDryRun,

@@ -33,7 +33,10 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
         detail: 'The database does not accept writes, or more than one server does.',
         retryAfterSeconds: 1,
       });
-    return { status: 'ready', details: { mail: email.way === 'none' ? noEmail : email.way } };
+    return {
+      status: 'ready',
+      details: { mail: email.transportKind === 'none' ? noEmail : email.transportKind },
+    };
   });
 
   app.get(at('metrics'), async (request, reply) => {
@@ -74,15 +77,15 @@ type Documentation = { readonly json: string; readonly html: string; readonly cs
 
 /** The API's description and its pages, generated at the first request for one of them. */
 function documentationOf({ describe }: Services): () => Promise<Documentation> {
-  const make = async (): Promise<Documentation> => {
+  const generate = async (): Promise<Documentation> => {
     const [document, { renderReference }] = await Promise.all([
       describe(),
       import('./reference/reference.ts'),
     ]);
     return { json: JSON.stringify(document, null, 2), ...renderReference(document) };
   };
-  let made: Promise<Documentation> | undefined;
-  return () => (made ??= make());
+  let generated: Promise<Documentation> | undefined;
+  return () => (generated ??= generate());
 }
 
 /**

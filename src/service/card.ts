@@ -21,7 +21,7 @@ import { recordEvent } from '../storage/event.ts';
 import { listOpenHolds } from '../storage/hold.ts';
 import { resolved, parallel, type Script } from '../storage/sql.ts';
 import { findChainEnd, noChain } from '../storage/transfer.ts';
-import { linkIssued, assertLinkable } from './customer.ts';
+import { linkNewCustomer, findLinkError } from './customer.ts';
 import { enqueueCardEmails, assertSendTime, type CardEmails } from './email.ts';
 import { record, assertVersion, releaseHold, requireCard, loadCard, today, type Closing } from './money.ts';
 
@@ -101,7 +101,7 @@ function detailsOf({ actor }: { readonly actor: string }, createdAt: number) {
  * Rejects an issue with invalid parameters, and adds the errors of a taken code or storefront id.
  * @throws Fault `invalid-parameter`, always.
  */
-export function* assertIssuable(
+export function* rejectIssue(
   ctx: Context,
   {
     store,
@@ -115,14 +115,14 @@ export function* assertIssuable(
   },
 ): Script<never> {
   const errors = foundErrors.copy();
-  const [usedBy, error] = yield* parallel(
+  const [usedBy, linkError] = yield* parallel(
     code ? findCardIdByCode(ctx, store.id, code) : resolved(undefined),
     customer && storefrontCustomerId !== null
-      ? assertLinkable(store.id, { address: customer, storefrontCustomerId })
+      ? findLinkError(store.id, { address: customer, storefrontCustomerId })
       : resolved(null),
   );
   if (usedBy !== undefined) errors.add('code', codeTaken);
-  if (error !== null) errors.add('storefront_customer_id', error);
+  if (linkError !== null) errors.add('storefront_customer_id', linkError);
   errors.throwIfAny();
   throw new Error('an issue was rejected without an error');
 }
@@ -147,11 +147,11 @@ function* linkAndRecord(
   found: Resolved | null,
 ): Script<Card['customer']> {
   if (!found || storefrontCustomerId === null) return yield* recordIfNew(ctx, store, found);
-  const linked = yield* linkIssued(store.id, found.customer, storefrontCustomerId);
+  const linked = yield* linkNewCustomer(store.id, found.customer, storefrontCustomerId);
   if (typeof linked !== 'string') return yield* recordIfNew(ctx, store, { ...found, customer: linked });
   const errors = new FieldErrors();
   errors.add('storefront_customer_id', linked);
-  return yield* assertIssuable(ctx, { store, code, errors });
+  return yield* rejectIssue(ctx, { store, code, errors });
 }
 
 /** @throws Fault `not-found` if the store has no such card. */
@@ -281,7 +281,7 @@ function applyReleases(card: Card, releases: readonly Release[]): Card {
  * @throws Fault `not-found`, `precondition-failed`, or `undo-window-closed` if the card is not disabled, the window has
  * passed, or the store does not have one.
  */
-export function* undo(
+export function* reenableCard(
   ctx: Context,
   command: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
 ): Script<Card> {

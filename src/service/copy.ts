@@ -119,12 +119,12 @@ function* replaceKeyChecks(ofSource: readonly KeyCheck[]): Script<void> {
 }
 
 /** Removes the mark, before anything was copied. */
-export function* withdrawCopy(run: string): Script<void> {
+export function* cancelCopy(run: string): Script<void> {
   yield* removeCopy(run);
 }
 
 /** Whether this database has the mark of this run. */
-export function* bearsMark(run: string): Script<boolean> {
+export function* hasMark(run: string): Script<boolean> {
   return (yield* findCopy())?.run === run;
 }
 

@@ -73,7 +73,7 @@ export function* rotateCode(
   command: RotateCommand,
 ): Script<{ readonly card: Card; readonly code: Secret }> {
   const read = yield* requireUsable(ctx, command);
-  return yield* giveCode(ctx, read);
+  return yield* rotateCardCode(ctx, read);
 }
 
 /** The shortest interval between repeated emails to one address, and the most per card and day. */
@@ -100,7 +100,7 @@ export function* notify(
   if (!holder) throw new Fault('no-address');
   if (!enabled || !command.canSend) throw new Fault('no-mail');
   assertNotRepeatedSend(recent, { address: holder.email, now: ctx.clock.now() });
-  const { card, code } = yield* giveCode(ctx, read);
+  const { card, code } = yield* rotateCardCode(ctx, read);
   const delivery = yield* enqueueEmail(ctx, {
     storeId: card.storeId,
     cardId: card.id,
@@ -151,7 +151,7 @@ function* requireUsable(ctx: Context, command: RotateCommand): Script<Card> {
   return card;
 }
 
-function* giveCode(ctx: Context, read: Card): Script<{ readonly card: Card; readonly code: Secret }> {
+function* rotateCardCode(ctx: Context, read: Card): Script<{ readonly card: Card; readonly code: Secret }> {
   const { storeId, id: cardId } = read;
   const code = randomCode((length) => ctx.random.bytes(length));
   const card: Card = { ...read, version: read.version + 1, lastCharacters: lastCharactersOf(code) };

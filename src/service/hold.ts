@@ -161,12 +161,12 @@ export function* voidHold(ctx: Context, command: HoldCommand): Script<Held> {
  * @returns whether there can be more.
  */
 export function* expireHolds(ctx: Context, limit: number): Script<boolean> {
-  const expiredHeld = yield* claimExpiredHolds(ctx.clock.earliest(), limit);
+  const expiredHolds = yield* claimExpiredHolds(ctx.clock.earliest(), limit);
   yield* closeExpiredHolds(
     ctx,
-    expiredHeld.toSorted((left, right) =>
+    expiredHolds.toSorted((left, right) =>
       left.storeId === right.storeId ? left.cardId - right.cardId : left.storeId - right.storeId,
     ),
   );
-  return expiredHeld.length === limit;
+  return expiredHolds.length === limit;
 }

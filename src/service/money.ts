@@ -117,11 +117,11 @@ export function* applyMovement<T>(
   if (tried.isMoved) return tried;
   if (tried.expiredHeld === 0n) return rejectMovement(tried.card, amounts, demands);
 
-  const expiredHeld = yield* expiredHoldsOf(ctx, key);
+  const expiredHolds = yield* findExpiredHolds(ctx, key);
   // Each release adds one version.
-  const versionAfter = version === null ? null : version + expiredHeld.length;
+  const versionAfter = version === null ? null : version + expiredHolds.length;
   const [, retried] = yield* parallel(
-    closeExpiredHolds(ctx, expiredHeld),
+    closeExpiredHolds(ctx, expiredHolds),
     tryMovement(ctx, key, amounts, { ...demands, version: versionAfter }, readAlso),
   );
   return retried.isMoved ? retried : rejectMovement(retried.card, amounts, demands);
@@ -164,14 +164,14 @@ function insufficientBalance(card: Card): Fault {
 }
 
 /** The card's expired holds that are not closed yet. */
-function* expiredHoldsOf(ctx: Context, { storeId, cardId }: CardKey): Script<readonly Hold[]> {
+function* findExpiredHolds(ctx: Context, { storeId, cardId }: CardKey): Script<readonly Hold[]> {
   const now = ctx.clock.earliest();
   return (yield* listOpenHolds(storeId, cardId)).filter((hold) => isHoldExpired(hold, now));
 }
 
 /** Closes expired holds and publishes their release. */
-export function* closeExpiredHolds(ctx: Context, expiredHeld: readonly Hold[]): Script<void> {
-  const releases = expiredHeld.map((hold) =>
+export function* closeExpiredHolds(ctx: Context, expiredHolds: readonly Hold[]): Script<void> {
+  const releases = expiredHolds.map((hold) =>
     releaseHold(ctx, hold, { status: 'expired', closedAt: hold.expiresAt, version: null }),
   );
   yield* parallel(...releases);

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault, FieldErrors } from '../../src/domain/fault.ts';
-import { issue, lookUp, assertIssuable, retrieve, search, undo, update } from '../../src/service/card.ts'; // prettier-ignore
+import { issue, lookUp, rejectIssue, retrieve, search, reenableCard, update } from '../../src/service/card.ts'; // prettier-ignore
 import {
   findOpenDemonstrationStore,
   findPresentedToken,
@@ -163,7 +163,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store }) => {
       const errors = new FieldErrors();
       errors.add('note', 'is too long');
-      return rejected(assertIssuable(ctx, { store, code: code('owncode1234'), errors }));
+      return rejected(rejectIssue(ctx, { store, code: code('owncode1234'), errors }));
     },
   },
   {
@@ -208,7 +208,7 @@ const operations: readonly Operation[] = [
     name: 'undo a disabling',
     awaited: [2, 2],
     prepare: (shop) => disabling(shop, true),
-    script: ({ ctx, store, card }) => undo(ctx, { store, cardId: card.id, versions: null }),
+    script: ({ ctx, store, card }) => reenableCard(ctx, { store, cardId: card.id, versions: null }),
   },
 
   { name: 'debit', awaited: [1, 1], script: ({ ctx, till }) => debit(ctx, { ...till, amount, partial: false }) },

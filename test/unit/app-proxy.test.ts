@@ -87,7 +87,7 @@ after(async () => {
 await storage.write(() =>
   createStore(ctx, {
     domain: shop,
-    name: 'SignedStore',
+    name: 'Shop',
     currency: currencyOf('USD'),
     timeZone: 'UTC',
     issueLimit: null,
