@@ -32,7 +32,7 @@ export type OpenOptions = {
 
 const noObserver: StorageObserver = { committed() {}, failed() {} };
 
-/** @throws MigrationError, KeyFileError, TimelineFileError, or Error if the file is not there or is no database. */
+/** @throws MigrationError, KeyFileError, TimelineFileError, or Error if the file does not exist or is not a database. */
 export async function openDatabase(
   config: DatabaseConfig,
   {

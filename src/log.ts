@@ -11,7 +11,7 @@ export type Log = {
   readonly logger: FastifyBaseLogger;
   /** Logs a response in one line. */
   readonly request: (request: LoggedRequest) => void;
-  /** Writes the buffered lines. Takes at most one second. */
+  /** Writes the buffered lines. It ends within one second. */
   flush(): Promise<void>;
 };
 

@@ -211,8 +211,7 @@ const emailSettings = {
   }),
   sender: setting<string | null>({
     variable: 'MAIL_FROM',
-    description:
-      'The sender of the emails of stores that have no address of their own. `SMTP_URL` requires it.',
+    description: 'The default sender of emails, for stores without a sender address. `SMTP_URL` requires it.',
     accepts: 'an email address such as `gift-cards@flowers.example`',
     default: null,
     shownDefault: 'none',

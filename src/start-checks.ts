@@ -1,4 +1,4 @@
-/** What must hold before the service starts: a server that keeps what is acknowledged, and a plausible clock. */
+/** Checks before the service starts: the server must keep acknowledged changes, and the clock must be plausible. */
 
 import type { ClockGuard, ClockObserver } from './clock-guard.ts';
 import type { Config } from './config.ts';

@@ -100,7 +100,7 @@ await storage.write(() =>
 
 /**
  * Whether the service accepts the signature of a query. A signature without a token allows only the search of a
- * signed-in customer: any other query fails for lack of a token, not for its signature.
+ * signed-in customer: any other query fails because it has no token, not because of its signature.
  */
 async function serviceAccepts(query: readonly QueryParameter[]): Promise<boolean> {
   const request = { headers: {} } as FastifyRequest;

@@ -294,8 +294,8 @@ test('amounts of one currency are compared and subtracted', () => {
 });
 
 test('arithmetic on two currencies is an error', () => {
-  for (const reckon of [subtract, equal, exceeds]) {
-    assert.throws(() => reckon(amount(1n, 'USD'), amount(1n, 'EUR')), RangeError);
-    assert.throws(() => reckon(amount(0n, 'JPY'), amount(0n, 'USD')), /JPY cannot be combined with USD/);
+  for (const combine of [subtract, equal, exceeds]) {
+    assert.throws(() => combine(amount(1n, 'USD'), amount(1n, 'EUR')), RangeError);
+    assert.throws(() => combine(amount(0n, 'JPY'), amount(0n, 'USD')), /JPY cannot be combined with USD/);
   }
 });

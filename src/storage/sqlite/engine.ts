@@ -396,8 +396,8 @@ function readAgain<T>(
     script,
   }: { readonly found: Remembered<T>; readonly key: string; readonly script: () => Script<T | undefined> },
 ): T | undefined {
-  const { result, lookedAt } = driveWatched(script());
-  if (result !== undefined) found.keep(key, result, lookedAt);
+  const { result, tablesRead } = driveWatched(script());
+  if (result !== undefined) found.keep(key, result, tablesRead);
   return result;
 }
 
