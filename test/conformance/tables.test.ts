@@ -205,7 +205,7 @@ for (const [name, factory] of factories) {
       await using target = await openMigrated(factory);
       const { storage } = target;
       await storage.write(() => checkKeys(testContext({ masters: [masterKey('other', 3)] })));
-      await assert.rejects(storage.write(() => beginCopy(ctx, { ...command, run: 'one' })), /made with the key "other"/);
+      await assert.rejects(storage.write(() => beginCopy(ctx, { ...command, run: 'one' })), /created with the key "other"/);
       const keyChecks = await storage.read(listKeyChecks);
       await storage.write(() => createStore(ctx, newStore()));
       await assert.rejects(storage.write(() => beginCopy(ctx, { ...command, keyChecks, run: 'one' })), /not empty \(stores\)/);

@@ -118,11 +118,11 @@ test('wrong usage exits with code 2 and changes nothing', { concurrency }, async
     [[...create, 'EUR', '--time-zone', 'Mars/Olympus'], /^error: .*'Mars\/Olympus'.* IANA name such as/m],
     [[...create, 'EUR', '--proxy-secret', 'abc'], /^error: .*--proxy-secret.* at least 4 characters\.$/m],
     [['token', 'create', '--store', domain, '--scopes', 'all'], /^error: .*'all'.* some of read_gift_cards,/m],
-    [['token', 'revoke', '--store', domain, 'till'], /^error: .*'till'.* the id that token list shows\.$/m],
+    [['token', 'revoke', '--store', domain, 'till'], /^error: .*'till'.* an id that largesse token list shows\.$/m],
     [['app-proxy', '--store', domain, '--prefix', 'apps'], /^error: .*'apps'.* a path such as/m],
-    [['app-proxy', '--store', domain, '--listen', '70000'], /^error: .*'70000'.* takes a port\.$/m],
-    [['app-proxy', '--store', domain, '--to', 'ftp://x'], /^error: .*'ftp:\/\/x'.* an address such as/m],
-    [['app-proxy', '--store', domain, '--customer', '-'], /^error: .*'-'.* a customer's id\.$/m],
+    [['app-proxy', '--store', domain, '--listen', '70000'], /^error: .*'70000'.* a port from 0 to 65535\.$/m],
+    [['app-proxy', '--store', domain, '--to', 'ftp://x'], /^error: .*'ftp:\/\/x'.* an http URL such as/m],
+    [['app-proxy', '--store', domain, '--customer', '-'], /^error: .*'-'.* a customer's id, an integer from 1 to 2\^53 - 1\.$/m],
   ]; // prettier-ignore
   await Promise.all([
     ...wrong.map(([args, message]) =>

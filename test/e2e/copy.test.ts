@@ -261,7 +261,7 @@ test('a source that changes during the copy is detected', async (t) => {
       const { code } = await home.run(['store', 'list'], { DATABASE_URL: `file:${file}`, KEYS_FILE: home.keysFile });
       assert.equal(code, 0);
     });
-    assert.match(program.errors(), /^largesse: something else has opened the source meanwhile: stop what runs on it/m);
+    assert.match(program.errors(), /^largesse: another process has opened the source: stop it, and run the same command again/m);
     assert.equal(program.output(), '');
     const finished = await copy(home, `file:${source}`, `file:${target}`);
     assert.ok(finished.ok && finished.resumed);
