@@ -20,9 +20,9 @@ import { timelineFile } from './timeline-file.ts';
 export type Database = AsyncDisposable & { readonly ctx: Context; readonly storage: Storage };
 
 export type OpenOptions = {
-  /** Whether the file, its schema and its keys are made or brought up to date, or must be there as they should be. */
+  /** Whether to create the file and its keys and to migrate the schema. If false, they must exist and be current. */
   readonly prepare: boolean;
-  /** Whether one transaction may take as long as it takes: for a command that reads everything. */
+  /** Whether transactions have no time limit, for a command that reads everything. */
   readonly withoutTimeLimit?: boolean;
   /** Whether the process serves requests: then it starts with an empty log. */
   readonly serves?: boolean;
@@ -62,7 +62,7 @@ export async function openDatabase(
       );
     await storage.read(assertNotHalfCopied);
 
-    // Where keys are noted, a file was made before: by another process just now, or it is missing.
+    // With key checks, the database had a key file: another process has just created both, or the file is missing.
     if (prepare && !readKeyFile(config.keysFile) && !(await storage.read(hasKeys)))
       makeKeyFile(config.keysFile, random);
     const masterKeys = readKeyFile(config.keysFile);
@@ -77,7 +77,7 @@ export async function openDatabase(
   }
 }
 
-/** Checks the keys, without writing where the disk is full or read-only. */
+/** Checks the keys, without writing if the disk is full or read-only. */
 async function checkAllKeys(storage: Storage, opening: Context): Promise<string> {
   try {
     return await storage.write(() => checkKeys(opening));
@@ -89,9 +89,8 @@ async function checkAllKeys(storage: Storage, opening: Context): Promise<string>
 }
 
 /**
- * The target of a copy: made or brought up to date, and opened without its keys, because what it knows of keys is
- * copied, too.
- * @throws MigrationError, or whatever keeps it from being opened.
+ * Creates or migrates the target of a copy, and opens it without its keys, because the key checks are copied.
+ * @throws MigrationError, or the error of opening it.
  */
 export async function openTarget(config: DatabaseConfig): Promise<Storage> {
   const clock = systemClock;

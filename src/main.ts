@@ -314,7 +314,7 @@ function logStart(
   }
   if (developmentMode) {
     logger.warn(
-      'DEVELOPMENT MODE: until the database holds a real store, requests from this machine need no credential and reach the demonstration store',
+      'DEVELOPMENT MODE: until the database contains a real store, requests from this machine do not need a credential and use the demonstration store',
     );
   }
 }

@@ -47,7 +47,7 @@ function page({ isReady, prefix, isLocal: mayRead }: Shown, { email, development
 <dd><a href="${prefix}/dev/mails">The emails that are kept on this machine</a>: no email is sent without <code>SMTP_URL</code>.</dd>
 `;
   const development = markup`<dt>Development mode</dt>
-<dd>Until the database holds a real store, requests from this machine need no access token and reach the demonstration store.</dd>
+<dd>Until the database contains a real store, requests from this machine do not need an access token and use the demonstration store.</dd>
 `;
   return markup`<!doctype html>
 <html lang="en">
