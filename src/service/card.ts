@@ -5,7 +5,12 @@ import { choose, effectiveChanges, isDisabled, isExpired, validateChanges } from
 import type { Card, CardChanges, CardDetails } from '../domain/card.ts';
 import { lastCharactersOf, randomCode } from '../domain/code.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
-import { cardCreated, cardEnabled, cardUpdated, customerCreated } from '../domain/event.ts';
+import {
+  cardCreatedEvent,
+  cardReenabledEvent,
+  cardUpdateEvents,
+  customerCreatedEvent,
+} from '../domain/event.ts';
 import type { CustomerAccount } from '../domain/customer.ts';
 import { Fault, FieldErrors } from '../domain/fault.ts';
 import { isHoldExpired, type Hold } from '../domain/hold.ts';
@@ -85,7 +90,7 @@ export function* issue(
   else if (!(yield* insertChosenCode(ctx, keyedCode)))
     throw new Fault('invalid-parameter', { errors: { code: [codeTaken] } });
   yield* record(ctx, { card, end: noChain }, issueOf(value), detailsOf(command, now));
-  yield* recordEvent(ctx, cardCreated(ctx.keys.publicIds, card));
+  yield* recordEvent(ctx, cardCreatedEvent(ctx.keys.publicIds, card));
   if (emails) yield* enqueueCardEmails(ctx, { card, code, emails });
   return { card, code };
 }
@@ -136,7 +141,7 @@ function* findOrInsert(ctx: Context, { id }: Store, address: EmailAddress | null
 function* recordIfNew(ctx: Context, store: Store, found: Resolved | null): Script<Card['customer']> {
   if (!found) return null;
   const { customer, isNew } = found;
-  if (isNew) yield* recordEvent(ctx, customerCreated(ctx.keys.publicIds, store.id, customer));
+  if (isNew) yield* recordEvent(ctx, customerCreatedEvent(ctx.keys.publicIds, store.id, customer));
   return { id: customer.id, email: customer.email };
 }
 
@@ -229,7 +234,8 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
     const movement = adjustmentOf(card.balance, effective.balance);
     yield* record(ctx, { card: changed, end }, movement, detailsOf(command, now));
   }
-  for (const event of cardUpdated(ctx.keys.publicIds, changed, effective)) yield* recordEvent(ctx, event);
+  for (const event of cardUpdateEvents(ctx.keys.publicIds, changed, effective))
+    yield* recordEvent(ctx, event);
   return changed;
 }
 
@@ -291,7 +297,7 @@ export function* reenableCard(
     throw new Fault('undo-window-closed');
   const enabled: Card = { ...card, disabledAt: null, version: card.version + 1 };
   yield* replaceCard(card, enabled);
-  yield* recordEvent(ctx, cardEnabled(ctx.keys.publicIds, enabled));
+  yield* recordEvent(ctx, cardReenabledEvent(ctx.keys.publicIds, enabled));
   return enabled;
 }
 

@@ -3,7 +3,7 @@
 import type { Context } from '../context.ts';
 import { isDisabled, isExpired, type Card } from '../domain/card.ts';
 import { lastCharactersOf, randomCode } from '../domain/code.ts';
-import { codeRotated } from '../domain/event.ts';
+import { codeRotatedEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { buyerOf, holderOf, type EmailDelivery, type EmailSettings } from '../domain/email.ts';
 import type { Secret } from '../domain/secret.ts';
@@ -161,7 +161,7 @@ function* rotateCardCode(ctx: Context, read: Card): Script<{ readonly card: Card
     { storeId, cardId },
     { now: ctx.clock.now(), response: 'the card has another code' },
   );
-  yield* recordEvent(ctx, codeRotated(ctx.keys.publicIds, card));
+  yield* recordEvent(ctx, codeRotatedEvent(ctx.keys.publicIds, card));
   return { card, code };
 }
 

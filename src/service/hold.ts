@@ -1,7 +1,7 @@
 /** Holds for a checkout: place, show, capture, void and expire. */
 
 import type { Context } from '../context.ts';
-import { cardMoved } from '../domain/event.ts';
+import { movementEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { isHoldExpired, type Hold } from '../domain/hold.ts';
 import { captureOf } from '../domain/ledger.ts';
@@ -65,7 +65,7 @@ export function* placeHold(
   yield* insertHold(hold);
   yield* recordEvent(
     ctx,
-    cardMoved(ctx.keys.publicIds, 'gift_card.held', card, {
+    movementEvent(ctx.keys.publicIds, 'gift_card.held', card, {
       hold: holdRecordOf(ctx.keys.publicIds, hold, ctx.clock.earliest()),
     }),
   );
@@ -140,13 +140,13 @@ export function* capture(
   const hold = holdRecordOf(ctx.keys.publicIds, closed, now);
   yield* recordEvent(
     ctx,
-    cardMoved(ctx.keys.publicIds, 'gift_card.redeemed', card, {
+    movementEvent(ctx.keys.publicIds, 'gift_card.redeemed', card, {
       transaction: transactionOf(ctx.keys.publicIds, transfer),
       hold,
     }),
   );
   if (exceeds(held.amount, amount))
-    yield* recordEvent(ctx, cardMoved(ctx.keys.publicIds, 'gift_card.hold_released', card, { hold }));
+    yield* recordEvent(ctx, movementEvent(ctx.keys.publicIds, 'gift_card.hold_released', card, { hold }));
   return { transfer, hold: closed, card };
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { Context } from '../context.ts';
-import { retiredCodeUsed } from '../domain/event.ts';
+import { retiredCodeUsedEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { findCard, type CardKey } from '../storage/card.ts';
 import { recordEvent } from '../storage/event.ts';
@@ -60,6 +60,6 @@ export function* recordFailedLookup(
 export function* recordRetiredCodeUses(ctx: Context, uses: readonly CardKey[]): Script<void> {
   for (const { storeId, cardId } of uses) {
     const card = yield* findCard(storeId, cardId);
-    if (card) yield* recordEvent(ctx, retiredCodeUsed(ctx.keys.publicIds, card));
+    if (card) yield* recordEvent(ctx, retiredCodeUsedEvent(ctx.keys.publicIds, card));
   }
 }

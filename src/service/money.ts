@@ -3,7 +3,7 @@
 import type { Context } from '../context.ts';
 import { availableOf, isDisabled, isExpired, type Card } from '../domain/card.ts';
 import { dayOf } from '../domain/day.ts';
-import { cardMoved } from '../domain/event.ts';
+import { movementEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { isHoldExpired, type Hold, type HoldStatus } from '../domain/hold.ts';
 import { effectOf, type Movement, type Transfer } from '../domain/ledger.ts';
@@ -222,7 +222,7 @@ export function* releaseHold(
 ): Script<Held> {
   const { hold, card } = yield* settleHold(ctx, open, { ...closing, captured: 0n });
   const details = { hold: holdRecordOf(ctx.keys.publicIds, hold, ctx.clock.earliest()) };
-  yield* recordEvent(ctx, cardMoved(ctx.keys.publicIds, 'gift_card.hold_released', card, details));
+  yield* recordEvent(ctx, movementEvent(ctx.keys.publicIds, 'gift_card.hold_released', card, details));
   return { hold, card };
 }
 

@@ -3,7 +3,7 @@
 import type { Context } from '../context.ts';
 import { availableOf, type Card } from '../domain/card.ts';
 import type { Currency } from '../domain/currency.ts';
-import { cardMoved } from '../domain/event.ts';
+import { movementEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { creditOf, debitOf, isReversible, reversalOf, type Transfer } from '../domain/ledger.ts';
 import { exceeds, formatMoney, integerDigitsMax, subtract, type Money } from '../domain/money.ts';
@@ -54,7 +54,7 @@ export function* debit(
   const transfer = yield* record(ctx, { card, end }, movement, command);
   yield* recordEvent(
     ctx,
-    cardMoved(ctx.keys.publicIds, 'gift_card.redeemed', card, {
+    movementEvent(ctx.keys.publicIds, 'gift_card.redeemed', card, {
       transaction: transactionOf(ctx.keys.publicIds, transfer),
     }),
   );
@@ -102,7 +102,7 @@ export function* credit(
   const transfer = yield* record(ctx, { card, end }, movement, command);
   yield* recordEvent(
     ctx,
-    cardMoved(ctx.keys.publicIds, 'gift_card.credited', card, {
+    movementEvent(ctx.keys.publicIds, 'gift_card.credited', card, {
       transaction: transactionOf(ctx.keys.publicIds, transfer),
     }),
   );
@@ -188,7 +188,7 @@ export function* reverse(
   });
   yield* recordEvent(
     ctx,
-    cardMoved(ctx.keys.publicIds, 'gift_card.reversed', card, {
+    movementEvent(ctx.keys.publicIds, 'gift_card.reversed', card, {
       transaction: transactionOf(ctx.keys.publicIds, transfer),
     }),
   );

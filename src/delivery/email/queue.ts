@@ -6,7 +6,7 @@
  */
 
 import type { Context } from '../../context.ts';
-import { deliveryFailed } from '../../domain/event.ts';
+import { deliveryFailedEvent } from '../../domain/event.ts';
 import { buyerOf, emailRecordOf, messageName } from '../../domain/email.ts';
 import { findCard } from '../../storage/card.ts';
 import { recordEvent } from '../../storage/event.ts';
@@ -283,7 +283,7 @@ function* settle(ctx: Context, claimed: ClaimedEmail, settlement: EmailSettlemen
     { ...claimed, state, response, nextAt: null, lastAt: claimed.lastAt ?? now, endedAt: now },
     { domain: record.store.domain, now },
   );
-  yield* recordEvent(ctx, deliveryFailed(ctx.keys.publicIds, card, delivery));
+  yield* recordEvent(ctx, deliveryFailedEvent(ctx.keys.publicIds, card, delivery));
   const buyer = buyerOf(card);
   if (claimed.kind !== 'gift_card' || !buyer) return;
   const { notifyFailures } = yield* findEmailSettings(storeId);
