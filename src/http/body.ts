@@ -155,7 +155,7 @@ function countKeys(root: object): number {
 
 function assertNotRepeated(names: ReadonlySet<string>): void {
   if (names.size === 0) return;
-  const errors = Object.fromEntries([...names].map((name) => [name, ['is given twice']]));
+  const errors = Object.fromEntries([...names].map((name) => [name, ['is repeated']]));
   throw new Fault('invalid-body', { errors });
 }
 

@@ -389,7 +389,7 @@ function parseQuery(request: FastifyRequest, { query: names }: Route): QueryPara
   for (const name of new Set(parameters.map(([sent]) => sent))) {
     if (!known.has(name) && !names.includes(name)) errors.add(name, 'is not a known parameter');
   }
-  for (const name of findRepeated(parameters)) errors.add(name, 'is given twice');
+  for (const name of findRepeated(parameters)) errors.add(name, 'is repeated');
   if (errors.any) throw new Fault('invalid-query', { errors: errors.toErrors() });
   return parameters;
 }

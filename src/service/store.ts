@@ -83,7 +83,9 @@ export function* changeStore(ctx: Context, domain: string, changes: StoreChanges
       ? record.sealedSecret
       : proxySecret && sealProxySecret(ctx, store.id, proxySecret);
   if (store.requireSignature && !sealedSecret) {
-    throw new Fault('invalid-parameter', { errors: { require_signature: ['needs a proxy secret'] } });
+    throw new Fault('invalid-parameter', {
+      errors: { require_signature: ['cannot be true without a proxy secret'] },
+    });
   }
   yield* updateStore(ctx, { store, sealedSecret });
   return { store, sealedSecret };

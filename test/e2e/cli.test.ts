@@ -161,7 +161,7 @@ test('an error is reported in one line, with exit code 1', { concurrency }, asyn
     [['store', 'update', domain, '--issue-limit', '0'], /--issue-limit must be greater than 0/],
     [['store', 'update', domain, '--issue-limit', '1e3'], /--issue-limit must be a decimal number/],
     [['store', 'create', 'a.example', '--currency', 'EUR', '--require-signature'], /--proxy-secret/],
-    [['store', 'update', domain, '--require-signature'], /needs a proxy secret/],
+    [['store', 'update', domain, '--require-signature'], /require_signature cannot be true without a proxy secret/],
     [['store', 'update', domain, '--mail-language', 'tlh'], /--mail-language must be a tag of a known language: en, .*\bpt\b.*zh-Hans$/m],
     [['store', 'update', domain, '--mail-language', 'no tag'], /--mail-language must be a language tag such as/],
     [['app-proxy', '--store', domain, '--listen', '0'], /flowers\.example has no proxy secret: largesse store update/],

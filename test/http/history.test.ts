@@ -134,7 +134,7 @@ for (const { what, make } of [
       ['limit=3.0', { limit: [limit] }],
       ['limit=1e2', { limit: [limit] }],
       ['limit=050', { limit: [limit] }],
-      ['limit=3&limit=3', { limit: ['is given twice'] }],
+      ['limit=3&limit=3', { limit: ['is repeated'] }],
       ['before=x', { before: [place] }],
       ['after=0', { after: [place] }],
       ['before=9007199254740992', { before: [place] }],
