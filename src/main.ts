@@ -16,7 +16,8 @@ import { loopbackRule, startWebhooks, webhookUrlsOf } from './delivery/webhooks/
 import { openOutboundThread } from './delivery/webhooks/thread.ts';
 import { freeSpaceOf } from './disk.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
-import { createServer, type EmailServices } from './http/server.ts';
+import { createServer } from './http/server.ts';
+import type { EmailServices } from './http/services.ts';
 import { retiredCodeUses } from './http/retired-codes.ts';
 import { tokenUses } from './http/token-last-used.ts';
 import { isExposed } from './key-file.ts';

@@ -25,12 +25,26 @@ import { read, write, type WriteRequest } from './operation.ts';
 /** All fields of a card in any response. */
 const recordFields = [...Object.keys(spendableGiftCardSchema.properties), 'state'];
 
+/** Details of a card that creations and updates set, under the same name in the request and in the card. */
+const detailFields = { note: fields.note };
+
+type Details = { readonly [K in keyof typeof detailFields]: string | null };
+
+/** The details that a request sets. @param absent the value of the others; undefined: they are left out. */
+function detailsIn(body: Partial<Details>): Partial<Details>;
+function detailsIn(body: Partial<Details>, absent: null): Details;
+function detailsIn(body: Partial<Details>, absent?: null): Partial<Details> {
+  const names = Object.keys(detailFields) as (keyof Details)[];
+  const entries = names.map((name) => [name, body[name] === undefined ? absent : body[name]] as const);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
 const creationFields = {
   initial_value: fields.initialValue,
   expires_on: fields.expiresOnOrLater,
   email: fields.email,
   recipient_email: fields.recipientEmail,
-  note: fields.note,
+  ...detailFields,
   message: fields.message,
   send_on: fields.sendOn,
   notify: fields.notify,
@@ -43,7 +57,7 @@ const settableFields = {
   disable: fields.disable,
   balance: fields.balance,
   expires_on: fields.expiresOn,
-  note: fields.note,
+  ...detailFields,
   release_holds: fields.releaseHolds,
 };
 
@@ -94,7 +108,7 @@ export const createGiftCard = write({
     status: 201,
     description: 'The new gift card. Only this response contains its code.',
     members: { gift_card: issuedGiftCardSchema },
-    example: { gift_card: { ...examples.card, code: examples.code } },
+    example: { gift_card: { ...examples.card, code: examples.exampleCode } },
     headers: ['ETag', 'Location', 'Email-Status'],
   },
   errors: [],
@@ -130,8 +144,8 @@ export const createGiftCard = write({
         recipient: body.recipient_email ?? null,
         details: {
           expiresOn: body.expires_on ?? null,
-          note: body.note ?? null,
           message: body.message ?? null,
+          ...detailsIn(body, null),
         },
         code: body.code ?? null,
         ...(isEmailed && { emails: { sendAt: body.send_on?.at ?? null } }),
@@ -274,15 +288,8 @@ function* applyUpdate(
   }: WriteRequest<'/gift_card/:gift_card_id', Partial<Values<typeof updateFields>>>,
   errors: FieldErrors,
 ) {
-  const {
-    code,
-    disable,
-    balance,
-    expires_on: expiresOn,
-    note,
-    release_holds: releaseHolds,
-    ...readOnly
-  } = body;
+  const { code, disable, balance, expires_on: expiresOn, release_holds: releaseHolds } = body;
+  const readOnly = Object.entries(body).filter(([name]) => name !== 'code' && !(name in settableFields));
   const card = yield* update(ctx, {
     store,
     cardId: ids.gift_card_id,
@@ -291,10 +298,10 @@ function* applyUpdate(
       ...(disable !== undefined && { disable }),
       ...(balance !== undefined && { balance }),
       ...(expiresOn !== undefined && { expiresOn }),
-      ...(note !== undefined && { note }),
+      ...detailsIn(body),
     },
     releaseHolds: releaseHolds ?? false,
-    echoed: new Map(Object.entries(readOnly) as [ReadOnlyField, unknown][]),
+    echoed: new Map(readOnly as [ReadOnlyField, unknown][]),
     echoedCode: code ?? null,
     versions: ifMatch(ctx.keys.publicIds.of(ids.gift_card_id)),
     errors,

@@ -1,10 +1,11 @@
 /** The emails of a gift card. */
 
 import type { Context } from '../context.ts';
-import { emailRecordOf, type EmailDelivery } from '../domain/email.ts';
+import type { EmailDelivery } from '../domain/email.ts';
+import { emailRecordOf } from '../domain/email-record.ts';
 import { giftCardSchema, issuedGiftCardSchema, emailDeliverySchema } from '../domain/schemas.ts';
 import type { Store } from '../domain/store.ts';
-import { listCardEmails, notify, rotateCode } from '../service/email.ts';
+import { listCardEmails, sendGiftCard, rotateCode } from '../service/email.ts';
 import { cardResult } from './cards.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';
@@ -25,7 +26,7 @@ export const listGiftCardEmails = list({
     'Returns the emails about the card, newest first. An email is `scheduled`, `queued` or `deferred` (retried later) until it is `sent` (accepted by a mail server), `bounced` (rejected permanently), `dead` (not accepted within 72 hours) or `cancelled` (out of date: the card has another code, is disabled or has expired).',
   member: 'deliveries',
   record: emailDeliverySchema,
-  example: examples.email,
+  example: examples.exampleEmail,
   responseDescription: 'A page of emails.',
   cursor: { isPublic: false, of: ({ id }) => id },
   errors: ['not-found'],
@@ -50,7 +51,7 @@ export const notifyGiftCardHolder = write({
     status: 201,
     description: 'The card with its new code, and the queued email.',
     members: { delivery: emailDeliverySchema, gift_card: giftCardSchema },
-    example: { delivery: examples.email, gift_card: examples.card },
+    example: { delivery: examples.exampleEmail, gift_card: examples.card },
     headers: ['ETag'],
   },
   errors: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired', 'no-address', 'no-mail'],
@@ -59,7 +60,7 @@ export const notifyGiftCardHolder = write({
     const { ctx, store, ids, ifMatch, requestContext } = request;
     const cardId = ids.gift_card_id;
     const versions = ifMatch(ctx.keys.publicIds.of(cardId));
-    const { card, delivery } = yield* notify(ctx, {
+    const { card, delivery } = yield* sendGiftCard(ctx, {
       store,
       cardId,
       versions,
@@ -84,7 +85,7 @@ export const rotateGiftCardCode = write({
     status: 200,
     description: 'The card with its new code. Only this response contains the code.',
     members: { gift_card: issuedGiftCardSchema },
-    example: { gift_card: { ...examples.card, code: examples.code } },
+    example: { gift_card: { ...examples.card, code: examples.exampleCode } },
     headers: ['ETag'],
   },
   errors: ['not-found', 'precondition-failed', 'card-disabled', 'card-expired'],

@@ -32,11 +32,11 @@ export function publicId(number: number): PublicId {
 /** The operations show the card of the schema's examples after a debit. */
 export const card: GiftCardRecord = { ...exampleOf(giftCardSchema), balance: '15.00' };
 
-export const code = 'q2m8xk4w9c0d7f3k';
+export const exampleCode = 'q2m8xk4w9c0d7f3k';
 
 export const spendable: SpendableRecord = { ...card, held: '0.00', available: '15.00' };
 
-export const balance: BalanceRecord = {
+export const exampleBalance: BalanceRecord = {
   balance: '15.00',
   held: '0.00',
   available: '15.00',
@@ -84,7 +84,7 @@ export const hold: HoldRecord = {
   closed_at: null,
 };
 
-export const email: EmailRecord = {
+export const exampleEmail: EmailRecord = {
   id: 244212362007,
   gift_card_id: card.id,
   kind: 'gift_card',

@@ -5,7 +5,7 @@ import { codePattern, lastCharactersPattern, parseCode, parseLastCharacters } fr
 import { findCurrency } from '../domain/currency.ts';
 import { dayOf, dayPattern, parseDay } from '../domain/day.ts';
 import { parseEmail, type EmailAddress } from '../domain/email-address.ts';
-import { eventTypes } from '../domain/event.ts';
+import { eventTypes } from '../domain/event-type.ts';
 import { holdSecondsDefault, holdSecondsMax } from '../domain/hold.ts';
 import { decimalPattern, parseAmount, type Money } from '../domain/money.ts';
 import { accepted, rejected, type Parsed } from '../domain/parsed.ts';

@@ -5,7 +5,7 @@ import { holdSecondsDefault, type Hold } from '../domain/hold.ts';
 import { holdRecordOf, transactionOf } from '../domain/record.ts';
 import { holdSchema, transactionSchema } from '../domain/schemas.ts';
 import { listCardHolds } from '../service/history.ts';
-import { capture, placeHold, showHold, voidHold as releaseHold } from '../service/hold.ts';
+import { capture, placeHold, showHold, voidOpenHold as releaseHold } from '../service/hold.ts';
 import { cardInPath } from './cards.ts';
 import { noFields } from './documentation.ts';
 import * as examples from './examples.ts';

@@ -111,7 +111,7 @@ export const lookUpGiftCard = read({
     name: 'LookUp',
     wrapper: 'gift_card',
     fields: { code: fields.requiredCode },
-    example: { code: examples.code },
+    example: { code: examples.exampleCode },
   },
   response: {
     description: 'The gift card.',
@@ -143,7 +143,7 @@ export const retrieveBalance = read({
   response: {
     description: 'The balance.',
     members: { gift_card: balanceSchema },
-    example: { gift_card: examples.balance },
+    example: { gift_card: examples.exampleBalance },
     headers: ['ETag'],
   },
   isConditional: true,
@@ -175,7 +175,7 @@ export const redeemGiftCard = write({
     name: 'Redeem',
     wrapper: 'transaction',
     fields: { code: fields.requiredCode, ...spending, partial: fields.partial },
-    example: { code: examples.code, amount: '10.00' },
+    example: { code: examples.exampleCode, amount: '10.00' },
   },
   response: { ...moved, description: 'The debit.' },
   errors: spendingErrors,

@@ -10,7 +10,7 @@ import type { Caller } from '../http/auth.ts';
 import { isKnown, matchedVersions, notModifiedResponse } from '../http/etag.ts';
 import type { RequestContext, Streamed } from '../http/request-context.ts';
 import type { Route } from '../http/route.ts';
-import type { HttpResponse } from '../service/idempotency.ts';
+import type { HttpResponse } from '../service/http-response.ts';
 import type { Script } from '../storage/sql.ts';
 import type { WriteScope } from '../storage/storage.ts';
 import type { BodyDefinition, Documentation, NoFields, Sample, Tag } from './documentation.ts';

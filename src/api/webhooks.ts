@@ -7,7 +7,8 @@ import {
   webhookSchema,
   webhookWithSecretSchema,
 } from '../domain/schemas.ts';
-import { attemptRecordOf, deliveryRecordOf, webhookRecordOf, type Webhook } from '../domain/webhook.ts';
+import type { Webhook } from '../domain/webhook.ts';
+import { attemptRecordOf, deliveryRecordOf, webhookRecordOf } from '../domain/webhook-record.ts';
 import { etagOf } from '../http/etag.ts';
 import type { RequestContext } from '../http/request-context.ts';
 import * as service from '../service/webhook.ts';
@@ -76,7 +77,7 @@ export const createWebhook = write({
   prepare,
   *run({ ctx, store, body: { url, events: patterns }, requestContext }) {
     const secret = requestContext.webhookUrls.generateSecret();
-    const created = yield* service.createWebhook(ctx, { storeId: store.id, url, patterns, secret });
+    const created = yield* service.addWebhook(ctx, { storeId: store.id, url, patterns, secret });
     const { body, headers } = secretResult(created);
     return {
       body,
@@ -189,7 +190,7 @@ export const rotateWebhookSecret = write({
   *run(request) {
     const { ctx, requestContext } = request;
     const secret = requestContext.webhookUrls.generateSecret();
-    return secretResult(yield* service.rotateWebhookSecret(ctx, { ...commandOf(request), secret }));
+    return secretResult(yield* service.replaceWebhookSecret(ctx, { ...commandOf(request), secret }));
   },
 });
 
@@ -211,7 +212,7 @@ export const testWebhook = write({
   },
   errors: ['not-found', 'webhook-paused'],
   *run({ ctx, store, ids }) {
-    const delivery = yield* service.testWebhook(ctx, { storeId: store.id, id: ids.webhook_id });
+    const delivery = yield* service.sendTestEvent(ctx, { storeId: store.id, id: ids.webhook_id });
     return { body: { delivery: deliveryRecordOf(delivery) } };
   },
 });
@@ -231,7 +232,7 @@ export const listDeliveries = list({
   cursor: { isPublic: false, of: ({ event_id: id }) => id },
   errors: ['not-found'],
   *page({ store, ids }, page) {
-    return recordsOf(yield* service.listDeliveries(store.id, ids.webhook_id, page), deliveryRecordOf);
+    return recordsOf(yield* service.listWebhookDeliveries(store.id, ids.webhook_id, page), deliveryRecordOf);
   },
 });
 

@@ -5,7 +5,7 @@ import { readCopyConfig, shownLocation, type DatabaseConfig } from '../config.ts
 import { openDatabase, openTarget } from '../database.ts';
 import { currencyOf } from '../domain/currency.ts';
 import { formatMoney } from '../domain/money.ts';
-import { copyDatabase, type Outcome } from './copying.ts';
+import { copyDatabase, type CopyOutcome } from './copying.ts';
 import { print, printJson, printTable } from './output.ts';
 import { showProgress } from './progress.ts';
 
@@ -52,7 +52,7 @@ export function addCopyCommand(root: Command): void {
 }
 
 function printOutcome(
-  { resumed, copied, source, differences }: Outcome,
+  { resumed, copied, source, differences }: CopyOutcome,
   options: {
     readonly from: DatabaseConfig;
     readonly to: DatabaseConfig;

@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { Fault } from '../domain/fault.ts';
 import {
   addRows,
+  assertSameTables,
   beginCopy,
   hasMark,
   concludeCopy,
@@ -22,7 +23,7 @@ import { listKeyChecks } from '../storage/key-check.ts';
 import { loadMigrations } from '../storage/migrate.ts';
 import type { Script } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
-import { readPage, tables, type Table } from '../storage/table.ts';
+import { listTables, readPage, type Table } from '../storage/table.ts';
 import { CommandError } from './failure.ts';
 import type { Progress } from './progress.ts';
 
@@ -35,7 +36,7 @@ type Copying = {
   readonly progress: Progress;
 };
 
-export type Outcome = {
+export type CopyOutcome = {
   readonly resumed: boolean;
   /** Rows that this run copied, and how long that took. */
   readonly copied: { readonly rows: number; readonly seconds: number };
@@ -49,9 +50,11 @@ export type Outcome = {
  * @throws CopyError if the source cannot be copied into the target; CommandError if a database is temporarily
  * unavailable.
  */
-export async function copyDatabase(copying: Copying, sourceShown: string): Promise<Outcome> {
+export async function copyDatabase(copying: Copying, sourceShown: string): Promise<CopyOutcome> {
   const { ctx, source, target, run } = copying;
   await assertSameSchema(copying);
+  const tables = await fromSource(source, listTables);
+  assertSameTables(tables, await atTarget(target.read(listTables)));
   const command = {
     source: await fromSource(source, identify),
     sourceShown,
@@ -64,7 +67,7 @@ export async function copyDatabase(copying: Copying, sourceShown: string): Promi
     throw new CopyError('the source and the target are the same database');
   }
   const beat = await fromSource(source, lastBeat);
-  const copied = await copyTables(copying, beat);
+  const copied = await copyTables(copying, { tables, beat });
   return { resumed, copied, ...(await compare(copying, beat)) };
 }
 
@@ -88,8 +91,8 @@ async function assertSameSchema({ source, target }: Copying): Promise<void> {
 
 async function copyTables(
   { source, target, run, progress }: Copying,
-  beat: number,
-): Promise<Outcome['copied']> {
+  { tables, beat }: { readonly tables: readonly Table[]; readonly beat: number },
+): Promise<CopyOutcome['copied']> {
   const startedAt = performance.now();
   const total = await fromSource(source, countAllRows);
   const done = await atTarget(target.read(countAllRows));
@@ -131,7 +134,7 @@ async function* copyTable({
 async function compare(
   { ctx, source, target, run, progress }: Copying,
   beat: number,
-): Promise<Pick<Outcome, 'source' | 'differences'>> {
+): Promise<Pick<CopyOutcome, 'source' | 'differences'>> {
   const inventoryOf = async (what: string, read: (script: () => Script<Inventory>) => Promise<Inventory>) => {
     const total = await fromSource(source, countAllRows);
     progress.begin(`${what} read`, { total, done: 0 });

@@ -8,7 +8,7 @@ import { parseSenderAddress } from '../domain/email-address.ts';
 import { defaultEmailSettings, parseReminderDays, type EmailSettings } from '../domain/email.ts';
 import type { Parsed } from '../domain/parsed.ts';
 import { CommandError } from './failure.ts';
-import type { Row } from './output.ts';
+import type { OutputRow } from './output.ts';
 import { readName } from './read.ts';
 
 /** The settings that options set. An empty text is `none`. */
@@ -117,7 +117,7 @@ export function emailChangesOf(options: EmailOptions): Partial<EmailSettings> {
   return Object.fromEntries(changes) as Partial<EmailSettings>;
 }
 
-export function emailRowOf(settings: EmailSettings): Row {
+export function emailRowOf(settings: EmailSettings): OutputRow {
   return {
     mail: settings.enabled,
     mail_name: settings.senderName,

@@ -1,7 +1,7 @@
 /** The output of commands: a table for people, or JSON with `--json`. */
 
 type Cell = string | number | boolean | null;
-export type Row = Readonly<Record<string, Cell>>;
+export type OutputRow = Readonly<Record<string, Cell>>;
 
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -12,7 +12,7 @@ export function printJson(value: unknown): void {
 }
 
 /** Prints rows as a table with aligned columns. */
-export function printTable(rows: readonly Row[], { none }: { readonly none: string }): void {
+export function printTable(rows: readonly OutputRow[], { none }: { readonly none: string }): void {
   const [first] = rows;
   if (!first) {
     print(none);
@@ -34,7 +34,7 @@ export function printTable(rows: readonly Row[], { none }: { readonly none: stri
 }
 
 /** Prints the fields of a record, one per line. */
-export function printFields(row: Row): void {
+export function printFields(row: OutputRow): void {
   const width = Math.max(...Object.keys(row).map((name) => name.length));
   for (const [name, value] of Object.entries(row))
     print(`${name.replaceAll('_', ' ').padEnd(width)}  ${format(value)}`);

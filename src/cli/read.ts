@@ -15,3 +15,13 @@ export function readName(text: string): string {
     throw new InvalidArgumentError('It must have 1 to 200 characters on one line.');
   return text;
 }
+
+/** Returns a parser of ids. @param list the command that shows them. */
+export function idParser(list: string): (text: string) => number {
+  return (text) => {
+    const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (!Number.isSafeInteger(id))
+      throw new InvalidArgumentError(`It must be an id that largesse ${list} shows.`);
+    return id;
+  };
+}

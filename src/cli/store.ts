@@ -15,7 +15,7 @@ import type { Script } from '../storage/sql.ts';
 import { listStores, type StoreRecord } from '../storage/store.ts';
 import { CommandError } from './failure.ts';
 import { addEmailSettings, emailChangesOf, emailRowOf, type EmailOptions } from './email-settings.ts';
-import { printFields, printJson, printTable, type Row } from './output.ts';
+import { printFields, printJson, printTable, type OutputRow } from './output.ts';
 import { readDomain, readName } from './read.ts';
 
 type Options = EmailOptions & {
@@ -235,7 +235,7 @@ function show({ email, ...record }: Shown, { json }: Options): void {
   else printFields(row);
 }
 
-function rowOf({ store, sealedSecret }: StoreRecord): Row {
+function rowOf({ store, sealedSecret }: StoreRecord): OutputRow {
   return {
     domain: store.domain,
     name: store.name,

@@ -3,13 +3,13 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { readDatabaseConfig } from '../config.ts';
 import { openDatabase } from '../database.ts';
-import { formatInstant } from '../domain/day.ts';
+import { formatInstant, formatInstantOrNull } from '../domain/day.ts';
 import { isScope, scopes, type Scope } from '../domain/store.ts';
 import { createToken, revoke, rotateToken, type NewToken } from '../service/token.ts';
 import { listTokens, type Token } from '../storage/token.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
-import { print, printFields, printJson, printTable, type Row } from './output.ts';
-import { readName } from './read.ts';
+import { print, printFields, printJson, printTable, type OutputRow } from './output.ts';
+import { idParser, readName } from './read.ts';
 
 type Options = {
   readonly store?: string;
@@ -26,12 +26,7 @@ function readScopes(text: string): readonly Scope[] {
   return read;
 }
 
-function readId(text: string): number {
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(id))
-    throw new InvalidArgumentError('It must be an id that largesse token list shows.');
-  return id;
-}
+const readId = idParser('token list');
 
 const owner = 'the store of the token';
 
@@ -108,14 +103,22 @@ function showOnce({ token, secret }: NewToken, json: boolean | undefined): void 
   print('\nSave it now: it is not shown again.');
 }
 
-function rowOf({ id, name, apiClientId, scopes: granted, createdAt, lastUsedAt, revokedAt }: Token): Row {
+function rowOf({
+  id,
+  name,
+  apiClientId,
+  scopes: granted,
+  createdAt,
+  lastUsedAt,
+  revokedAt,
+}: Token): OutputRow {
   return {
     id,
     name,
     api_client_id: apiClientId,
     scopes: granted.join(','),
     created_at: formatInstant(createdAt),
-    last_used_at: lastUsedAt === null ? null : formatInstant(lastUsedAt),
-    revoked_at: revokedAt === null ? null : formatInstant(revokedAt),
+    last_used_at: formatInstantOrNull(lastUsedAt),
+    revoked_at: formatInstantOrNull(revokedAt),
   };
 }

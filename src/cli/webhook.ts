@@ -6,30 +6,25 @@ import { isDevelopmentEnvironment, readDatabaseConfig } from '../config.ts';
 import { openDatabase, type Database } from '../database.ts';
 import { loopbackRule, webhookUrlsOf } from '../delivery/webhooks/webhooks.ts';
 import { generateSigningSecret } from '../delivery/webhooks/signature.ts';
-import { eventTypes } from '../domain/event.ts';
-import {
-  deliveryRecordOf,
-  eventPatterns,
-  parsePatterns,
-  webhookRecordOf,
-  type Delivery,
-  type Webhook,
-} from '../domain/webhook.ts';
+import { eventTypes } from '../domain/event-type.ts';
+import { eventPatterns, parsePatterns, type Delivery, type Webhook } from '../domain/webhook.ts';
+import { deliveryRecordOf, webhookRecordOf } from '../domain/webhook-record.ts';
 import type { DeliveryRecord } from '../domain/schemas.ts';
 import {
   changeWebhook,
-  createWebhook,
-  listDeliveries,
+  addWebhook,
+  listWebhookDeliveries,
   listStoreWebhooks,
   removeWebhook,
-  rotateWebhookSecret,
+  replaceWebhookSecret,
   showDelivery,
-  testWebhook,
+  sendTestEvent,
   type WebhookWithSecret,
 } from '../service/webhook.ts';
 import { chooseStore, storeOption } from './choose-store.ts';
 import { CommandError } from './failure.ts';
-import { print, printFields, printJson, printTable, type Row } from './output.ts';
+import { print, printFields, printJson, printTable, type OutputRow } from './output.ts';
+import { idParser } from './read.ts';
 
 type Options = {
   readonly store?: string;
@@ -52,12 +47,7 @@ function readEvents(text: string): readonly string[] {
   return patterns.value;
 }
 
-function readId(text: string): number {
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(id))
-    throw new InvalidArgumentError('It must be an id that largesse webhook list shows.');
-  return id;
-}
+const readId = idParser('webhook list');
 
 function readLimit(text: string): number {
   const limit = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
@@ -112,7 +102,7 @@ export function addWebhookCommands(root: Command): void {
         const url = await readUrl(database, options.url ?? '');
         const secret = generateSigningSecret(ctx.random);
         const patterns = options.events ?? [];
-        showOnce(await storage.write(() => createWebhook(ctx, { storeId, url, patterns, secret })), options);
+        showOnce(await storage.write(() => addWebhook(ctx, { storeId, url, patterns, secret })), options);
       }),
     );
 
@@ -166,7 +156,7 @@ export function addWebhookCommands(root: Command): void {
       withStore(options, async ({ ctx, storage }, storeId) => {
         const secret = generateSigningSecret(ctx.random);
         showOnce(
-          await storage.write(() => rotateWebhookSecret(ctx, { storeId, id, versions: null, secret })),
+          await storage.write(() => replaceWebhookSecret(ctx, { storeId, id, versions: null, secret })),
           options,
         );
       }),
@@ -176,7 +166,7 @@ export function addWebhookCommands(root: Command): void {
     .argument('<id>', 'the id from webhook list', readId)
     .action((id: number, options: Options) =>
       withStore(options, async ({ ctx, storage }, storeId) => {
-        const { eventId } = await storage.write(() => testWebhook(ctx, { storeId, id }));
+        const { eventId } = await storage.write(() => sendTestEvent(ctx, { storeId, id }));
         const readDelivery = (): Promise<{ readonly delivery: Delivery }> =>
           storage.read(() => showDelivery(storeId, { webhookId: id, eventId }));
         let { delivery } = await readDelivery();
@@ -200,7 +190,7 @@ export function addWebhookCommands(root: Command): void {
     .action((id: number, options: Options) =>
       withStore(options, async ({ storage }, storeId) => {
         const request = { limit: options.limit ?? 50, before: null, after: null };
-        const page = await storage.read(() => listDeliveries(storeId, id, request));
+        const page = await storage.read(() => listWebhookDeliveries(storeId, id, request));
         const records = page.items.map(deliveryRecordOf);
         if (options.json) printJson(records);
         else printTable(records.map(deliveryRow), { none: 'There are no deliveries.' });
@@ -222,7 +212,7 @@ function showOnce({ webhook, secret }: WebhookWithSecret, { json }: Options): vo
   print('\nSave it now: it is not shown again.');
 }
 
-function rowOf(webhook: Webhook): Row {
+function rowOf(webhook: Webhook): OutputRow {
   const { id, url, events, status, pause_reason, failing_since } = webhookRecordOf(webhook);
   return { id, url, events: events.join(','), status, pause_reason, failing_since };
 }
@@ -234,7 +224,7 @@ function deliveryRow({
   attempts,
   next_attempt_at,
   last_attempt,
-}: DeliveryRecord): Row {
+}: DeliveryRecord): OutputRow {
   return {
     event_id,
     event_type,

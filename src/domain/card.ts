@@ -10,10 +10,17 @@ export type Customer = {
   readonly email: string;
 };
 
-/** Optional fields that the issuer sets. `expiresOn` is the last day on which the card is valid, `YYYY-MM-DD`. */
-export type CardDetails = { readonly [K in keyof typeof noDetails]: string | null };
+/** Optional fields that the issuer sets and an update can change. `expiresOn` is the last valid day, `YYYY-MM-DD`. */
+const noChangeableDetails = Object.freeze({ expiresOn: null, note: null });
 
-export const noDetails = Object.freeze({ note: null, message: null, expiresOn: null });
+export const noDetails = Object.freeze({ ...noChangeableDetails, message: null });
+
+type ChangeableDetail = keyof typeof noChangeableDetails;
+
+const changeableDetails = Object.keys(noChangeableDetails) as ChangeableDetail[];
+
+/** Optional fields that the issuer sets. */
+export type CardDetails = { readonly [K in keyof typeof noDetails]: string | null };
 
 export type Card = CardDetails & {
   readonly storeId: number;
@@ -38,11 +45,9 @@ export type Card = CardDetails & {
 };
 
 /** The changes in an update. Absent fields keep their values. */
-export type CardChanges = {
+export type CardChanges = Partial<Pick<CardDetails, ChangeableDetail>> & {
   readonly disable?: boolean;
   readonly balance?: Money;
-  readonly expiresOn?: string | null;
-  readonly note?: string | null;
 };
 
 /** Whether open holds are released when a card is disabled. Otherwise they prevent it. */
@@ -78,9 +83,11 @@ export function effectiveChanges(card: Card, changes: CardChanges): CardChanges 
     ...(changes.disable === true && !isDisabled(card) && { disable: true }),
     ...(changes.balance !== undefined &&
       !equal(changes.balance, card.balance) && { balance: changes.balance }),
-    ...(changes.expiresOn !== undefined &&
-      changes.expiresOn !== card.expiresOn && { expiresOn: changes.expiresOn }),
-    ...(changes.note !== undefined && changes.note !== card.note && { note: changes.note }),
+    ...Object.fromEntries(
+      changeableDetails
+        .filter((name) => changes[name] !== undefined && changes[name] !== card[name])
+        .map((name) => [name, changes[name]]),
+    ),
   };
 }
 

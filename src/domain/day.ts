@@ -58,6 +58,11 @@ export function formatInstant(instant: number): string {
   return `${day}T${time}Z`;
 }
 
+/** As `formatInstant`; null remains null. */
+export function formatInstantOrNull(instant: number | null): string | null {
+  return instant === null ? null : formatInstant(instant);
+}
+
 function twoDigits(value: number): string {
   return value < 10 ? `0${value}` : `${value}`;
 }

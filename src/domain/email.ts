@@ -4,10 +4,7 @@
  */
 
 import type { Card, Customer } from './card.ts';
-import { formatInstant } from './day.ts';
 import { accepted, rejected, type Parsed } from './parsed.ts';
-import type { PublicIds } from './public-id.ts';
-import type { EmailRecord } from './schemas.ts';
 
 export const emailKinds = [
   'gift_card',
@@ -129,47 +126,4 @@ export function stateAt({ state, nextAt }: Pick<EmailDelivery, 'state' | 'nextAt
 /** The local part of the Message-ID. It is unique and the same on every attempt, so receivers can detect duplicates. */
 export function messageName({ cardId, id }: Pick<EmailDelivery, 'cardId' | 'id'>): string {
   return `${cardId}.${id}`;
-}
-
-/** The record of a delivery at `now` (ms). @param domain the store's domain. */
-export function emailRecordOf(
-  ids: PublicIds,
-  delivery: EmailDelivery,
-  { domain, now }: { readonly domain: string; readonly now: number },
-): EmailRecord {
-  return {
-    id: delivery.id,
-    gift_card_id: ids.of(delivery.cardId),
-    kind: delivery.kind,
-    recipient: delivery.address,
-    status: stateAt(delivery, now),
-    message_id: `<${messageName(delivery)}@${domain}>`,
-    send_at: formatInstant(delivery.sendAt),
-    created_at: formatInstant(delivery.createdAt),
-    attempts: delivery.attempts,
-    next_attempt_at: formatOrNull(delivery.nextAt),
-    last_attempt: lastAttemptOf(delivery),
-    cancel_reason: delivery.state === 'cancelled' ? delivery.response : null,
-    ended_at: formatOrNull(delivery.endedAt),
-  };
-}
-
-function lastAttemptOf({ state, attempts, lastAt, response }: EmailDelivery): EmailRecord['last_attempt'] {
-  if (attempts === 0 || lastAt === null) return null;
-  const said = state === 'cancelled' ? null : response;
-  const isResponse = said !== null && (state === 'sent' || isReply(said));
-  return {
-    attempted_at: formatInstant(lastAt),
-    response: isResponse ? said : null,
-    failure: said === null || isResponse ? null : { reason: 'no-response', detail: said },
-  };
-}
-
-/** Whether a text is a reply of a mail server, and not a connection error. A reply begins with a code (RFC 5321, 4.2). */
-function isReply(text: string): boolean {
-  return /^[2-5]\d\d(?:[ -]|$)/.test(text);
-}
-
-function formatOrNull(instant: number | null): string | null {
-  return instant === null ? null : formatInstant(instant);
 }

@@ -8,30 +8,10 @@ import type { CustomerAccount } from './customer.ts';
 import { formatInstant } from './day.ts';
 import type { PublicIds } from './public-id.ts';
 import { recordOf } from './record.ts';
+import type { EventType } from './event-type.ts';
 import type { HoldRecord, EmailRecord, TransactionRecord } from './schemas.ts';
-import { webhookRecordOf, type Webhook } from './webhook.ts';
-
-export const eventTypes = [
-  'gift_card.created',
-  'gift_card.updated',
-  'gift_card.disabled',
-  'gift_card.redeemed',
-  'gift_card.credited',
-  'gift_card.reversed',
-  'gift_card.held',
-  'gift_card.hold_released',
-  'gift_card.expired',
-  'gift_card.expiring_soon',
-  'gift_card.code_rotated',
-  'gift_card.retired_code_used',
-  'gift_card.delivery_failed',
-  'customer.created',
-  // About a webhook itself.
-  'webhook.test',
-  'webhook.paused',
-] as const;
-
-export type EventType = (typeof eventTypes)[number];
+import type { Webhook } from './webhook.ts';
+import { webhookRecordOf } from './webhook-record.ts';
 
 type CardEventType = Extract<EventType, `gift_card.${string}`>;
 

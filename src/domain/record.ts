@@ -4,7 +4,7 @@
  */
 
 import { availableOf, stateOf, type Card, type CardState } from './card.ts';
-import { formatInstant } from './day.ts';
+import { formatInstant, formatInstantOrNull } from './day.ts';
 import { parseEmail } from './email-address.ts';
 import { isHoldExpired, type Hold } from './hold.ts';
 import { effectOf, type Transfer } from './ledger.ts';
@@ -27,7 +27,7 @@ export function recordOf(ids: PublicIds, card: Card): GiftCardRecord {
     created_at: formatInstant(card.createdAt),
     currency: card.initialValue.currency.code,
     initial_value: formatMoney(card.initialValue),
-    disabled_at: card.disabledAt === null ? null : formatInstant(card.disabledAt),
+    disabled_at: formatInstantOrNull(card.disabledAt),
     line_item_id: card.lineItemId,
     api_client_id: card.apiClientId,
     user_id: card.userId,
@@ -101,7 +101,7 @@ export function holdRecordOf(ids: PublicIds, hold: Hold, now: number): HoldRecor
     order_id: hold.orderId,
     created_at: formatInstant(hold.createdAt),
     expires_at: formatInstant(hold.expiresAt),
-    closed_at: closedAt === null ? null : formatInstant(closedAt),
+    closed_at: formatInstantOrNull(closedAt),
   };
 }
 

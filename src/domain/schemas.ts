@@ -5,10 +5,11 @@
 
 import Type, { type Static, type TSchema } from 'typebox';
 import { cardStates } from './card.ts';
-import { eventTypes } from './event.ts';
+import { eventTypes } from './event-type.ts';
 import { holdStatuses } from './hold.ts';
 import { transferKinds } from './ledger.ts';
 import { deliveryStates, emailKinds } from './email.ts';
+import { decimalPattern } from './money.ts';
 import type { PublicId } from './public-id.ts';
 import { deliveryStatuses, pauseReasons } from './webhook.ts';
 
@@ -33,8 +34,6 @@ const id = Type.Integer(idRange);
 function publicId(options: { readonly description?: string; readonly examples?: number[] } = {}) {
   return Type.Unsafe<PublicId>(Type.Integer({ ...idRange, ...options }));
 }
-
-const decimalPattern = '^(?:0|[1-9][0-9]*)(?:\\.[0-9]+)?$';
 
 function decimal(options: { readonly description?: string; readonly examples?: string[] } = {}) {
   return Type.String({ pattern: decimalPattern, ...options });

@@ -1,8 +1,6 @@
 /** Webhooks: URLs that receive a store's events. A *delivery* is one event for one webhook. */
 
-import { formatInstant } from './day.ts';
 import { accepted, rejected, type Parsed } from './parsed.ts';
-import type { AttemptRecord, DeliveryRecord, WebhookRecord } from './schemas.ts';
 
 /** `requested` by the store, every attempt failed for days, or the receiver responded that it is `gone` (410). */
 export const pauseReasons = ['requested', 'failures', 'gone'] as const;
@@ -63,24 +61,6 @@ function asList(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) ? value : undefined;
 }
 
-/** The record of a webhook, without its secret. */
-export function webhookRecordOf(webhook: Webhook): WebhookRecord {
-  const { paused, failing } = webhook;
-  return {
-    id: webhook.id,
-    url: webhook.url,
-    events: [...webhook.patterns],
-    status: paused ? 'paused' : 'active',
-    paused_at: formatOrNull(paused?.at),
-    pause_reason: paused?.reason ?? null,
-    failing_since: formatOrNull(failing?.since),
-    failure: failing?.failure ?? null,
-    previous_secret_until: formatOrNull(webhook.previousSecretUntil),
-    created_at: formatInstant(webhook.createdAt),
-    updated_at: formatInstant(webhook.updatedAt),
-  };
-}
-
 /** `queued` until the first attempt, `retrying` while attempts fail, `dead` when the time for attempts is over. */
 export const deliveryStatuses = ['queued', 'retrying', 'delivered', 'dead'] as const;
 
@@ -108,29 +88,3 @@ export type Delivery = {
   readonly nextAt: number | null;
   readonly last: Attempt | null;
 };
-
-export function attemptRecordOf({ at, durationMs, result }: Attempt): AttemptRecord {
-  return {
-    attempted_at: formatInstant(at),
-    duration_ms: durationMs,
-    response: result.kind === 'responded' ? { status: result.status, body: result.body } : null,
-    failure: result.kind === 'failed' ? { reason: result.reason, detail: result.detail } : null,
-  };
-}
-
-export function deliveryRecordOf(delivery: Delivery): DeliveryRecord {
-  return {
-    event_id: delivery.eventId,
-    event_type: delivery.eventType,
-    webhook_id: delivery.webhookId,
-    status: delivery.status,
-    created_at: formatInstant(delivery.createdAt),
-    attempts: delivery.attempts,
-    next_attempt_at: formatOrNull(delivery.nextAt),
-    last_attempt: delivery.last && attemptRecordOf(delivery.last),
-  };
-}
-
-function formatOrNull(at: number | null | undefined): string | null {
-  return at === null || at === undefined ? null : formatInstant(at);
-}

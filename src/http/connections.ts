@@ -9,7 +9,7 @@ import { isReceived, drain } from './drain.ts';
 /** Why a connection without an error is closed. */
 export type CloseReason = 'peer limit' | 'room';
 
-export type Connections = {
+export type OpenConnections = {
   /** Tracks a request that does not emit the server's `request` event. */
   follow(request: IncomingMessage, response: ServerResponse): void;
   /** Whether a response can be written to the bare socket: none is in progress or due. */
@@ -45,7 +45,7 @@ export function guardConnections(
     readonly isTrusted: (peer: string | undefined) => boolean;
     readonly onClosed: (reason: CloseReason) => void;
   },
-): Connections {
+): OpenConnections {
   const connections = new Map<Socket, Connection>();
   /** Open connections by peer. */
   const perPeer = new Map<string, number>();

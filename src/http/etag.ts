@@ -2,7 +2,7 @@
 
 import type { Card } from '../domain/card.ts';
 import type { PublicIds } from '../domain/public-id.ts';
-import type { HttpResponse } from '../service/idempotency.ts';
+import type { HttpResponse } from '../service/http-response.ts';
 
 type Versioned = { readonly id: number; readonly version: number };
 

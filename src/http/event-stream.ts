@@ -12,7 +12,7 @@ import { Readable } from 'node:stream';
 import { eventJson, type WrittenEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { isStillAllowed } from '../service/caller.ts';
-import { listEvents } from '../service/event.ts';
+import { listPublishedEvents } from '../service/event.ts';
 import { resolved, parallel } from '../storage/sql.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Caller } from './auth.ts';
@@ -163,7 +163,7 @@ function openStream(
         // One snapshot, so an event that was committed after a revocation is never read without it.
         parallel(
           isStillAllowed({ storeId: store.id, tokenId }),
-          limit > 0 ? listEvents(store.id, { after: last, limit }) : resolved([]),
+          limit > 0 ? listPublishedEvents(store.id, { after: last, limit }) : resolved([]),
         ),
       )
       .then(

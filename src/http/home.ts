@@ -7,7 +7,7 @@ import { version } from '../version.ts';
 import { requireLocalRequest } from './auth.ts';
 import { pagePaths } from './page-paths.ts';
 import { markup, type Markup } from './reference/markup.ts';
-import type { Services } from './server.ts';
+import type { Services } from './services.ts';
 
 /** It has no characters that `markup` escapes, so its hash is that of the style in the page. */
 const style = `

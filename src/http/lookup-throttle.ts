@@ -17,7 +17,7 @@ import {
   tooManyLookups,
 } from '../service/lookup-throttle.ts';
 import type { Context } from '../context.ts';
-import type { HttpResponse } from '../service/idempotency.ts';
+import type { HttpResponse } from '../service/http-response.ts';
 import { findRefilledAt, type LookupCaller } from '../storage/lookup-throttle.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Caller } from './auth.ts';

@@ -12,9 +12,9 @@ import {
   confirmStored,
   fingerprintsOf,
   withIdempotencyKey,
-  type HttpResponse,
   type KeyUse,
 } from '../service/idempotency.ts';
+import type { HttpResponse } from '../service/http-response.ts';
 import { resolved, type Script } from '../storage/sql.ts';
 import type { Storage, WriteScope } from '../storage/storage.ts';
 import type { WebhookUrls } from '../service/webhook.ts';

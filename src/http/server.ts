@@ -8,16 +8,11 @@
 import type { IncomingMessage } from 'node:http';
 import Fastify, { LogController } from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Config, EmailTransportKind } from '../config.ts';
 import type { Context } from '../context.ts';
 import { proxyParameters, type QueryParameter } from '../domain/app-proxy.ts';
 import { Fault, FieldErrors, type FaultCode } from '../domain/fault.ts';
-import type { Store } from '../domain/store.ts';
-import type { Log } from '../log.ts';
-import type { HttpResponse } from '../service/idempotency.ts';
+import type { HttpResponse } from '../service/http-response.ts';
 import type { SignedStore } from '../service/caller.ts';
-import type { WebhookUrls } from '../service/webhook.ts';
-import type { Storage } from '../storage/storage.ts';
 import type { FoundToken } from '../storage/token.ts';
 import { authenticate, type Caller } from './auth.ts';
 import type { RawBody } from './body.ts';
@@ -25,51 +20,16 @@ import { clientAddresses, clientKey } from './client-address.ts';
 import { sendClientError } from './client-error.ts';
 import { guardConnections } from './connections.ts';
 import { eventStreams } from './event-stream.ts';
-import type { StoredEmails } from './development-emails.ts';
 import { requestContextOf, type KeysInFlight, type Streamed } from './request-context.ts';
 import { isDraining, isReceived } from './drain.ts';
 import { lookupThrottle } from './lookup-throttle.ts';
 import { addOtherMethods, collectMethods } from './methods.ts';
-import type { Metrics } from './metrics.ts';
 import { addPages } from './system.ts';
 import { commonHeaders, problemBody, problemHeaders, problems, sendProblem } from './problem.ts';
 import { findRepeated, MalformedError, parseUrlEncoded, queryOf } from './query.ts';
 import { rateLimiter, type RateLimiter } from './rate-limit.ts';
-import type { OpenApiDocument } from './reference/reference.ts';
-import type { RetiredCodeUses } from './retired-codes.ts';
 import type { Route } from './route.ts';
-import type { TokenUses } from './token-last-used.ts';
-
-/** How the service sends email. */
-export type EmailServices = {
-  readonly transportKind: EmailTransportKind;
-  /** Where emails are kept in development, for their page; null: there is no page. */
-  readonly kept: StoredEmails | null;
-  /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
-  readonly logUnsent: (store: Store) => void;
-};
-
-export type Services = {
-  readonly operations: readonly Route[];
-  /** The API's description, loaded and generated when it is first requested. */
-  readonly describe: () => Promise<OpenApiDocument>;
-  readonly config: Config;
-  readonly ctx: Context;
-  readonly storage: Storage;
-  readonly metrics: Metrics;
-  readonly tokenUses: TokenUses;
-  readonly retiredCodeUses: RetiredCodeUses;
-  readonly log: Pick<Log, 'logger' | 'request'>;
-  /** Whether development mode can accept requests without a credential. */
-  readonly developmentMode: boolean;
-  readonly webhookUrls: WebhookUrls;
-  /** Calls the listener after every commit of this process, until the returned function is called. */
-  readonly onCommit: (listener: () => void) => () => void;
-  /** Whether the service is stopping. */
-  readonly isClosing: () => boolean;
-  readonly isReady: () => Promise<boolean>;
-  readonly email: EmailServices;
-};
+import type { Services } from './services.ts';
 
 export function createServer(services: Services): FastifyInstance {
   const { config, ctx, metrics } = services;

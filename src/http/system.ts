@@ -9,7 +9,7 @@ import { addDevelopmentEmails } from './development-emails.ts';
 import { looksForwarded } from './forwarded.ts';
 import { addHome } from './home.ts';
 import { pagePaths } from './page-paths.ts';
-import type { Services } from './server.ts';
+import type { Services } from './services.ts';
 
 const contentSecurityPolicy =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

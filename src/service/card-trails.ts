@@ -3,7 +3,7 @@
  * are read in the order of their own keys. Each row is compared with its card's *trail*: a few numbers in memory.
  */
 
-import { eventTypes } from '../domain/event.ts';
+import { eventTypes } from '../domain/event-type.ts';
 import type { Currency } from '../domain/currency.ts';
 import type { AuditedCode, AuditedEvent } from '../storage/audit.ts';
 import type { CachedBalance } from '../storage/ledger.ts';

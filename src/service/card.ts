@@ -19,7 +19,7 @@ import type { Money } from '../domain/money.ts';
 import { matchesRecord, type ReadOnlyField } from '../domain/record.ts';
 import type { Secret } from '../domain/secret.ts';
 import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
-import { findCardsOf, insertCard, lockCard, replaceCard, type CardState } from '../storage/card.ts';
+import { findCardsOf, insertCard, lockCard, replaceCard, type CurrentCard } from '../storage/card.ts';
 import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../storage/code.ts';
 import { findOrInsertCustomer } from '../storage/customer.ts';
 import { recordEvent } from '../storage/event.ts';
@@ -243,7 +243,7 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
 function* requireVersion(
   ctx: Context,
   { store, cardId, versions }: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
-): Script<CardState> {
+): Script<CurrentCard> {
   const key = { storeId: store.id, cardId };
   yield* lockCard(key);
   const state = yield* loadCard(ctx, key);
@@ -259,7 +259,7 @@ type Release = Pick<Closing, 'closedAt'> & {
 /** The holds that an update releases: expired ones and, if it disables the card with `releaseHolds`, all others. */
 function* findReleases(
   ctx: Context,
-  { card, expiredHeld }: CardState,
+  { card, expiredHeld }: CurrentCard,
   { changes, releaseHolds }: Pick<UpdateCommand, 'changes' | 'releaseHolds'>,
 ): Script<readonly Release[]> {
   const releasesAll = releaseHolds && changes.disable === true;

@@ -28,9 +28,10 @@ import {
   lastKey,
   readPage,
   sumVersions,
-  tables,
-  type Page,
-  type Row,
+  listTables,
+  schemaDifferences,
+  type RowPage,
+  type TableRow,
   type Table,
 } from '../storage/table.ts';
 import { verify, type Verification } from './verify.ts';
@@ -101,7 +102,7 @@ const describe: Readonly<Record<CopyState, string>> = {
 
 /** The names of the tables that contain rows, except `key_checks`, which every new database fills. */
 function* filledTables(): Script<readonly string[]> {
-  const others = tables.filter(({ name }) => name !== 'key_checks');
+  const others = (yield* listTables()).filter(({ name }) => name !== 'key_checks');
   const emptiness = yield* parallel(...others.map(isEmpty));
   return others.filter((_, place) => !emptiness[place]).map(({ name }) => name);
 }
@@ -129,21 +130,28 @@ export function* hasMark(run: string): Script<boolean> {
 }
 
 /** The highest key of a table in the target, after which its copy continues; undefined: at the first row. */
-export function* findProgress(table: Table): Script<readonly Row[string][] | undefined> {
+export function* findProgress(table: Table): Script<readonly TableRow[string][] | undefined> {
   const key = yield* lastKey(table);
   return key && [...key];
 }
 
 /** The number of rows in all tables. */
 export function* countAllRows(): Script<number> {
-  const counts = yield* parallel(...tables.map(countRows));
+  const counts = yield* parallel(...(yield* listTables()).map(countRows));
   return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** @throws CopyError if the databases do not have the same tables with the same columns. */
+export function assertSameTables(source: readonly Table[], target: readonly Table[]): void {
+  const differences = schemaDifferences(source, target);
+  if (differences.length > 0)
+    throw new CopyError(`the source and the target have different tables: ${differences.join('; ')}`);
 }
 
 /** Inserts a page of rows, in the transaction that checks the run. @throws CopyError if another run has taken over. */
 export function* addRows(
   run: string,
-  { table, rows }: { readonly table: Table; readonly rows: readonly Row[] },
+  { table, rows }: { readonly table: Table; readonly rows: readonly TableRow[] },
 ): Script<void> {
   if (!(yield* keepRun(run))) throw new CopyError('another "largesse copy" has taken over this target');
   yield* insertRows(table, rows);
@@ -184,10 +192,10 @@ const mismatchesMax = 100;
 export function* takeInventory(onRows: (rows: number) => void): Script<Inventory> {
   const totals: TableTotals[] = [];
   let readRows = 0;
-  for (const table of tables) {
+  for (const table of yield* listTables()) {
     const digest = digestOf(table);
     let rows = 0;
-    let page: Page = yield* readPage(table, undefined);
+    let page: RowPage = yield* readPage(table, undefined);
     for (;;) {
       digest.add(page.rows);
       rows += page.rows.length;
@@ -204,8 +212,9 @@ export function* takeInventory(onRows: (rows: number) => void): Script<Inventory
 
 /** Returns one line per difference, and per problem of either database; none if the copy is correct. */
 export function differencesOf(source: Inventory, target: Inventory): readonly string[] {
-  const differing = source.tables.flatMap(({ table, rows, digest }, place) => {
-    const other = target.tables[place];
+  const ofTarget = new Map(target.tables.map((totals) => [totals.table, totals]));
+  const differing = source.tables.flatMap(({ table, rows, digest }) => {
+    const other = ofTarget.get(table);
     if (other?.rows !== rows)
       return [`${table} has ${rows} rows in the source, ${other?.rows ?? 0} in the target`];
     return other.digest === digest ? [] : [`${table} has different content in the source and in the target`];

@@ -83,7 +83,7 @@ const repeatLimits = { intervalMs: 60_000, dayMs: 86_400_000, perDayMax: 10 } as
  * Replaces the code as `rotateCode` does, and sends the new one to the card's holder.
  * @throws Fault `no-address`, `no-mail`, `too-many-requests`, and what `rotateCode` does.
  */
-export function* notify(
+export function* sendGiftCard(
   ctx: Context,
   command: RotateCommand & {
     /** Whether the service can send emails. */ readonly canSend: boolean;

@@ -7,7 +7,7 @@ import type { Delivery } from '../domain/webhook.ts';
 import { findEvent, findLastEventId, listEventsAfter, listFirstEvents } from '../storage/event.ts';
 import type { Script } from '../storage/sql.ts';
 import { findDelivery, requeueDelivery } from '../storage/webhook-delivery.ts';
-import { listWebhooks } from '../storage/webhook.ts';
+import { findWebhooks } from '../storage/webhook.ts';
 
 /** @throws Fault `not-found` if the store has no such event. */
 export function* showEvent(storeId: number, id: number): Script<WrittenEvent> {
@@ -21,7 +21,7 @@ export function* showEvent(storeId: number, id: number): Script<WrittenEvent> {
  * always comes later, so a caller that pages through the events does not miss any.
  * @throws Fault `invalid-query` if the store has no such event.
  */
-export function* listEvents(
+export function* listPublishedEvents(
   storeId: number,
   { after, limit }: { readonly after: number | null; readonly limit: number },
 ): Script<readonly WrittenEvent[]> {
@@ -51,7 +51,7 @@ export function* redeliver(
   }: { readonly storeId: number; readonly eventId: number; readonly webhookId: number | null },
 ): Script<readonly Delivery[]> {
   const event = yield* showEvent(storeId, eventId);
-  const webhooks = (yield* listWebhooks(storeId)).map(({ webhook }) => webhook);
+  const webhooks = (yield* findWebhooks(storeId)).map(({ webhook }) => webhook);
   const named = webhooks.filter(({ id }) => id === webhookId);
   if (webhookId !== null && named.length === 0)
     throw new Fault('invalid-parameter', { errors: { webhook_id: ['must be the id of a webhook'] } });

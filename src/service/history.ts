@@ -4,7 +4,7 @@ import { Fault } from '../domain/fault.ts';
 import type { Hold } from '../domain/hold.ts';
 import type { Transfer } from '../domain/ledger.ts';
 import type { CardKey } from '../storage/card.ts';
-import { findHold, listHoldsAfter, listHolds } from '../storage/hold.ts';
+import { findHold, listHoldsAfter, listHoldsBefore } from '../storage/hold.ts';
 import { resolved, parallel, type Script } from '../storage/sql.ts';
 import { findTransfer, listTransfersAfter, listTransfersBefore } from '../storage/transfer.ts';
 import { requireCard } from './money.ts';
@@ -49,7 +49,7 @@ export function* listCardHolds(key: CardKey, { limit, before, after }: PageReque
     requireCard(key.storeId, key.cardId),
     id === null ? resolved(undefined) : findHold(key.storeId, id),
     after === null
-      ? listHolds(key, { before: before ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
+      ? listHoldsBefore(key, { before: before ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
       : listHoldsAfter(key, { after, limit: limit + 1 }),
   );
   if (id !== null) requirePlace(key, after === null ? 'before' : 'after', named?.hold);

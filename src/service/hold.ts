@@ -151,7 +151,7 @@ export function* capture(
 }
 
 /** Releases a hold. @throws Fault `not-found`, `precondition-failed`, `hold-expired`, `hold-closed`. */
-export function* voidHold(ctx: Context, command: HoldCommand): Script<Held> {
+export function* voidOpenHold(ctx: Context, command: HoldCommand): Script<Held> {
   const { held, version } = yield* requireOpenHold(ctx, command);
   return yield* releaseHold(ctx, held, { status: 'voided', closedAt: ctx.clock.now(), version });
 }

@@ -15,17 +15,11 @@ import {
   type StoredKey,
 } from '../storage/idempotency.ts';
 import { parallel, type Script } from '../storage/sql.ts';
+import type { HttpResponse } from './http-response.ts';
 import { packResponse, unpackResponse } from './response-packing.ts';
 
 /** How long a response is stored, at least. */
 export const idempotencyPeriodMs = 24 * 60 * 60 * 1_000;
-
-/** An HTTP response, byte for byte. */
-export type HttpResponse = {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-};
 
 /** A key and its owner. Equal keys of different callers are independent. */
 type KeyOwner = {

@@ -17,7 +17,7 @@ import {
   moveBalance,
   type CardKey,
   type MoveDemands,
-  type CardState,
+  type CurrentCard,
 } from '../storage/card.ts';
 import { recordEvent } from '../storage/event.ts';
 import { closeHold, listOpenHolds } from '../storage/hold.ts';
@@ -44,7 +44,7 @@ export function* requireCard(storeId: number, cardId: number): Script<Card> {
 }
 
 /** The card at present and its expired holds. @throws Fault `not-found` if the store has no such card. */
-export function* loadCard(ctx: Context, key: CardKey): Script<CardState> {
+export function* loadCard(ctx: Context, key: CardKey): Script<CurrentCard> {
   const state = yield* findCardState(key, ctx.clock.earliest());
   if (!state) throw new Fault('not-found');
   return state;
@@ -134,7 +134,7 @@ function* tryMovement<T>(
   amounts: Amounts,
   demands: MoveDemands,
   readAlso: (key: CardKey) => Script<T>,
-): Script<CardState & { readonly isMoved: boolean; readonly seen: T }> {
+): Script<CurrentCard & { readonly isMoved: boolean; readonly seen: T }> {
   const [isMoved, { card, expiredHeld }, seen] = yield* parallel(
     moveBalance(key, amounts, demands),
     loadCard(ctx, key),

@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import type { HttpResponse } from './idempotency.ts';
+import type { HttpResponse } from './http-response.ts';
 
 /** Phrases in the order of their codes. Append only: stored responses refer to a phrase by its index. */
 const phrases: readonly string[] = [

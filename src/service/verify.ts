@@ -12,13 +12,13 @@ import {
   listBrokenReferences,
   listCodesOf,
   listEventsOf,
-  type CardRange,
+  type CardIdRange,
 } from '../storage/audit.ts';
 import { listKeyChecks } from '../storage/key-check.ts';
 import { listAccountTotals, listBalances, listHeld, type CachedBalance } from '../storage/ledger.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import { listStores } from '../storage/store.ts';
-import { listMissingStores, tables } from '../storage/table.ts';
+import { listMissingStores, listTables } from '../storage/table.ts';
 import { chainHash, listTransfers, type ChainedTransfer } from '../storage/transfer.ts';
 import { CardTrails, type Finding } from './card-trails.ts';
 
@@ -32,7 +32,7 @@ const cardsInPassMax = 500_000;
 
 const lowestLookup = -(2n ** 63n);
 
-export type Page = {
+export type VerifiedPage = {
   readonly cards: readonly CachedBalance[];
   readonly transfers: readonly ChainedTransfer[];
   readonly mismatches: readonly Finding[];
@@ -41,7 +41,7 @@ export type Page = {
 };
 
 /** Verifies the page of a store's cards after the id `after`. */
-export function* verifyPage(storeId: number, after: number): Script<Page> {
+export function* verifyPage(storeId: number, after: number): Script<VerifiedPage> {
   const cards = yield* listBalances(storeId, { after, limit: pageSize });
   const last = cards.at(-1);
   const isLastPage = !last || cards.length < pageSize;
@@ -145,7 +145,7 @@ export function* verify(mismatchesMax: number, cardsInPass = cardsInPassMax): Sc
   const domains = new Map(listed.map(({ store }) => [store.id, store.domain]));
   for (const { storeId, ...finding } of yield* listBrokenReferences(mismatchesMax))
     mismatches.add(domains.get(storeId) ?? String(storeId), finding);
-  for (const table of tables) {
+  for (const table of yield* listTables()) {
     const problem = `${table.name}: has rows of this store, but there is no such store`;
     for (const id of yield* listMissingStores(table)) mismatches.add(String(id), { cardId: null, problem });
   }
@@ -168,7 +168,7 @@ function* verifyStore(
     // Rows of cards that do not exist are compared in the pass whose range contains the id.
     const from: number = after === 0 ? Number.MIN_SAFE_INTEGER : after;
     while (after !== undefined && trails.size < cardsInPass) {
-      const page: Page = yield* verifyPage(store.id, after);
+      const page: VerifiedPage = yield* verifyPage(store.id, after);
       walked.cards += page.cards.length;
       walked.transfers += page.transfers.length;
       for (const { balance } of page.cards) walked.outstanding += balance.minor;
@@ -189,7 +189,7 @@ function* verifyStore(
   return { store: domain, currency: currency.code, decimals: currency.decimals, ...walked, accounts };
 }
 
-function addTrails(trails: CardTrails, { cards, transfers }: Page): void {
+function addTrails(trails: CardTrails, { cards, transfers }: VerifiedPage): void {
   const chains = Map.groupBy(transfers, ({ transfer }) => transfer.cardId);
   for (const card of cards) {
     const chain = chains.get(card.cardId) ?? [];
@@ -202,7 +202,7 @@ function addTrails(trails: CardTrails, { cards, transfers }: Page): void {
 
 /** A pass over the events and codes of a range of cards. */
 type Pass = {
-  readonly range: CardRange;
+  readonly range: CardIdRange;
   readonly trails: CardTrails;
   readonly found: (finding: Finding) => void;
 };

@@ -22,16 +22,16 @@ import {
   listEarlierAttempts,
 } from '../storage/webhook-delivery.ts';
 import {
-  deleteWebhook,
+  eraseWebhook,
   findWebhook,
   insertWebhook,
-  listWebhooks,
+  findWebhooks,
   replaceWebhook,
   sealWebhookSecret,
   takeTurn,
   type WebhookKept,
 } from '../storage/webhook.ts';
-import type { Page, PageRequest } from './history.ts';
+import { newerPage, olderPage, type Page, type PageRequest } from './history.ts';
 
 /** Functions of `delivery/`, which this layer does not import. `main.ts` provides them. */
 export type WebhookUrls = {
@@ -46,7 +46,7 @@ export type WebhookWithSecret = { readonly webhook: Webhook; readonly secret: Se
  * Creates a webhook. The secret is returned only once.
  * @throws Fault `too-many-webhooks`.
  */
-export function* createWebhook(
+export function* addWebhook(
   ctx: Context,
   options: {
     readonly storeId: number;
@@ -58,7 +58,7 @@ export function* createWebhook(
   const { storeId, url, patterns, secret } = options;
   const now = ctx.clock.now();
   yield* takeTurn(storeId, now);
-  if ((yield* listWebhooks(storeId)).length >= webhooksMax) throw new Fault('too-many-webhooks');
+  if ((yield* findWebhooks(storeId)).length >= webhooksMax) throw new Fault('too-many-webhooks');
   const webhook: Webhook = {
     storeId,
     id: ctx.random.id(),
@@ -77,7 +77,7 @@ export function* createWebhook(
 }
 
 export function* listStoreWebhooks(storeId: number): Script<readonly Webhook[]> {
-  return (yield* listWebhooks(storeId)).map(({ webhook }) => webhook);
+  return (yield* findWebhooks(storeId)).map(({ webhook }) => webhook);
 }
 
 /** @throws Fault `not-found`. */
@@ -160,7 +160,7 @@ function* replace(
  */
 export function* removeWebhook(command: WebhookCommand): Script<Webhook> {
   const { webhook } = yield* requireWebhook(command);
-  if (!(yield* deleteWebhook(webhook)))
+  if (!(yield* eraseWebhook(webhook)))
     throw new RetryTransaction('the webhook has changed since it was read');
   return webhook;
 }
@@ -170,7 +170,7 @@ export function* removeWebhook(command: WebhookCommand): Script<Webhook> {
  * the previous one.
  * @throws Fault `not-found`, `precondition-failed`.
  */
-export function* rotateWebhookSecret(
+export function* replaceWebhookSecret(
   ctx: Context,
   command: WebhookCommand & { readonly secret: Secret },
 ): Script<WebhookWithSecret> {
@@ -185,7 +185,7 @@ export function* rotateWebhookSecret(
 }
 
 /** Enqueues a test event for a webhook. @throws Fault `not-found`, `webhook-paused`. */
-export function* testWebhook(
+export function* sendTestEvent(
   ctx: Context,
   { storeId, id }: Omit<WebhookCommand, 'versions'>,
 ): Script<Delivery> {
@@ -199,22 +199,19 @@ export function* testWebhook(
 }
 
 /** A webhook's deliveries, newest events first. @throws Fault `not-found`. */
-export function* listDeliveries(
+export function* listWebhookDeliveries(
   storeId: number,
   webhookId: number,
   { limit, before, after }: PageRequest,
 ): Script<Page<Delivery>> {
   yield* requireWebhook({ storeId, id: webhookId, versions: null });
   const key = { storeId, webhookId };
-  if (after !== null) {
-    const newer = yield* listDeliveriesAfter(key, { after, limit: limit + 1 });
-    return { items: newer.slice(0, limit).toReversed(), hasOlder: true, hasNewer: newer.length > limit };
-  }
+  if (after !== null) return newerPage(yield* listDeliveriesAfter(key, { after, limit: limit + 1 }), limit);
   const older = yield* listDeliveriesBefore(key, {
     before: before ?? Number.MAX_SAFE_INTEGER,
     limit: limit + 1,
   });
-  return { items: older.slice(0, limit), hasOlder: older.length > limit, hasNewer: before !== null };
+  return olderPage(older, { limit, isFirst: before === null });
 }
 
 /** A delivery with all its attempts, oldest first. @throws Fault `not-found`. */

@@ -4,7 +4,7 @@ import { sealedLengthMin, sealHead } from '../keys.ts';
 import { all, one, sql, parallel, toNumber, type Script } from './sql.ts';
 
 /** Card ids above `after` up to `upTo`. */
-export type CardRange = { readonly after: number; readonly upTo: number };
+export type CardIdRange = { readonly after: number; readonly upTo: number };
 
 export type AuditedEvent = {
   readonly id: number;
@@ -17,7 +17,7 @@ export type AuditedEvent = {
 /** Returns the store's events about cards in the range, with ids above `after`, ordered by id. */
 export function* listEventsOf(
   storeId: number,
-  range: CardRange,
+  range: CardIdRange,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<readonly AuditedEvent[]> {
   const rows = yield* all(sql<{
@@ -48,7 +48,7 @@ export type AuditedCode = {
 /** Returns current and former codes of the cards in the range, with lookups from `from` on, ordered by lookup. */
 export function* listCodesOf(
   storeId: number,
-  range: CardRange,
+  range: CardIdRange,
   { from, limit }: { readonly from: bigint; readonly limit: number },
 ): Script<readonly AuditedCode[]> {
   const rows = yield* all(sql<{ lookup: bigint; digest: Uint8Array; card_id: bigint }>`
@@ -84,7 +84,7 @@ export function* listBrokenReferences(limit: number): Script<readonly BrokenRefe
     select store_id, card_id, 'has holds, but there is no such card' from holds h
     where not exists (select 1 from gift_cards g where g.store_id = h.store_id and g.id = h.card_id)
     union all
-    select store_id, card_id, 'has emails, but there is no such card' from mail_deliveries m
+    select store_id, card_id, 'has emails, but there is no such card' from email_deliveries m
     where not exists (select 1 from gift_cards g where g.store_id = m.store_id and g.id = m.card_id)
     union all
     select store_id, card_id, 'has a capture whose hold does not exist or was not captured for that amount'
@@ -128,7 +128,7 @@ function* countSealedWith(keyId: string): Script<number> {
   const head = sealHead(keyId);
   const { records } = yield* one(sql<{ records: bigint }>`
     select count(*) as records from idempotency_records
-    where substr(answer, 1, ${head.length}) = ${head} and length(answer) >= ${sealedLengthMin(keyId)}
+    where substr(response, 1, ${head.length}) = ${head} and length(response) >= ${sealedLengthMin(keyId)}
       and length(fingerprint) = 32 and length(key_digest) between 1 and 255`);
   return toNumber(records);
 }

@@ -1,89 +1,93 @@
-/** Gift cards. Every balance change goes through `moveBalance`, together with a transfer (`transfer.ts`). */
+/** Gift cards. Every balance change goes through `moveBalance`, parallel with a transfer (`transfer.ts`). */
 
 import type { Card } from '../domain/card.ts';
-import { currencyOf } from '../domain/currency.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
+import {
+  money,
+  columns,
+  integer,
+  integerOrNull,
+  text,
+  textOrNull,
+  writeOnly,
+  type RowOf,
+} from './columns.ts';
 import {
   all,
   first,
   forUpdate,
+  fragment,
   lock,
   RetryTransaction,
   execute,
   sql,
   toNumber,
-  toNumberOrNull,
   type Script,
 } from './sql.ts';
 
-export type CardRow = {
-  readonly store_id: bigint;
-  readonly id: bigint;
-  readonly version: bigint;
-  readonly currency: string;
-  readonly initial_value: bigint;
-  readonly balance: bigint;
-  readonly held: bigint;
-  readonly last_characters: string;
-  readonly customer_id: bigint | null;
-  readonly customer_email: string | null;
-  readonly recipient_id: bigint | null;
-  readonly recipient_email: string | null;
-  readonly note: string | null;
-  readonly message: string | null;
-  readonly expires_on: string | null;
-  readonly disabled_at: bigint | null;
-  readonly created_at: bigint;
-  readonly line_item_id: bigint | null;
-  readonly order_id: bigint | null;
-  readonly user_id: bigint | null;
-  readonly api_client_id: bigint | null;
-};
+/** What an update can change. */
+const changeable = {
+  version: integer('version'),
+  balance: money('balance'),
+  expires_on: textOrNull('expiresOn'),
+  note: textOrNull('note'),
+  disabled_at: integerOrNull('disabledAt'),
+} as const;
 
-export function toCard(row: CardRow): Card {
-  const currency = currencyOf(row.currency);
-  return {
-    storeId: toNumber(row.store_id),
-    id: toNumber(row.id),
-    version: toNumber(row.version),
-    initialValue: { minor: row.initial_value, currency },
-    balance: { minor: row.balance, currency },
-    held: { minor: row.held, currency },
-    lastCharacters: row.last_characters,
-    customer: toCustomer(row.customer_id, row.customer_email),
-    recipient: toCustomer(row.recipient_id, row.recipient_email),
-    note: row.note,
-    message: row.message,
-    expiresOn: row.expires_on,
-    disabledAt: toNumberOrNull(row.disabled_at),
-    createdAt: toNumber(row.created_at),
-    lineItemId: toNumberOrNull(row.line_item_id),
-    orderId: toNumberOrNull(row.order_id),
-    userId: toNumberOrNull(row.user_id),
-    apiClientId: toNumberOrNull(row.api_client_id),
-  };
-}
+const changes = columns(changeable);
+const cards = columns({
+  store_id: integer('storeId'),
+  id: integer('id'),
+  currency: writeOnly<string>()(({ initialValue }: Card) => initialValue.currency.code),
+  initial_value: money('initialValue'),
+  held: money('held'),
+  last_characters: text('lastCharacters'),
+  customer_id: {
+    field: 'customer',
+    read: (id: bigint | null, row: { readonly customer_email: string | null }) =>
+      toCustomer(id, row.customer_email),
+    write: ({ customer }: Card) => customer?.id ?? null,
+  },
+  recipient_id: {
+    field: 'recipient',
+    read: (id: bigint | null, row: { readonly recipient_email: string | null }) =>
+      toCustomer(id, row.recipient_email),
+    write: ({ recipient }: Card) => recipient?.id ?? null,
+  },
+  message: textOrNull('message'),
+  created_at: integer('createdAt'),
+  line_item_id: integerOrNull('lineItemId'),
+  order_id: integerOrNull('orderId'),
+  user_id: integerOrNull('userId'),
+  api_client_id: integerOrNull('apiClientId'),
+  ...changeable,
+});
 
 function toCustomer(id: bigint | null, email: string | null) {
   return id === null || email === null ? null : { id: toNumber(id), email };
 }
 
+export type CardRow = RowOf<typeof cards>;
+
+export const toCard: (row: CardRow) => Card = cards.read;
+
+/** `select ${cardColumns} from gift_cards g ${withCustomers}`: the columns of `CardRow`. */
+export const cardColumns = fragment`${cards.of('g')}, c.email as customer_email, r.email as recipient_email`;
+export const withCustomers = fragment`
+    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
+    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id`;
+
 /** Returns undefined if the store has no card with this id, even if another store has. */
 export function* findCard(storeId: number, id: number): Script<Card | undefined> {
   const row = yield* first(sql<CardRow>`
-    select g.store_id, g.id, g.version, g.currency, g.initial_value, g.balance, g.held, g.last_characters,
-      g.customer_id, g.recipient_id, g.note, g.message, g.expires_on, g.disabled_at, g.created_at,
-      g.line_item_id, g.order_id, g.user_id, g.api_client_id,
-      c.email as customer_email, r.email as recipient_email
-    from gift_cards g
-    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
-    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+    select ${cardColumns}
+    from gift_cards g ${withCustomers}
     where g.store_id = ${storeId} and g.id = ${id}`);
   return row && toCard(row);
 }
 
 /** A card at an instant. */
-export type CardState = {
+export type CurrentCard = {
   /** Its held amount excludes expired holds, including those that are still open in their rows. */
   readonly card: Card;
   /** Amount in minor units that the row still reserves for expired holds. */
@@ -92,7 +96,7 @@ export type CardState = {
 
 export type CardStateRow = CardRow & { readonly expired_held: bigint };
 
-export function toCardState(row: CardStateRow): CardState {
+export function toCardState(row: CardStateRow): CurrentCard {
   const card = toCard(row);
   const { minor, currency } = card.held;
   return {
@@ -104,19 +108,14 @@ export function toCardState(row: CardStateRow): CardState {
 export type CardKey = { readonly storeId: number; readonly cardId: number };
 
 /** Returns the store's card at `now` (ms), or undefined. */
-export function* findCardState({ storeId, cardId }: CardKey, now: number): Script<CardState | undefined> {
+export function* findCardState({ storeId, cardId }: CardKey, now: number): Script<CurrentCard | undefined> {
   const row = yield* first(sql<CardStateRow>`
-    select g.store_id, g.id, g.version, g.currency, g.initial_value, g.balance, g.held, g.last_characters,
-      g.customer_id, g.recipient_id, g.note, g.message, g.expires_on, g.disabled_at, g.created_at,
-      g.line_item_id, g.order_id, g.user_id, g.api_client_id,
-      c.email as customer_email, r.email as recipient_email,
+    select ${cardColumns},
       case when g.held = 0 then 0 else (
         select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
         where h.store_id = g.store_id and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
       ) end as expired_held
-    from gift_cards g
-    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
-    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+    from gift_cards g ${withCustomers}
     where g.store_id = ${storeId} and g.id = ${cardId}`);
   return row && toCardState(row);
 }
@@ -152,10 +151,7 @@ export function* findCardsOf(
 ): Script<readonly Card[]> {
   const [isAny, only] = [Number(onlyStorefrontCustomerId === null), onlyStorefrontCustomerId ?? 0];
   const rows = yield* all(sql<CardRow>`
-    select g.store_id, g.id, g.version, g.currency, g.initial_value, g.balance, g.held, g.last_characters,
-      g.customer_id, g.recipient_id, g.note, g.message, g.expires_on, g.disabled_at, g.created_at,
-      g.line_item_id, g.order_id, g.user_id, g.api_client_id,
-      c.email as customer_email, r.email as recipient_email
+    select ${cardColumns}
     from (
       select own.store_id, own.id from customers searched
       join gift_cards own on own.store_id = searched.store_id and own.customer_id = searched.id
@@ -168,23 +164,14 @@ export function* findCardsOf(
         and (${isAny} = 1 or searched.storefront_customer_id = ${only}) and given.last_characters = ${lastCharacters}
         and (given.customer_id is null or given.customer_id <> given.recipient_id)
     ) found
-    join gift_cards g on g.store_id = found.store_id and g.id = found.id
-    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
-    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id`);
+    join gift_cards g on g.store_id = found.store_id and g.id = found.id ${withCustomers}`);
   return rows.map(toCard);
 }
 
 /** Inserts a new card with its initial balance. The caller records the matching transfer in the same script. */
 export function* insertCard(card: Card): Script<void> {
   yield* execute(sql`
-    insert into gift_cards (store_id, id, version, currency, initial_value, balance, held, last_characters,
-      customer_id, recipient_id, note, message, expires_on, disabled_at, created_at,
-      line_item_id, order_id, user_id, api_client_id)
-    values (${card.storeId}, ${card.id}, ${card.version}, ${card.initialValue.currency.code},
-      ${card.initialValue.minor}, ${card.balance.minor}, ${card.held.minor}, ${card.lastCharacters},
-      ${card.customer?.id ?? null}, ${card.recipient?.id ?? null}, ${card.note}, ${card.message},
-      ${card.expiresOn}, ${card.disabledAt}, ${card.createdAt},
-      ${card.lineItemId}, ${card.orderId}, ${card.userId}, ${card.apiClientId})`);
+    insert into gift_cards (${cards.names}) values (${cards.values(card)})`);
 }
 
 /**
@@ -196,8 +183,7 @@ export function* insertCard(card: Card): Script<void> {
  */
 export function* replaceCard(read: Card, changed: Card): Script<void> {
   const row = yield* first(sql<{ id: bigint }>`
-    update gift_cards set version = ${changed.version}, balance = ${changed.balance.minor},
-      expires_on = ${changed.expiresOn}, note = ${changed.note}, disabled_at = ${changed.disabledAt}
+    update gift_cards set (${changes.names}) = (${changes.values(changed)})
     where store_id = ${read.storeId} and id = ${read.id} and version = ${read.version}
       and held <= ${changed.balance.minor}
     returning id`);

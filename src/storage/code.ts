@@ -3,14 +3,22 @@
 import type { Context } from '../context.ts';
 import type { Secret } from '../domain/secret.ts';
 import { sameBytes } from '../keys.ts';
-import { toCardState, type CardState, type CardStateRow } from './card.ts';
+import { cardColumns, toCardState, withCustomers, type CurrentCard, type CardStateRow } from './card.ts';
+import { bigInteger, bytes, columns, integer, type RowOf } from './columns.ts';
 import { all, resolved, first, execute, sql, parallel, toNumber, type Script } from './sql.ts';
 
-type CodeRow = { readonly card_id: bigint; readonly digest: Uint8Array };
+const codes = columns({
+  store_id: integer('storeId'),
+  lookup: bigInteger('lookup'),
+  digest: bytes('digest'),
+  card_id: integer('cardId'),
+});
+
+type CodeRow = RowOf<typeof codes>;
 
 /** A current or former code, and its card. */
 export type UsedCode = {
-  readonly state: CardState;
+  readonly state: CurrentCard;
   readonly lookup: bigint;
   /** Whether it is the card's current code. */
   readonly isCurrent: boolean;
@@ -30,13 +38,12 @@ function lookupOf(digest: Uint8Array): bigint {
 export function* findCardIdByCode(ctx: Context, storeId: number, code: Secret): Script<number | undefined> {
   const row = yield* findByDigest(ctx, storeId, code, (lookup) =>
     all(sql<CodeRow>`
-      select card_id, digest from gift_card_codes where store_id = ${storeId} and lookup = ${lookup}`),
+      select ${codes.names} from gift_card_codes where store_id = ${storeId} and lookup = ${lookup}`),
   );
   return row && toNumber(row.card_id);
 }
 
-type UsedRow = CardStateRow &
-  Pick<CodeRow, 'digest'> & { readonly lookup: bigint; readonly code_lookup: bigint | null };
+type UsedRow = CardStateRow & Pick<CodeRow, 'digest' | 'lookup'> & { readonly code_lookup: bigint | null };
 
 /** Returns the card that has or had this code, at `now` (ms), or undefined. */
 export function* findByCode(
@@ -45,15 +52,13 @@ export function* findByCode(
 ): Script<UsedCode | undefined> {
   const row = yield* findByDigest(ctx, storeId, code, (lookup) =>
     all(sql<UsedRow>`
-      select g.*, c.email as customer_email, r.email as recipient_email, k.digest, k.lookup,
+      select ${cardColumns}, k.digest, k.lookup, g.code_lookup,
         case when g.held = 0 then 0 else (
           select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
           where h.store_id = g.store_id and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
         ) end as expired_held
       from gift_card_codes k
-      join gift_cards g on g.store_id = k.store_id and g.id = k.card_id
-      left join customers c on c.store_id = g.store_id and c.id = g.customer_id
-      left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+      join gift_cards g on g.store_id = k.store_id and g.id = k.card_id ${withCustomers}
       where k.store_id = ${storeId} and k.lookup = ${lookup}`),
   );
   if (!row) return undefined;
@@ -77,10 +82,8 @@ type GivenCode = { readonly storeId: number; readonly cardId: number; readonly c
 
 /** Inserts a random code. The database reports a unique violation if the store has used the code before. */
 export function* insertCode(ctx: Context, given: GivenCode): Script<void> {
-  const { digest, lookup } = keyed(ctx, given);
   yield* execute(sql`
-    insert into gift_card_codes (store_id, lookup, digest, card_id)
-    values (${given.storeId}, ${lookup}, ${digest}, ${given.cardId})`);
+    insert into gift_card_codes (${codes.names}) values (${codes.values(keyed(ctx, given))})`);
 }
 
 /** Lookup of a code under the current key, as `gift_cards.code_lookup` stores it. */
@@ -93,24 +96,18 @@ export function codeLookup({ keys }: Context, storeId: number, code: Secret): bi
  * digest has the same first 64 bits.
  */
 export function* insertChosenCode(ctx: Context, given: GivenCode): Script<boolean> {
-  const { storeId, cardId, code } = given;
-  const { digest, lookup } = keyed(ctx, given);
   const [usedBefore, inserted] = yield* parallel(
     // The unique index contains digests of one key only.
-    ctx.keys.ids.length > 1 ? findCardIdByCode(ctx, storeId, code) : resolved(undefined),
+    ctx.keys.ids.length > 1 ? findCardIdByCode(ctx, given.storeId, given.code) : resolved(undefined),
     first(sql<{ card_id: bigint }>`
-      insert into gift_card_codes (store_id, lookup, digest, card_id)
-      values (${storeId}, ${lookup}, ${digest}, ${cardId})
+      insert into gift_card_codes (${codes.names}) values (${codes.values(keyed(ctx, given))})
       on conflict (store_id, lookup) do nothing
       returning card_id`),
   );
   return usedBefore === undefined && inserted !== undefined;
 }
 
-function keyed(
-  { keys }: Context,
-  { storeId, code }: GivenCode,
-): { readonly digest: Uint8Array; readonly lookup: bigint } {
+function keyed({ keys }: Context, { storeId, cardId, code }: GivenCode) {
   const digest = keys.digest('gift-card-code', digested(storeId, code));
-  return { digest, lookup: lookupOf(digest) };
+  return { storeId, lookup: lookupOf(digest), digest, cardId };
 }

@@ -1,6 +1,7 @@
 /** The record that this database is the target of a copy, and the identity of a database. */
 
-import { all, first, one, execute, sql, toNumber, type Script } from './sql.ts';
+import { columns, integer, unchanged, text, type RowOf } from './columns.ts';
+import { all, first, one, execute, sql, type Script } from './sql.ts';
 
 export type CopyState = 'copying' | 'complete' | 'failed';
 
@@ -13,31 +14,21 @@ export type Copy = {
   readonly startedAt: number;
 };
 
+const copies = columns({
+  source: text('source'),
+  source_shown: text('sourceShown'),
+  run: text('run'),
+  state: unchanged<CopyState>()('state'),
+  started_at: integer('startedAt'),
+});
+
 export function* findCopy(): Script<Copy | undefined> {
-  const row = yield* first(
-    sql<{
-      source: string;
-      source_shown: string;
-      run: string;
-      state: CopyState;
-      started_at: bigint;
-    }>`select source, source_shown, run, state, started_at from copies where id = 1`,
-  );
-  return (
-    row && {
-      source: row.source,
-      sourceShown: row.source_shown,
-      run: row.run,
-      state: row.state,
-      startedAt: toNumber(row.started_at),
-    }
-  );
+  const row = yield* first(sql<RowOf<typeof copies>>`select ${copies.names} from copies where id = 1`);
+  return row && copies.read(row);
 }
 
-export function* insertCopy({ source, sourceShown, run: runId, state, startedAt }: Copy): Script<void> {
-  yield* execute(sql`
-    insert into copies (id, source, source_shown, run, state, started_at)
-    values (1, ${source}, ${sourceShown}, ${runId}, ${state}, ${startedAt})`);
+export function* insertCopy(copy: Copy): Script<void> {
+  yield* execute(sql`insert into copies (id, ${copies.names}) values (1, ${copies.values(copy)})`);
 }
 
 /** Replaces the current run. Pages of the previous run are rejected from then on. */

@@ -4,27 +4,23 @@ import assert from 'node:assert/strict';
 import type { Context } from '../context.ts';
 import type { CustomerAccount } from '../domain/customer.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
-import { first, sql, parallel, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import { columns, integer, integerOrNull, text, type RowOf } from './columns.ts';
+import { first, sql, parallel, toNumber, type Script } from './sql.ts';
 
-type CustomerRow = {
-  readonly id: bigint;
-  readonly email: string;
-  readonly storefront_customer_id: bigint | null;
-  readonly created_at: bigint;
-};
+const customers = columns({
+  id: integer('id'),
+  email: text('email'),
+  storefront_customer_id: integerOrNull('storefrontCustomerId'),
+  created_at: integer('createdAt'),
+});
 
-function toCustomer(row: CustomerRow): CustomerAccount {
-  return {
-    id: toNumber(row.id),
-    email: row.email,
-    storefrontCustomerId: toNumberOrNull(row.storefront_customer_id),
-    createdAt: toNumber(row.created_at),
-  };
-}
+type CustomerRow = RowOf<typeof customers>;
+
+const toCustomer: (row: CustomerRow) => CustomerAccount = customers.read;
 
 export function* findCustomer(storeId: number, id: number): Script<CustomerAccount | undefined> {
   const row = yield* first(sql<CustomerRow>`
-    select id, email, storefront_customer_id, created_at from customers
+    select ${customers.names} from customers
     where store_id = ${storeId} and id = ${id}`);
   return row && toCustomer(row);
 }
@@ -34,7 +30,7 @@ export function* findCustomerByEmail(
   { key }: EmailAddress,
 ): Script<CustomerAccount | undefined> {
   const row = yield* first(sql<CustomerRow>`
-    select id, email, storefront_customer_id, created_at from customers
+    select ${customers.names} from customers
     where store_id = ${storeId} and email_key = ${key}`);
   return row && toCustomer(row);
 }
@@ -77,10 +73,16 @@ export function* findOrInsertCustomer(
   storeId: number,
   address: EmailAddress,
 ): Script<{ readonly customer: CustomerAccount; readonly isNew: boolean }> {
+  const account: CustomerAccount = {
+    id: ctx.random.id(),
+    email: address.address,
+    storefrontCustomerId: null,
+    createdAt: ctx.clock.now(),
+  };
   const [inserted, customer] = yield* parallel(
     first(sql<{ id: bigint }>`
-      insert into customers (store_id, id, email, email_key, created_at)
-      values (${storeId}, ${ctx.random.id()}, ${address.address}, ${address.key}, ${ctx.clock.now()})
+      insert into customers (store_id, ${customers.names}, email_key)
+      values (${storeId}, ${customers.values(account)}, ${address.key})
       on conflict (store_id, email_key) do nothing
       returning id`),
     findCustomerByEmail(storeId, address),

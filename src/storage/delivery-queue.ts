@@ -5,10 +5,17 @@
  * from the previous claim are ignored.
  */
 
-import type { EventType, WrittenEvent } from '../domain/event.ts';
-import type { AttemptResult } from '../domain/webhook.ts';
-import type { DeliveryKey, WebhookKey } from './webhook-delivery.ts';
-import { toWebhook, type WebhookKept, type WebhookPlace, type WebhookRow } from './webhook.ts';
+import type { WrittenEvent } from '../domain/event.ts';
+import type { EventType } from '../domain/event-type.ts';
+import type { Attempt } from '../domain/webhook.ts';
+import { earlierAttempts, lastAttempts, type DeliveryKey, type WebhookKey } from './webhook-delivery.ts';
+import {
+  toWebhook,
+  webhookColumns,
+  type WebhookKept,
+  type WebhookPlace,
+  type WebhookRow,
+} from './webhook.ts';
 import {
   all,
   first,
@@ -29,12 +36,12 @@ export function* listDueWebhooks(
   { now, limit }: { readonly now: number; readonly limit: number },
 ): Script<readonly DueWebhook[]> {
   const rows = yield* all(sql<WebhookRow & { readonly domain: string }>`
-    select w.*, s.domain from webhooks w
-    join stores s on s.id = w.store_id
-    where w.status = 'active' and (w.store_id, w.id) > (${after.storeId}, ${after.id})
+    select ${webhookColumns}, s.domain from webhooks
+    join stores s on s.id = webhooks.store_id
+    where webhooks.status = 'active' and (webhooks.store_id, webhooks.id) > (${after.storeId}, ${after.id})
       and exists (select 1 from webhook_deliveries d
-        where d.store_id = w.store_id and d.webhook_id = w.id and d.next_at <= ${now})
-    order by w.store_id, w.id limit ${limit}`);
+        where d.store_id = webhooks.store_id and d.webhook_id = webhooks.id and d.next_at <= ${now})
+    order by webhooks.store_id, webhooks.id limit ${limit}`);
   return rows.map((row) => ({ ...toWebhook(row), store: row.domain }));
 }
 
@@ -103,12 +110,9 @@ export function* claimDeliveries(
 }
 
 /** The result of an attempt. */
-export type SettledAttempt = {
-  readonly at: number;
+export type SettledAttempt = Attempt & {
   /** Start of the retry period (ms), if this is the first attempt. */
   readonly firstAt: number;
-  readonly durationMs: number;
-  readonly result: AttemptResult;
   readonly status: 'delivered' | 'retrying' | 'dead';
   /** Time of the next attempt (ms); null: no further attempt. */
   readonly nextAt: number | null;
@@ -117,23 +121,17 @@ export type SettledAttempt = {
 /** Records the result of an attempt, unless another process has claimed the delivery. */
 export function* settleDelivery(claimed: ClaimedDelivery, settled: SettledAttempt): Script<void> {
   const { storeId, webhookId, eventId, lease } = claimed;
-  const { at, firstAt, durationMs, result, status, nextAt } = settled;
-  const response = result.kind === 'responded' ? result : null;
-  const failure = result.kind === 'failed' ? result : null;
+  const { firstAt, status, nextAt } = settled;
   if (claimed.attempts > 0) {
     yield* execute(sql`
-      insert into webhook_attempts (store_id, webhook_id, event_id, attempt, attempted_at, duration_ms,
-        answer_status, answer_body, failure_reason, failure)
-      select store_id, webhook_id, event_id, attempts, last_at, duration_ms,
-        answer_status, answer_body, failure_reason, failure
+      insert into webhook_attempts (store_id, webhook_id, event_id, attempt, ${earlierAttempts.names})
+      select store_id, webhook_id, event_id, attempts, ${lastAttempts.names}
       from webhook_deliveries
       where store_id = ${storeId} and webhook_id = ${webhookId} and event_id = ${eventId} and lease = ${lease}`);
   }
   yield* execute(sql`
     update webhook_deliveries set status = ${status}, attempts = attempts + 1, first_at = coalesce(first_at, ${firstAt}),
-      last_at = ${at}, next_at = ${nextAt}, lease = null, duration_ms = ${durationMs},
-      answer_status = ${response?.status ?? null}, answer_body = ${response?.body ?? null},
-      failure_reason = ${failure?.reason ?? null}, failure = ${failure?.detail ?? null}
+      next_at = ${nextAt}, lease = null, (${lastAttempts.names}) = (${lastAttempts.values(settled)})
     where store_id = ${storeId} and webhook_id = ${webhookId} and event_id = ${eventId} and lease = ${lease}`);
 }
 
@@ -177,6 +175,6 @@ export function* pauseFailing(
     update webhooks set status = 'paused', paused_at = ${now}, pause_reason = ${reason}, version = version + 1,
       updated_at = ${now}
     where store_id = ${storeId} and id = ${webhookId} and status = 'active' and failing_since <= ${failingSince}
-    returning *`);
+    returning ${webhookColumns}`);
   return row && toWebhook(row);
 }

@@ -6,7 +6,7 @@
  */
 
 import type { EmailDelivery, EmailState } from '../domain/email.ts';
-import { toEmailDelivery, type DeliveryRow } from './email.ts';
+import { emailColumns, toEmailDelivery, type DeliveryRow } from './email.ts';
 import {
   all,
   first,
@@ -36,7 +36,7 @@ type ClaimedRow = DeliveryRow & {
 
 export function* hasDueEmails(now: number): Script<boolean> {
   const row = yield* first(
-    sql<{ id: bigint }>`select id from mail_deliveries where next_at <= ${now} limit 1`,
+    sql<{ id: bigint }>`select id from email_deliveries where next_at <= ${now} limit 1`,
   );
   return row !== undefined;
 }
@@ -57,11 +57,11 @@ export function* claimEmails({
   readonly limit: number;
 }): Script<readonly ClaimedEmail[]> {
   const rows = yield* all(sql<ClaimedRow>`
-    select * from mail_deliveries where next_at <= ${now}
+    select ${emailColumns}, lease, first_at, code from email_deliveries where next_at <= ${now}
     order by next_at limit ${limit} ${forUpdateSkipLocked}`);
   const claims = rows.map(
     (row) => sql`
-      update mail_deliveries set lease = ${lease}, next_at = ${until}, attempts = attempts + 1,
+      update email_deliveries set lease = ${lease}, next_at = ${until}, attempts = attempts + 1,
         first_at = coalesce(first_at, ${firstAt}), last_at = ${now},
         state = case when state = 'scheduled' then 'queued' else state end
       where store_id = ${row.store_id} and card_id = ${row.card_id} and id = ${row.id}`,
@@ -81,7 +81,7 @@ export function* claimEmails({
 /** Returns whether the claim is still valid and the email still pending. */
 export function* hasEmail({ storeId, cardId, id, lease }: ClaimedEmail): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
-    select id from mail_deliveries
+    select id from email_deliveries
     where store_id = ${storeId} and card_id = ${cardId} and id = ${id} and lease = ${lease} and next_at is not null`);
   return row !== undefined;
 }
@@ -89,7 +89,7 @@ export function* hasEmail({ storeId, cardId, id, lease }: ClaimedEmail): Script<
 /** Returns when a card's first `gift_card` email was or will be sent (ms). */
 export function* findFirstSendAt(storeId: number, cardId: number): Script<number | undefined> {
   const row = yield* first(sql<{ send_at: bigint }>`
-    select send_at from mail_deliveries
+    select send_at from email_deliveries
     where store_id = ${storeId} and card_id = ${cardId} and kind = 'gift_card' order by id limit 1`);
   return row && toNumber(row.send_at);
 }
@@ -116,7 +116,7 @@ export function* settleEmail(
 ): Script<boolean> {
   const endedAt = nextAt === null ? now : null;
   const row = yield* first(sql<{ id: bigint }>`
-    update mail_deliveries set state = ${state}, answer = ${response}, next_at = ${nextAt}, lease = null,
+    update email_deliveries set state = ${state}, response = ${response}, next_at = ${nextAt}, lease = null,
       first_at = case when ${Number(startsOver)} = 1 then null else first_at end,
       code = case when ${Number(nextAt === null)} = 1 then null else code end, ended_at = ${endedAt}
     where store_id = ${storeId} and card_id = ${cardId} and id = ${id} and lease = ${lease}
@@ -128,7 +128,7 @@ export function* settleEmail(
 /** Releases a claimed email that was not attempted. */
 export function* releaseEmail({ storeId, cardId, id, lease }: ClaimedEmail, now: number): Script<void> {
   yield* execute(sql`
-    update mail_deliveries set lease = null, next_at = ${now}, attempts = attempts - 1,
+    update email_deliveries set lease = null, next_at = ${now}, attempts = attempts - 1,
       first_at = case when attempts = 1 then null else first_at end
     where store_id = ${storeId} and card_id = ${cardId} and id = ${id} and lease = ${lease}
       and next_at is not null`);

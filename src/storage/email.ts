@@ -10,100 +10,85 @@ import {
 } from '../domain/email.ts';
 import { Secret } from '../domain/secret.ts';
 import { sealNonceLength } from '../keys.ts';
-import { all, first, execute, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import {
+  columns,
+  flag,
+  integer,
+  integerOrNull,
+  unchanged,
+  text,
+  textOrNull,
+  type Column,
+  type RowOf,
+} from './columns.ts';
+import { all, first, execute, sql, toNumber, type Script } from './sql.ts';
 
-type SettingsRow = {
-  readonly enabled: bigint;
-  readonly sender_name: string | null;
-  readonly address: string | null;
-  readonly reply_to: string | null;
-  readonly logo_url: string | null;
-  readonly colour: string | null;
-  readonly locale: string;
-  readonly page_url: string | null;
-  readonly expiry_reminder_days: string;
-  readonly balance_reminder_days: string;
-  readonly tell_failures: bigint;
-};
+const settings = columns({
+  enabled: flag('enabled'),
+  sender_name: textOrNull('senderName'),
+  address: textOrNull('address'),
+  reply_to: textOrNull('replyTo'),
+  logo_url: textOrNull('logoUrl'),
+  colour: textOrNull('colour'),
+  locale: text('locale'),
+  page_url: textOrNull('pageUrl'),
+  expiry_reminder_days: days('expiryReminderDays'),
+  balance_reminder_days: days('balanceReminderDays'),
+  notify_failures: flag('notifyFailures'),
+});
 
-export function* findEmailSettings(storeId: number): Script<EmailSettings> {
-  const row = yield* first(sql<SettingsRow>`select * from mail_settings where store_id = ${storeId}`);
-  if (!row) return defaultEmailSettings;
+/** Numbers of days, stored with commas. */
+function days<Field extends string>(field: Field): Column<string, Field, readonly number[]> {
   return {
-    enabled: row.enabled === 1n,
-    senderName: row.sender_name,
-    address: row.address,
-    replyTo: row.reply_to,
-    logoUrl: row.logo_url,
-    colour: row.colour,
-    locale: row.locale,
-    pageUrl: row.page_url,
-    expiryReminderDays: readDays(row.expiry_reminder_days),
-    balanceReminderDays: readDays(row.balance_reminder_days),
-    notifyFailures: row.tell_failures === 1n,
+    field,
+    read: (stored) => (stored === '' ? [] : stored.split(',').map(Number)),
+    write: (record) => record[field].join(','),
   };
 }
 
-function readDays(text: string): readonly number[] {
-  return text === '' ? [] : text.split(',').map(Number);
+export function* findEmailSettings(storeId: number): Script<EmailSettings> {
+  const row = yield* first(sql<RowOf<typeof settings>>`
+    select ${settings.names} from email_settings where store_id = ${storeId}`);
+  return row ? settings.read(row) : defaultEmailSettings;
 }
 
-export function* saveEmailSettings(ctx: Context, storeId: number, settings: EmailSettings): Script<void> {
-  const { enabled, senderName, address, replyTo, logoUrl, colour, locale, pageUrl } = settings;
+export function* saveEmailSettings(ctx: Context, storeId: number, saved: EmailSettings): Script<void> {
   yield* execute(sql`
-    insert into mail_settings (store_id, enabled, sender_name, address, reply_to, logo_url, colour, locale, page_url,
-      expiry_reminder_days, balance_reminder_days, tell_failures, updated_at)
-    values (${storeId}, ${Number(enabled)}, ${senderName}, ${address}, ${replyTo}, ${logoUrl}, ${colour}, ${locale},
-      ${pageUrl}, ${settings.expiryReminderDays.join(',')}, ${settings.balanceReminderDays.join(',')},
-      ${Number(settings.notifyFailures)}, ${ctx.clock.now()})
-    on conflict (store_id) do update set enabled = excluded.enabled, sender_name = excluded.sender_name,
-      address = excluded.address, reply_to = excluded.reply_to, logo_url = excluded.logo_url,
-      colour = excluded.colour, locale = excluded.locale, page_url = excluded.page_url,
-      expiry_reminder_days = excluded.expiry_reminder_days, balance_reminder_days = excluded.balance_reminder_days,
-      tell_failures = excluded.tell_failures, updated_at = excluded.updated_at`);
+    insert into email_settings (store_id, ${settings.names}, updated_at)
+    values (${storeId}, ${settings.values(saved)}, ${ctx.clock.now()})
+    on conflict (store_id) do update set ${settings.excluded}, updated_at = excluded.updated_at`);
 }
 
 /** Returns the ids of stores with reminders enabled. */
 export function* listRemindingStores(): Script<readonly number[]> {
   const rows = yield* all(sql<{ store_id: bigint }>`
-    select store_id from mail_settings
+    select store_id from email_settings
     where enabled = 1 and (expiry_reminder_days <> '' or balance_reminder_days <> '') order by store_id`);
   return rows.map((row) => toNumber(row.store_id));
 }
 
-export type DeliveryRow = {
-  readonly store_id: bigint;
-  readonly card_id: bigint;
-  readonly id: bigint;
-  readonly kind: EmailKind;
-  readonly address: string;
-  readonly state: EmailState;
-  readonly send_at: bigint;
-  readonly next_at: bigint | null;
-  readonly attempts: bigint;
-  readonly last_at: bigint | null;
-  readonly answer: string | null;
-  readonly created_at: bigint;
-  readonly ended_at: bigint | null;
-};
+const deliveries = columns({
+  store_id: integer('storeId'),
+  card_id: integer('cardId'),
+  id: integer('id'),
+  kind: unchanged<EmailKind>()('kind'),
+  address: text('address'),
+  state: unchanged<EmailState>()('state'),
+  send_at: integer('sendAt'),
+  next_at: integerOrNull('nextAt'),
+  attempts: integer('attempts'),
+  last_at: integerOrNull('lastAt'),
+  response: textOrNull('response'),
+  created_at: integer('createdAt'),
+  ended_at: integerOrNull('endedAt'),
+});
 
-export function toEmailDelivery(row: DeliveryRow): EmailDelivery {
-  return {
-    storeId: toNumber(row.store_id),
-    cardId: toNumber(row.card_id),
-    id: toNumber(row.id),
-    kind: row.kind,
-    address: row.address,
-    state: row.state,
-    sendAt: toNumber(row.send_at),
-    nextAt: toNumberOrNull(row.next_at),
-    attempts: toNumber(row.attempts),
-    lastAt: toNumberOrNull(row.last_at),
-    response: row.answer,
-    createdAt: toNumber(row.created_at),
-    endedAt: toNumberOrNull(row.ended_at),
-  };
-}
+export type DeliveryRow = RowOf<typeof deliveries>;
+
+/** The columns of `DeliveryRow`. */
+export const emailColumns = deliveries.names;
+
+export const toEmailDelivery: (row: DeliveryRow) => EmailDelivery = deliveries.read;
 
 /** Primary key of an email. */
 export type EmailKey = { readonly storeId: number; readonly cardId: number; readonly id: number };
@@ -149,21 +134,13 @@ export function* enqueueEmail(ctx: Context, email: NewEmail): Script<EmailDelive
       ctx.random.bytes(sealNonceLength),
     );
   const sendAt = Math.max(now, email.sendAt ?? now);
-  const state = sendAt > now ? 'scheduled' : 'queued';
-  yield* execute(sql`
-    insert into mail_deliveries (store_id, card_id, id, kind, address, state, occasion, code, send_at, next_at,
-      created_at)
-    select ${storeId}, ${cardId}, ${id}, ${kind}, ${address}, ${state}, ${email.occasion}, ${sealed}, ${sendAt},
-      ${sendAt}, ${now}
-    where not exists (select 1 from mail_settings where store_id = ${storeId} and enabled = 0)
-    on conflict (store_id, card_id, occasion) where occasion is not null do nothing`);
-  return {
+  const enqueued: EmailDelivery = {
     storeId,
     cardId,
     id,
     kind,
     address,
-    state,
+    state: sendAt > now ? 'scheduled' : 'queued',
     sendAt,
     nextAt: sendAt,
     attempts: 0,
@@ -172,6 +149,12 @@ export function* enqueueEmail(ctx: Context, email: NewEmail): Script<EmailDelive
     createdAt: now,
     endedAt: null,
   };
+  yield* execute(sql`
+    insert into email_deliveries (${emailColumns}, occasion, code)
+    select ${deliveries.values(enqueued)}, ${email.occasion}, ${sealed}
+    where not exists (select 1 from email_settings where store_id = ${storeId} and enabled = 0)
+    on conflict (store_id, card_id, occasion) where occasion is not null do nothing`);
+  return enqueued;
 }
 
 /** Cancels a card's pending emails that contain a replaced code. */
@@ -181,14 +164,14 @@ export function* cancelCodeEmails(
 ): Script<void> {
   // The lease stays, so a process that is sending the email can still record that it was sent.
   yield* execute(sql`
-    update mail_deliveries set state = 'cancelled', next_at = null, code = null, ended_at = ${now},
-      answer = ${response}
+    update email_deliveries set state = 'cancelled', next_at = null, code = null, ended_at = ${now},
+      response = ${response}
     where store_id = ${storeId} and card_id = ${cardId} and kind = 'gift_card' and next_at is not null`);
 }
 
 export function* findEmail({ storeId, cardId, id }: EmailKey): Script<EmailDelivery | undefined> {
   const row = yield* first(sql<DeliveryRow>`
-    select * from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id = ${id}`);
+    select ${emailColumns} from email_deliveries where store_id = ${storeId} and card_id = ${cardId} and id = ${id}`);
   return row && toEmailDelivery(row);
 }
 
@@ -198,7 +181,7 @@ export function* listEmailsBefore(
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Script<readonly EmailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select * from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id < ${before}
+    select ${emailColumns} from email_deliveries where store_id = ${storeId} and card_id = ${cardId} and id < ${before}
     order by id desc limit ${limit}`);
   return rows.map(toEmailDelivery);
 }
@@ -209,7 +192,7 @@ export function* listEmailsAfter(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<readonly EmailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select * from mail_deliveries where store_id = ${storeId} and card_id = ${cardId} and id > ${after}
+    select ${emailColumns} from email_deliveries where store_id = ${storeId} and card_id = ${cardId} and id > ${after}
     order by id limit ${limit}`);
   return rows.map(toEmailDelivery);
 }
@@ -220,7 +203,7 @@ export function* listRepeatedEmails(
   limit: number,
 ): Script<readonly EmailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select * from mail_deliveries
+    select ${emailColumns} from email_deliveries
     where store_id = ${storeId} and card_id = ${cardId} and kind = 'gift_card' and occasion is null
     order by id desc limit ${limit}`);
   return rows.map(toEmailDelivery);
@@ -229,20 +212,20 @@ export function* listRepeatedEmails(
 /** Returns a store's emails, those of the newest cards first. */
 export function* listStoreEmails(storeId: number, limit: number): Script<readonly EmailDelivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select * from mail_deliveries where store_id = ${storeId} order by card_id desc, id desc limit ${limit}`);
+    select ${emailColumns} from email_deliveries where store_id = ${storeId} order by card_id desc, id desc limit ${limit}`);
   return rows.map(toEmailDelivery);
 }
 
 /** Returns the number of a store's emails in each state. */
 export function* countStoreEmails(storeId: number): Script<ReadonlyMap<EmailState, number>> {
   const rows = yield* all(sql<{ state: EmailState; emails: bigint }>`
-    select state, count(*) as emails from mail_deliveries where store_id = ${storeId} group by state`);
+    select state, count(*) as emails from email_deliveries where store_id = ${storeId} group by state`);
   return new Map(rows.map(({ state, emails }) => [state, toNumber(emails)]));
 }
 
 /** Returns the number of pending emails of all stores. */
 export function* countPendingEmails(): Script<number> {
   const row = yield* first(sql<{ emails: bigint }>`
-    select count(*) as emails from mail_deliveries where next_at is not null`);
+    select count(*) as emails from email_deliveries where next_at is not null`);
   return toNumber(row?.emails ?? 0n);
 }

@@ -1,7 +1,9 @@
 /** The outbox: events are written in the transaction of their cause and sent afterwards. */
 
 import type { Context } from '../context.ts';
-import type { Event, EventType, WrittenEvent } from '../domain/event.ts';
+import type { Event, WrittenEvent } from '../domain/event.ts';
+import type { EventType } from '../domain/event-type.ts';
+import { columns, integer, unchanged, text, type RowOf } from './columns.ts';
 import {
   all,
   commitOrder,
@@ -14,35 +16,35 @@ import {
   type Script,
 } from './sql.ts';
 
+const events = columns({
+  id: integer('id'),
+  type: unchanged<EventType>()('type'),
+  subject_version: integer('sequence'),
+  created_at: integer('createdAt'),
+  data: text('data'),
+});
+
+type EventRow = RowOf<typeof events>;
+
+const toWrittenEvent: (row: EventRow) => WrittenEvent = events.read;
+
 /** Inserts an event. A database trigger enqueues its deliveries to the matching webhooks. */
 export function* recordEvent(ctx: Context, event: Event): Script<void> {
-  yield* execute(sql`
-    insert into events (store_id, id, type, subject_id, subject_version, created_at, data)
-    values (${event.storeId}, ${ctx.random.id()}, ${event.type}, ${event.subjectId}, ${event.subjectVersion},
-      ${ctx.clock.earliest()}, ${JSON.stringify(event.data)})`);
-}
-
-type EventRow = {
-  readonly id: bigint;
-  readonly type: EventType;
-  readonly subject_version: bigint;
-  readonly created_at: bigint;
-  readonly data: string;
-};
-
-function toWrittenEvent(row: EventRow): WrittenEvent {
-  return {
-    id: toNumber(row.id),
-    type: row.type,
-    sequence: toNumber(row.subject_version),
-    createdAt: toNumber(row.created_at),
-    data: row.data,
+  const written: WrittenEvent = {
+    id: ctx.random.id(),
+    type: event.type,
+    sequence: event.subjectVersion,
+    createdAt: ctx.clock.earliest(),
+    data: JSON.stringify(event.data),
   };
+  yield* execute(sql`
+    insert into events (store_id, ${events.names}, subject_id)
+    values (${event.storeId}, ${events.values(written)}, ${event.subjectId})`);
 }
 
 export function* findEvent(storeId: number, id: number): Script<WrittenEvent | undefined> {
   const row = yield* first(sql<EventRow>`
-    select id, type, subject_version, created_at, data from events where store_id = ${storeId} and id = ${id}`);
+    select ${events.names} from events where store_id = ${storeId} and id = ${id}`);
   return row && toWrittenEvent(row);
 }
 
@@ -52,7 +54,7 @@ export function* findEvent(storeId: number, id: number): Script<WrittenEvent | u
  */
 export function* listFirstEvents(storeId: number, limit: number): Script<readonly WrittenEvent[]> {
   const rows = yield* all(sql<EventRow>`
-    select id, type, subject_version, created_at, data from events
+    select ${events.names} from events
     where store_id = ${storeId} and ${committedForGood}
     order by ${commitOrder} limit ${limit}`);
   return rows.map(toWrittenEvent);
@@ -64,7 +66,7 @@ export function* listEventsAfter(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<readonly WrittenEvent[]> {
   const rows = yield* all(sql<EventRow>`
-    select id, type, subject_version, created_at, data from events
+    select ${events.names} from events
     where store_id = ${storeId} and ${committedForGood}
       and (${commitOrder}) > (select ${commitOrder} from events where store_id = ${storeId} and id = ${after})
     order by ${commitOrder} limit ${limit}`);

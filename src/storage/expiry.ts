@@ -4,7 +4,7 @@
  */
 
 import type { Card } from '../domain/card.ts';
-import { toCard, type CardRow } from './card.ts';
+import { cardColumns, toCard, withCustomers, type CardRow } from './card.ts';
 import { all, first, sql, type Script } from './sql.ts';
 
 /** Returns cards that expired before `today` and have no expiry event for that day. */
@@ -13,12 +13,9 @@ export function* listExpired(
   { today, limit }: { readonly today: string; readonly limit: number },
 ): Script<readonly Card[]> {
   const rows = yield* all(sql<CardRow>`
-    select g.*, c.email as customer_email, r.email as recipient_email
-    from gift_cards g
-    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
-    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+    select ${cardColumns} from gift_cards g ${withCustomers}
     where g.store_id = ${storeId} and g.expires_on < ${today}
-      and g.expires_on is not null and (g.expiry_told is null or g.expiry_told <> g.expires_on)
+      and g.expires_on is not null and (g.expired_event_day is null or g.expired_event_day <> g.expires_on)
     order by g.expires_on limit ${limit}`);
   return rows.map(toCard);
 }
@@ -29,13 +26,10 @@ export function* listExpiring(
   { today, until, limit }: { readonly today: string; readonly until: string; readonly limit: number },
 ): Script<readonly Card[]> {
   const rows = yield* all(sql<CardRow>`
-    select g.*, c.email as customer_email, r.email as recipient_email
-    from gift_cards g
-    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
-    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+    select ${cardColumns} from gift_cards g ${withCustomers}
     where g.store_id = ${storeId} and g.expires_on between ${today} and ${until}
-      and g.expires_on is not null and (g.expiry_told is null or g.expiry_told <> g.expires_on)
-      and (g.expiring_told is null or g.expiring_told <> g.expires_on)
+      and g.expires_on is not null and (g.expired_event_day is null or g.expired_event_day <> g.expires_on)
+      and (g.expiring_soon_event_day is null or g.expiring_soon_event_day <> g.expires_on)
       and g.disabled_at is null and g.balance > 0
     order by g.expires_on limit ${limit}`);
   return rows.map(toCard);
@@ -44,9 +38,9 @@ export function* listExpiring(
 /** Records the expiry event. Returns false if another process has recorded it or the card has changed since. */
 export function* markExpiredRecorded(card: Card): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
-    update gift_cards set expiry_told = expires_on
+    update gift_cards set expired_event_day = expires_on
     where store_id = ${card.storeId} and id = ${card.id} and version = ${card.version}
-      and (expiry_told is null or expiry_told <> expires_on)
+      and (expired_event_day is null or expired_event_day <> expires_on)
     returning id`);
   return row !== undefined;
 }
@@ -54,9 +48,9 @@ export function* markExpiredRecorded(card: Card): Script<boolean> {
 /** As `markExpiredRecorded`, for a card that expires soon. */
 export function* markExpiringRecorded(card: Card): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
-    update gift_cards set expiring_told = expires_on
+    update gift_cards set expiring_soon_event_day = expires_on
     where store_id = ${card.storeId} and id = ${card.id} and version = ${card.version}
-      and (expiring_told is null or expiring_told <> expires_on)
+      and (expiring_soon_event_day is null or expiring_soon_event_day <> expires_on)
     returning id`);
   return row !== undefined;
 }

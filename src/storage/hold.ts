@@ -1,62 +1,42 @@
 /** Holds. `gift_cards.held` caches the total of the open ones; the same script updates it with `moveBalance`. */
 
-import { currencyOf } from '../domain/currency.ts';
 import type { Hold, HoldStatus } from '../domain/hold.ts';
 import type { CardKey } from './card.ts';
 import {
-  all,
-  first,
-  forUpdateSkipLocked,
-  execute,
-  sql,
-  toNumber,
-  toNumberOrNull,
-  type Script,
-} from './sql.ts';
+  money,
+  columns,
+  integer,
+  integerOrNull,
+  unchanged,
+  text,
+  textOrNull,
+  type RowOf,
+} from './columns.ts';
+import { all, first, forUpdateSkipLocked, execute, sql, toNumber, type Script } from './sql.ts';
 
-type HoldRow = {
-  readonly store_id: bigint;
-  readonly id: bigint;
-  readonly card_id: bigint;
-  readonly status: HoldStatus;
-  readonly amount: bigint;
-  readonly captured: bigint;
-  readonly currency: string;
-  readonly actor: string;
-  readonly reference: string | null;
-  readonly note: string | null;
-  readonly order_id: bigint | null;
-  readonly created_at: bigint;
-  readonly expires_at: bigint;
-  readonly closed_at: bigint | null;
-};
+const holds = columns({
+  store_id: integer('storeId'),
+  id: integer('id'),
+  card_id: integer('cardId'),
+  status: unchanged<HoldStatus>()('status'),
+  amount: money('amount'),
+  captured: money('captured'),
+  actor: text('actor'),
+  reference: textOrNull('reference'),
+  note: textOrNull('note'),
+  order_id: integerOrNull('orderId'),
+  created_at: integer('createdAt'),
+  expires_at: integer('expiresAt'),
+  closed_at: integerOrNull('closedAt'),
+});
 
-function toHold(row: HoldRow): Hold {
-  const currency = currencyOf(row.currency);
-  return {
-    storeId: toNumber(row.store_id),
-    id: toNumber(row.id),
-    cardId: toNumber(row.card_id),
-    status: row.status,
-    amount: { minor: row.amount, currency },
-    captured: { minor: row.captured, currency },
-    actor: row.actor,
-    reference: row.reference,
-    note: row.note,
-    orderId: toNumberOrNull(row.order_id),
-    createdAt: toNumber(row.created_at),
-    expiresAt: toNumber(row.expires_at),
-    closedAt: toNumberOrNull(row.closed_at),
-  };
-}
+type HoldRow = RowOf<typeof holds>;
+
+const toHold: (row: HoldRow) => Hold = holds.read;
 
 export function* insertHold(hold: Hold): Script<void> {
   yield* execute(sql`
-    insert into holds (store_id, id, card_id, status, amount, captured, actor, reference, note, order_id,
-      created_at, expires_at, closed_at)
-    values (${hold.storeId}, ${hold.id}, ${hold.cardId}, ${hold.status}, ${hold.amount.minor},
-      ${hold.captured.minor}, ${hold.actor}, ${hold.reference}, ${hold.note}, ${hold.orderId},
-      ${hold.createdAt}, ${hold.expiresAt}, ${hold.closedAt})`);
+    insert into holds (${holds.names}) values (${holds.values(hold)})`);
 }
 
 export type FoundHold = {
@@ -67,19 +47,19 @@ export type FoundHold = {
 /** Returns undefined if the store has no hold with this id. */
 export function* findHold(storeId: number, id: number): Script<FoundHold | undefined> {
   const row = yield* first(sql<HoldRow & { card_version: bigint }>`
-    select h.*, g.currency, g.version as card_version from holds h
+    select ${holds.of('h')}, g.currency, g.version as card_version from holds h
     join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
     where h.store_id = ${storeId} and h.id = ${id}`);
   return row && { hold: toHold(row), cardVersion: toNumber(row.card_version) };
 }
 
 /** Returns a card's holds with ids below `before`, newest first. */
-export function* listHolds(
+export function* listHoldsBefore(
   { storeId, cardId }: CardKey,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Script<readonly Hold[]> {
   const rows = yield* all(sql<HoldRow>`
-    select h.*, g.currency from holds h
+    select ${holds.of('h')}, g.currency from holds h
     join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
     where h.store_id = ${storeId} and h.card_id = ${cardId} and h.id < ${before}
     order by h.id desc limit ${limit}`);
@@ -92,7 +72,7 @@ export function* listHoldsAfter(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<readonly Hold[]> {
   const rows = yield* all(sql<HoldRow>`
-    select h.*, g.currency from holds h
+    select ${holds.of('h')}, g.currency from holds h
     join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
     where h.store_id = ${storeId} and h.card_id = ${cardId} and h.id > ${after}
     order by h.id limit ${limit}`);
@@ -102,7 +82,7 @@ export function* listHoldsAfter(
 /** Returns a card's open holds, including expired ones. */
 export function* listOpenHolds(storeId: number, cardId: number): Script<readonly Hold[]> {
   const rows = yield* all(sql<HoldRow>`
-    select h.*, g.currency from holds h
+    select ${holds.of('h')}, g.currency from holds h
     join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
     where h.store_id = ${storeId} and h.card_id = ${cardId} and h.status = 'open'
     order by h.id`);
@@ -115,7 +95,7 @@ export function* listOpenHolds(storeId: number, cardId: number): Script<readonly
  */
 export function* claimExpiredHolds(now: number, limit: number): Script<readonly Hold[]> {
   const rows = yield* all(sql<HoldRow>`
-    select h.*, g.currency from holds h
+    select ${holds.of('h')}, g.currency from holds h
     join gift_cards g on g.store_id = h.store_id and g.id = h.card_id
     where h.status = 'open' and h.expires_at <= ${now}
     order by h.expires_at limit ${limit} ${forUpdateSkipLocked}`);

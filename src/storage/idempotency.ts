@@ -1,16 +1,7 @@
 /** Idempotency records: the sealed responses to requests with an idempotency key. */
 
-import {
-  all,
-  forUpdate,
-  forUpdateSkipLocked,
-  lock,
-  execute,
-  sql,
-  parallel,
-  toNumber,
-  type Script,
-} from './sql.ts';
+import { bytes, columns, integer, type RowOf } from './columns.ts';
+import { all, forUpdate, forUpdateSkipLocked, lock, execute, sql, parallel, type Script } from './sql.ts';
 
 /** The caller and the stored form of an idempotency key. Callers do not share keys. */
 export type StoredKey = {
@@ -30,11 +21,11 @@ export type IdempotencyRecord = {
   readonly createdAt: number;
 };
 
-type RecordRow = {
-  readonly fingerprint: Uint8Array;
-  readonly response: Uint8Array;
-  readonly created_at: bigint;
-};
+const records = columns({
+  fingerprint: bytes('fingerprint'),
+  response: bytes('response'),
+  created_at: integer('createdAt'),
+});
 
 /** Returns all records of a key, including expired ones. At most one has not expired. */
 export function* findIdempotencyRecords(key: StoredKey): Script<readonly IdempotencyRecord[]> {
@@ -45,19 +36,15 @@ export function* findIdempotencyRecords(key: StoredKey): Script<readonly Idempot
     ...key.digests.map((digest) =>
       // With `in (…)`, PostgreSQL uses only the prefix of the index if it planned the statement on an empty
       // table.
-      all(sql<RecordRow>`
-        select fingerprint, answer as response, created_at from idempotency_records
+      all(sql<RowOf<typeof records>>`
+        select ${records.names} from idempotency_records
         where store_id = ${key.storeId} and api_client_id = ${key.apiClientId} and key_digest = ${digest}
         union all
-        select fingerprint, answer as response, created_at from idempotency_records
+        select ${records.names} from idempotency_records
         where store_id = ${key.storeId} and api_client_id = ${key.apiClientId} and key_digest = ${key.plain}`),
     ),
   );
-  return found.flat().map((row) => ({
-    fingerprint: row.fingerprint,
-    response: row.response,
-    createdAt: toNumber(row.created_at),
-  }));
+  return found.flat().map(records.read);
 }
 
 /** Does not depend on the order of the keys in the key file. */
@@ -88,11 +75,11 @@ export function* lockIdempotencyRecords({ storeId, apiClientId, digests, plain }
  */
 export function* insertIdempotencyRecord(
   { storeId, apiClientId, digests: [digest] }: StoredKey,
-  { fingerprint, response, createdAt }: IdempotencyRecord,
+  record: IdempotencyRecord,
 ): Script<void> {
   yield* execute(sql`
-    insert into idempotency_records (store_id, api_client_id, key_digest, fingerprint, created_at, answer)
-    values (${storeId}, ${apiClientId}, ${digest}, ${fingerprint}, ${createdAt}, ${response})`);
+    insert into idempotency_records (store_id, api_client_id, key_digest, ${records.names})
+    values (${storeId}, ${apiClientId}, ${digest}, ${records.values(record)})`);
 }
 
 /** Deletes a key's records from before `since` (ms). */

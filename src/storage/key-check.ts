@@ -1,4 +1,5 @@
-import { all, execute, sql, toNumber, type Script } from './sql.ts';
+import { bytes, columns, integer, text, type RowOf } from './columns.ts';
+import { all, execute, sql, type Script } from './sql.ts';
 
 export type KeyCheck = {
   readonly keyId: string;
@@ -7,20 +8,22 @@ export type KeyCheck = {
   readonly createdAt: number;
 };
 
+const keyChecks = columns({
+  key_id: text('keyId'),
+  digest: bytes('digest'),
+  created_at: integer('createdAt'),
+});
+
 /** Returns the keys that the database has used, oldest first. */
 export function* listKeyChecks(): Script<readonly KeyCheck[]> {
-  const rows = yield* all(sql<{ key_id: string; digest: Uint8Array; created_at: bigint }>`
-    select key_id, digest, created_at from key_checks order by created_at, key_id`);
-  return rows.map((row) => ({
-    keyId: row.key_id,
-    digest: row.digest,
-    createdAt: toNumber(row.created_at),
-  }));
+  const rows = yield* all(sql<RowOf<typeof keyChecks>>`
+    select ${keyChecks.names} from key_checks order by created_at, key_id`);
+  return rows.map(keyChecks.read);
 }
 
-export function* insertKeyCheck({ keyId, digest, createdAt }: KeyCheck): Script<void> {
+export function* insertKeyCheck(check: KeyCheck): Script<void> {
   yield* execute(sql`
-    insert into key_checks (key_id, digest, created_at) values (${keyId}, ${digest}, ${createdAt})
+    insert into key_checks (${keyChecks.names}) values (${keyChecks.values(check)})
     on conflict (key_id) do nothing`);
 }
 

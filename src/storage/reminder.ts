@@ -4,13 +4,13 @@ import { idsAt } from '../random.ts';
 import type { Card } from '../domain/card.ts';
 import { addDays, dayOf, startOfDay } from '../domain/day.ts';
 import type { Store } from '../domain/store.ts';
-import { toCard, type CardRow } from './card.ts';
+import { cardColumns, toCard, withCustomers, type CardRow } from './card.ts';
 import { all, sql, type Script } from './sql.ts';
 
 /** Position of a card in the order of days and ids. */
 export type CardPlace = { readonly day: string; readonly id: number };
 
-export type CardRange = {
+export type DayRange = {
   /** First and last day, both included. */
   readonly from: string;
   readonly to: string;
@@ -33,17 +33,14 @@ const idSlackMs = 60 * 60 * 1_000;
  */
 export function* listCardsExpiring(
   { id: storeId }: Pick<Store, 'id'>,
-  { from, to, after, limit }: CardRange,
+  { from, to, after, limit }: DayRange,
 ): Script<CardPage> {
   const start = after.day > from ? after.day : from;
   const rows = yield* all(sql<CardRow>`
-    select g.*, c.email as customer_email, r.email as recipient_email
-    from gift_cards g
-    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
-    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+    select ${cardColumns} from gift_cards g ${withCustomers}
     where g.store_id = ${storeId} and g.expires_on between ${start} and ${to}
       and (g.expires_on > ${after.day} or g.id > ${after.id})
-      and g.expires_on is not null and (g.expiry_told is null or g.expiry_told <> g.expires_on)
+      and g.expires_on is not null and (g.expired_event_day is null or g.expired_event_day <> g.expires_on)
       and g.disabled_at is null and g.balance > 0
     order by g.expires_on, g.id limit ${limit}`);
   return pageOf(rows, limit, ({ expiresOn }) => expiresOn ?? '');
@@ -55,14 +52,11 @@ export function* listCardsExpiring(
  */
 export function* listCardsIssued(
   { id: storeId, timeZone }: Pick<Store, 'id' | 'timeZone'>,
-  { from, to, after, limit }: CardRange,
+  { from, to, after, limit }: DayRange,
 ): Script<CardPage> {
   const [startAt, endAt] = [startOfDay(from, timeZone), startOfDay(addDays(to, 1), timeZone)];
   const rows = yield* all(sql<CardRow>`
-    select g.*, c.email as customer_email, r.email as recipient_email
-    from gift_cards g
-    left join customers c on c.store_id = g.store_id and c.id = g.customer_id
-    left join customers r on r.store_id = g.store_id and r.id = g.recipient_id
+    select ${cardColumns} from gift_cards g ${withCustomers}
     where g.store_id = ${storeId} and g.id > ${Math.max(after.id, idsAt(startAt - idSlackMs))} and g.id <= ${idsAt(endAt + idSlackMs)}
       and g.created_at >= ${startAt} and g.created_at < ${endAt}
       and g.disabled_at is null and g.balance > 0

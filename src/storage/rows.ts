@@ -13,8 +13,24 @@ type Row = Readonly<Record<string, unknown>>;
  */
 export function rowMaker(columns: readonly string[]): (values: readonly unknown[]) => Row {
   const fields = columns.map((name, index) => `${JSON.stringify(name)}: values[${index}]`);
-  // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- The names are those of statements in this folder, and quoted.
-  return new Function('values', `return { ${fields.join(', ')} };`) as (values: readonly unknown[]) => Row;
+  return compileLiteral('values', `{ ${fields.join(', ')} }`) as (values: readonly unknown[]) => Row;
+}
+
+/**
+ * Compiles a function that returns a literal. The names in it are those of statements in this folder, and quoted.
+ * @param parameter the name of its parameter. @param functions available in the literal as `f0`, `f1`, …
+ */
+export function compileLiteral(
+  parameter: string,
+  literal: string,
+  functions: readonly ((...values: never[]) => unknown)[] = [],
+): (value: never) => unknown {
+  const names = functions.map((_, index) => `f${index}`);
+  // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- The literal has no text from outside this folder.
+  const compile = new Function(...names, `return (${parameter}) => (${literal});`) as (
+    ...values: typeof functions
+  ) => (value: never) => unknown;
+  return compile(...functions);
 }
 
 /** Whether a statement lists its columns. The columns of `*` can change with a migration by another process. */

@@ -18,32 +18,67 @@ import assert from 'node:assert/strict';
 /** A parameter value on every engine. Integers are returned as bigints; booleans are 0 and 1. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
-/** A piece of SQL with a different text for each engine. */
+/** A piece of SQL without values. A call site always uses the same one. */
 export class Fragment {
-  readonly name: FragmentName;
+  readonly text: (dialect: Dialect) => string;
 
-  constructor(name: FragmentName) {
-    this.name = name;
+  constructor(text: (dialect: Dialect) => string) {
+    this.text = text;
   }
 }
 
-export type FragmentName =
-  'for update' | 'for update skip locked' | 'commit order' | 'last committed first' | 'committed for good';
+/** Values separated by commas. A call site always uses the same number of them. */
+export class ValueList {
+  readonly values: readonly SqlValue[];
+
+  constructor(values: readonly SqlValue[]) {
+    this.values = values;
+  }
+}
+
+type Written = SqlValue | Fragment | ValueList;
+
+type FragmentName =
+  | 'for update'
+  | 'for update skip locked'
+  | 'commit order'
+  | 'last committed first'
+  | 'committed for good'
+  | 'catalog columns'
+  | 'catalog references';
+
+/** A piece of SQL with a different text for each engine. */
+function ofEngine(name: FragmentName): Fragment {
+  return new Fragment(({ fragments }) => fragments[name]);
+}
 
 /** At the end of a select: locks its rows until the transaction ends. Other transactions wait for the lock. */
-export const forUpdate = new Fragment('for update');
+export const forUpdate = ofEngine('for update');
 
 /** As `forUpdate`, but skips rows that another transaction has locked: for work that any process can do. */
-export const forUpdateSkipLocked = new Fragment('for update skip locked');
+export const forUpdateSkipLocked = ofEngine('for update skip locked');
 
 /** Columns that sort events in commit order: `(${commitOrder}) > (…)`, `order by ${commitOrder}`. */
-export const commitOrder = new Fragment('commit order');
+export const commitOrder = ofEngine('commit order');
 
 /** In `order by`: descending commit order. */
-export const lastCommittedFirst = new Fragment('last committed first');
+export const lastCommittedFirst = ofEngine('last committed first');
 
 /** A condition on events: later commits cannot insert an event before this one in commit order. */
-export const committedForGood = new Fragment('committed for good');
+export const committedForGood = ofEngine('committed for good');
+
+/** In `from`: the columns of all tables, with `table_name`, `column_name` and `key_place` (from 1; 0: not in the key). */
+export const catalogColumns = ofEngine('catalog columns');
+
+/** In `from`: the foreign keys of all tables, with `table_name` and `referenced_name`. */
+export const catalogReferences = ofEngine('catalog references');
+
+/** A piece of SQL that is the same on every engine, without values. */
+export function fragment(strings: TemplateStringsArray, ...written: readonly Fragment[]): Fragment {
+  return new Fragment((dialect) =>
+    String.raw({ raw: strings }, ...written.map((part) => part.text(dialect))),
+  );
+}
 
 /** The SQL syntax of an engine. */
 export type Dialect = {
@@ -57,23 +92,25 @@ export class Statement<Row = unknown> {
   /** Engines cache prepared statements by this array. It is the same array for each call site or table. */
   readonly strings: readonly string[];
   readonly values: readonly SqlValue[];
-  readonly #written: readonly (SqlValue | Fragment)[];
+  readonly #written: readonly Written[];
   /** Never set. It makes `Statement<A>` and `Statement<B>` different types. */
   declare readonly row: Row;
 
-  constructor(strings: readonly string[], written: readonly (SqlValue | Fragment)[]) {
+  constructor(strings: readonly string[], written: readonly Written[]) {
     this.strings = strings;
     this.#written = written;
-    this.values = written.every(isValue) ? written : written.filter(isValue);
+    this.values = written.every(isValue) ? written : valuesOf(written);
   }
 
-  text({ placeholder, fragments }: Dialect): string {
+  text(dialect: Dialect): string {
     let position = 0;
+    const placeholder = (): string => dialect.placeholder((position += 1));
     return this.strings.reduce((text, part, index) => {
       const written = this.#written[index - 1];
-      if (isFragment(written)) return text + fragments[written.name] + part;
-      position += 1;
-      return text + placeholder(position) + part;
+      if (written instanceof Fragment) return text + written.text(dialect) + part;
+      const placeholders =
+        written instanceof ValueList ? written.values.map(placeholder).join(', ') : placeholder();
+      return text + placeholders + part;
     });
   }
 }
@@ -81,23 +118,25 @@ export class Statement<Row = unknown> {
 /** A statement that only locks rows. An engine that does not interleave scripts omits it. */
 export class Lock extends Statement<never> {}
 
-function isFragment(written: SqlValue | Fragment | undefined): written is Fragment {
-  return written instanceof Fragment;
+function isValue(written: Written): written is SqlValue {
+  return !(written instanceof Fragment) && !(written instanceof ValueList);
 }
 
-function isValue(written: SqlValue | Fragment): written is SqlValue {
-  return !(written instanceof Fragment);
+function valuesOf(written: readonly Written[]): readonly SqlValue[] {
+  const values: SqlValue[] = [];
+  for (const value of written) {
+    if (value instanceof ValueList) values.push(...value.values);
+    else if (!(value instanceof Fragment)) values.push(value);
+  }
+  return values;
 }
 
-export function sql<Row = never>(
-  strings: TemplateStringsArray,
-  ...written: (SqlValue | Fragment)[]
-): Statement<Row> {
+export function sql<Row = never>(strings: TemplateStringsArray, ...written: Written[]): Statement<Row> {
   return new Statement<Row>(strings, written);
 }
 
 /** As `sql`, for a select that ends with `forUpdate` and whose rows are not read. */
-export function lock(strings: TemplateStringsArray, ...written: (SqlValue | Fragment)[]): Lock {
+export function lock(strings: TemplateStringsArray, ...written: Written[]): Lock {
   return new Lock(strings, written);
 }
 

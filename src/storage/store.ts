@@ -5,46 +5,48 @@ import { currencyOf } from '../domain/currency.ts';
 import { Secret } from '../domain/secret.ts';
 import type { Store } from '../domain/store.ts';
 import { sealNonceLength } from '../keys.ts';
-import { all, first, forUpdate, execute, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
-
-export type StoreRow = {
-  readonly id: bigint;
-  readonly domain: string;
-  readonly name: string;
-  readonly currency: string;
-  readonly time_zone: string;
-  readonly issue_limit: bigint | null;
-  readonly proxy_secret: Uint8Array | null;
-  readonly require_signature: bigint;
-  readonly customer_search: bigint;
-  readonly undo_window_minutes: bigint;
-  readonly expiring_soon_days: bigint;
-  readonly lookup_failures_per_hour: bigint | null;
-  readonly demonstration: bigint;
-};
+import { columns, flag, integer, integerOrNull, text, type RowOf } from './columns.ts';
+import { all, first, forUpdate, fragment, execute, sql, type Script } from './sql.ts';
 
 /** A store, and the sealed secret of its app proxy, if it has one. */
 export type StoreRecord = { readonly store: Store; readonly sealedSecret: Uint8Array | null };
 
+const changeable = {
+  name: text('name'),
+  time_zone: text('timeZone'),
+  issue_limit: {
+    field: 'issueLimit',
+    read: (minor: bigint | null, row: { readonly currency: string }) =>
+      minor === null ? null : { minor, currency: currencyOf(row.currency) },
+    write: ({ issueLimit }: Store) => issueLimit?.minor ?? null,
+  },
+  require_signature: flag('requireSignature'),
+  customer_search: flag('customerSearch'),
+  undo_window_minutes: integer('undoWindowMinutes'),
+  expiring_soon_days: integer('expiringSoonDays'),
+  lookup_failures_per_hour: integerOrNull('lookupFailuresPerHour'),
+} as const;
+
+const changes = columns(changeable);
+const stores = columns({
+  id: integer('id'),
+  domain: text('domain'),
+  currency: {
+    field: 'currency',
+    read: (code: string) => currencyOf(code),
+    write: ({ currency }: Store) => currency.code,
+  },
+  demonstration: flag('demonstration'),
+  ...changeable,
+});
+
+export type StoreRow = RowOf<typeof stores> & { readonly proxy_secret: Uint8Array | null };
+
+/** `select ${storeColumns} from stores s`: the columns of `StoreRow`. */
+export const storeColumns = fragment`${stores.of('s')}, s.proxy_secret`;
+
 export function toStoreRecord(row: StoreRow): StoreRecord {
-  const currency = currencyOf(row.currency);
-  return {
-    store: {
-      id: toNumber(row.id),
-      domain: row.domain,
-      name: row.name,
-      currency,
-      timeZone: row.time_zone,
-      issueLimit: row.issue_limit === null ? null : { minor: row.issue_limit, currency },
-      requireSignature: row.require_signature === 1n,
-      customerSearch: row.customer_search === 1n,
-      undoWindowMinutes: toNumber(row.undo_window_minutes),
-      expiringSoonDays: toNumber(row.expiring_soon_days),
-      lookupFailuresPerHour: toNumberOrNull(row.lookup_failures_per_hour),
-      demonstration: row.demonstration === 1n,
-    },
-    sealedSecret: row.proxy_secret,
-  };
+  return { store: stores.read(row), sealedSecret: row.proxy_secret };
 }
 
 /**
@@ -74,40 +76,28 @@ function boundTo(storeId: number): string {
 
 export function* findStore(id: number): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
-    select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, expiring_soon_days,
-      lookup_failures_per_hour, demonstration
-    from stores where id = ${id}`);
+    select ${storeColumns} from stores s where s.id = ${id}`);
   return row && toStoreRecord(row);
 }
 
 /** Returns the store of a domain. @param domain in lower case. */
 export function* findStoreByDomain(domain: string): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
-    select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, expiring_soon_days,
-      lookup_failures_per_hour, demonstration
-    from stores where domain = ${domain}`);
+    select ${storeColumns} from stores s where s.domain = ${domain}`);
   return row && toStoreRecord(row);
 }
 
 /** As `findStoreByDomain`, and locks the store until the transaction ends. */
 export function* claimStore(domain: string): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
-    select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, expiring_soon_days,
-      lookup_failures_per_hour, demonstration
-    from stores where domain = ${domain} ${forUpdate}`);
+    select ${storeColumns} from stores s where s.domain = ${domain} ${forUpdate}`);
   return row && toStoreRecord(row);
 }
 
 /** Returns all stores, ordered by domain. */
 export function* listStores(): Script<readonly StoreRecord[]> {
   const rows = yield* all(sql<StoreRow>`
-    select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, expiring_soon_days,
-      lookup_failures_per_hour, demonstration
-    from stores order by domain`);
+    select ${storeColumns} from stores s order by s.domain`);
   return rows.map(toStoreRecord);
 }
 
@@ -119,10 +109,7 @@ export function* hasRealStores(): Script<boolean> {
 
 export function* findDemonstrationStore(): Script<StoreRecord | undefined> {
   const row = yield* first(sql<StoreRow>`
-    select id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, expiring_soon_days,
-      lookup_failures_per_hour, demonstration
-    from stores where demonstration = 1 order by id limit 1`);
+    select ${storeColumns} from stores s where s.demonstration = 1 order by s.id limit 1`);
   return row && toStoreRecord(row);
 }
 
@@ -130,15 +117,8 @@ export function* findDemonstrationStore(): Script<StoreRecord | undefined> {
 export function* insertStore(ctx: Context, { store, sealedSecret }: StoreRecord): Script<boolean> {
   const now = ctx.clock.now();
   const inserted = yield* first(sql<{ id: bigint }>`
-    insert into stores (id, domain, name, currency, time_zone, issue_limit, proxy_secret,
-      require_signature, customer_search, undo_window_minutes, expiring_soon_days,
-      lookup_failures_per_hour, demonstration,
-      created_at, updated_at)
-    values (${store.id}, ${store.domain}, ${store.name}, ${store.currency.code}, ${store.timeZone},
-      ${store.issueLimit?.minor ?? null}, ${sealedSecret},
-      ${Number(store.requireSignature)}, ${Number(store.customerSearch)}, ${store.undoWindowMinutes}, ${store.expiringSoonDays},
-      ${store.lookupFailuresPerHour}, ${Number(store.demonstration)},
-      ${now}, ${now})
+    insert into stores (${stores.names}, proxy_secret, created_at, updated_at)
+    values (${stores.values(store)}, ${sealedSecret}, ${now}, ${now})
     on conflict (domain) do nothing
     returning id`);
   return inserted !== undefined;
@@ -147,12 +127,7 @@ export function* insertStore(ctx: Context, { store, sealedSecret }: StoreRecord)
 /** Updates a store that `claimStore` has locked. */
 export function* updateStore(ctx: Context, { store, sealedSecret }: StoreRecord): Script<void> {
   yield* execute(sql`
-    update stores set name = ${store.name}, time_zone = ${store.timeZone},
-      issue_limit = ${store.issueLimit?.minor ?? null},
-      proxy_secret = ${sealedSecret},
-      require_signature = ${Number(store.requireSignature)},
-      customer_search = ${Number(store.customerSearch)},
-      undo_window_minutes = ${store.undoWindowMinutes}, expiring_soon_days = ${store.expiringSoonDays},
-      lookup_failures_per_hour = ${store.lookupFailuresPerHour}, updated_at = ${ctx.clock.now()}
+    update stores set (${changes.names}) = (${changes.values(store)}), proxy_secret = ${sealedSecret},
+      updated_at = ${ctx.clock.now()}
     where id = ${store.id}`);
 }

@@ -2,8 +2,9 @@
 
 import type { Scope } from '../domain/store.ts';
 import { isScope } from '../domain/store.ts';
-import { all, first, execute, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
-import { toStoreRecord, type StoreRecord, type StoreRow } from './store.ts';
+import { columns, integer, integerOrNull, text, type RowOf } from './columns.ts';
+import { all, first, execute, sql, type Script } from './sql.ts';
+import { storeColumns, toStoreRecord, type StoreRecord, type StoreRow } from './store.ts';
 
 export type Token = {
   readonly storeId: number;
@@ -17,40 +18,33 @@ export type Token = {
   readonly revokedAt: number | null;
 };
 
-type TokenRow = {
-  readonly store_id: bigint;
-  readonly id: bigint;
-  readonly api_client_id: bigint;
-  readonly name: string;
-  readonly scopes: string;
-  readonly created_at: bigint;
-  readonly last_used_at: bigint | null;
-  readonly revoked_at: bigint | null;
-};
+const tokens = columns({
+  store_id: integer('storeId'),
+  id: integer('id'),
+  api_client_id: integer('apiClientId'),
+  name: text('name'),
+  scopes: {
+    field: 'scopes',
+    read: (scopes: string): readonly Scope[] => scopes.split(' ').filter(isScope),
+    write: ({ scopes }: Token) => scopes.join(' '),
+  },
+  created_at: integer('createdAt'),
+  last_used_at: integerOrNull('lastUsedAt'),
+  revoked_at: integerOrNull('revokedAt'),
+});
 
-function toToken(row: TokenRow): Token {
-  return {
-    storeId: toNumber(row.store_id),
-    id: toNumber(row.id),
-    apiClientId: toNumber(row.api_client_id),
-    name: row.name,
-    scopes: row.scopes.split(' ').filter(isScope),
-    createdAt: toNumber(row.created_at),
-    lastUsedAt: toNumberOrNull(row.last_used_at),
-    revokedAt: toNumberOrNull(row.revoked_at),
-  };
-}
+type TokenRow = RowOf<typeof tokens>;
+
+const toToken: (row: TokenRow) => Token = tokens.read;
 
 export type FoundToken = { readonly token: Token; readonly record: StoreRecord };
 
 /** Returns the token with this SHA-256 hash and its store, unless the token was revoked. */
 export function* findActiveToken(storeId: number, hash: Uint8Array): Script<FoundToken | undefined> {
+  // Of two columns with the same name, a row has the last one.
   type Row = StoreRow & TokenRow & { readonly token_id: bigint; readonly token_name: string };
   const row = yield* first(sql<Row>`
-    select t.store_id, t.id as token_id, t.api_client_id, t.name as token_name, t.scopes, t.created_at,
-      t.last_used_at, t.revoked_at, s.id, s.domain, s.name, s.currency, s.time_zone, s.issue_limit,
-      s.proxy_secret, s.require_signature, s.customer_search, s.undo_window_minutes, s.expiring_soon_days,
-      s.lookup_failures_per_hour, s.demonstration
+    select ${tokens.of('t')}, ${storeColumns}, t.id as token_id, t.name as token_name
     from access_tokens t join stores s on s.id = t.store_id
     where t.store_id = ${storeId} and t.hash = ${hash} and t.revoked_at is null`);
   return (
@@ -61,8 +55,7 @@ export function* findActiveToken(storeId: number, hash: Uint8Array): Script<Foun
 /** Returns a store's tokens, including revoked ones, oldest first. */
 export function* listTokens(storeId: number): Script<readonly Token[]> {
   const rows = yield* all(sql<TokenRow>`
-    select store_id, id, api_client_id, name, scopes, created_at, last_used_at, revoked_at
-    from access_tokens where store_id = ${storeId} order by id`);
+    select ${tokens.names} from access_tokens where store_id = ${storeId} order by id`);
   return rows.map(toToken);
 }
 
@@ -76,9 +69,7 @@ export function* hasRealTokens(): Script<boolean> {
 
 export function* insertToken(token: Token, hash: Uint8Array): Script<void> {
   yield* execute(sql`
-    insert into access_tokens (store_id, id, api_client_id, name, hash, scopes, created_at)
-    values (${token.storeId}, ${token.id}, ${token.apiClientId}, ${token.name}, ${hash},
-      ${token.scopes.join(' ')}, ${token.createdAt})`);
+    insert into access_tokens (${tokens.names}, hash) values (${tokens.values(token)}, ${hash})`);
 }
 
 export function* isTokenActive(storeId: number, id: number): Script<boolean> {
@@ -92,7 +83,7 @@ export function* revokeToken(storeId: number, id: number, revokedAt: number): Sc
   const row = yield* first(sql<TokenRow>`
     update access_tokens set revoked_at = ${revokedAt}
     where store_id = ${storeId} and id = ${id} and revoked_at is null
-    returning store_id, id, api_client_id, name, scopes, created_at, last_used_at, revoked_at`);
+    returning ${tokens.names}`);
   return row && toToken(row);
 }
 

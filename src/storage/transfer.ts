@@ -11,7 +11,59 @@ import {
   type TransferKind,
 } from '../domain/ledger.ts';
 import type { CardKey } from './card.ts';
+import {
+  money,
+  columns,
+  integer,
+  integerOrNull,
+  unchanged,
+  text,
+  textOrNull,
+  writeOnly,
+  type RowOf,
+} from './columns.ts';
 import { all, first, execute, sql, toNumber, type Script } from './sql.ts';
+
+type Reading = {
+  readonly toInteger: (value: bigint) => number;
+  readonly toCurrency: (code: string) => Currency;
+};
+
+/** A value that cannot be converted exactly changes the content, so its hash does not match. */
+export const auditing: Reading = {
+  toInteger: Number,
+  toCurrency: (code) => findCurrency(code) ?? { code, decimals: 0 },
+};
+
+function columnsOfTransfers({ toInteger, toCurrency }: Reading) {
+  const nullable = (value: bigint | null): number | null => (value === null ? null : toInteger(value));
+  return columns({
+    store_id: integer('storeId', toInteger),
+    card_id: integer('cardId', toInteger),
+    sequence: integer('sequence', toInteger),
+    id: integer('id', toInteger),
+    kind: unchanged<TransferKind>()('kind'),
+    amount: money('amount', toCurrency),
+    currency: writeOnly<string>()((transfer: Transfer) => transfer.amount.currency.code),
+    debit_account: unchanged<Account>()('debit'),
+    credit_account: unchanged<Account>()('credit'),
+    balance_after: money('balanceAfter', toCurrency),
+    actor: text('actor'),
+    reference: textOrNull('reference'),
+    note: textOrNull('note'),
+    order_id: integerOrNull('orderId', nullable),
+    hold_id: integerOrNull('holdId', nullable),
+    reverses: integerOrNull('reverses', nullable),
+    created_at: integer('createdAt', toInteger),
+  });
+}
+
+const transfers = columnsOfTransfers({ toInteger: toNumber, toCurrency: currencyOf });
+
+/** An audit also accepts values that this program does not write. */
+const auditedTransfers = columnsOfTransfers(auditing);
+
+type TransferRow = RowOf<typeof transfers>;
 
 /** A transfer without its position in the chain. */
 export type NewTransfer = Omit<Transfer, 'id' | 'sequence'>;
@@ -48,91 +100,28 @@ export function* findChainEnd({ storeId, cardId }: CardKey): Script<ChainEnd> {
 export function* recordTransfer(ctx: Context, end: ChainEnd, written: NewTransfer): Script<Transfer> {
   const transfer: Transfer = { ...written, id: ctx.random.id(), sequence: end.sequence + 1 };
   yield* execute(sql`
-    insert into transfers (store_id, card_id, sequence, id, kind, amount, currency, debit_account,
-      credit_account, balance_after, actor, reference, note, order_id, hold_id, reverses, created_at, hash)
-    values (${transfer.storeId}, ${transfer.cardId}, ${transfer.sequence}, ${transfer.id}, ${transfer.kind},
-      ${transfer.amount.minor}, ${transfer.amount.currency.code}, ${transfer.debit}, ${transfer.credit},
-      ${transfer.balanceAfter.minor}, ${transfer.actor}, ${transfer.reference}, ${transfer.note},
-      ${transfer.orderId}, ${transfer.holdId}, ${transfer.reverses}, ${transfer.createdAt}, ${chainHash(end.hash, transfer)})`);
+    insert into transfers (${transfers.names}, hash)
+    values (${transfers.values(transfer)}, ${chainHash(end.hash, transfer)})`);
   return transfer;
 }
-
-type TransferRow = {
-  readonly store_id: bigint;
-  readonly card_id: bigint;
-  readonly sequence: bigint;
-  readonly id: bigint;
-  readonly kind: TransferKind;
-  readonly amount: bigint;
-  readonly currency: string;
-  readonly debit_account: Account;
-  readonly credit_account: Account;
-  readonly balance_after: bigint;
-  readonly actor: string;
-  readonly reference: string | null;
-  readonly note: string | null;
-  readonly order_id: bigint | null;
-  readonly hold_id: bigint | null;
-  readonly reverses: bigint | null;
-  readonly created_at: bigint;
-  readonly hash: Uint8Array;
-};
-
-/** Converts a row. An audit also accepts values that this program does not write. */
-function toChainedTransfer(row: TransferRow, { toInteger, toCurrency } = strict): ChainedTransfer {
-  const currency = toCurrency(row.currency);
-  const nullable = (value: bigint | null): number | null => (value === null ? null : toInteger(value));
-  const transfer: Transfer = {
-    storeId: toInteger(row.store_id),
-    cardId: toInteger(row.card_id),
-    sequence: toInteger(row.sequence),
-    id: toInteger(row.id),
-    kind: row.kind,
-    amount: { minor: row.amount, currency },
-    debit: row.debit_account,
-    credit: row.credit_account,
-    balanceAfter: { minor: row.balance_after, currency },
-    actor: row.actor,
-    reference: row.reference,
-    note: row.note,
-    orderId: nullable(row.order_id),
-    holdId: nullable(row.hold_id),
-    reverses: nullable(row.reverses),
-    createdAt: toInteger(row.created_at),
-  };
-  return { transfer, hash: row.hash };
-}
-
-type Reading = {
-  readonly toInteger: (value: bigint) => number;
-  readonly toCurrency: (code: string) => Currency;
-};
-
-const strict: Reading = { toInteger: toNumber, toCurrency: currencyOf };
-
-/** A value that cannot be converted exactly changes the content, so its hash does not match. */
-export const auditing: Reading = {
-  toInteger: Number,
-  toCurrency: (code) => findCurrency(code) ?? { code, decimals: 0 },
-};
 
 /** Returns the transfers of cards with ids above `after` and at most `upTo`, in chain order, for an audit. */
 export function* listTransfers(
   storeId: number,
   { after, upTo }: { readonly after: number; readonly upTo: number },
 ): Script<readonly ChainedTransfer[]> {
-  const rows = yield* all(sql<TransferRow>`
-    select * from transfers
+  const rows = yield* all(sql<TransferRow & { readonly hash: Uint8Array }>`
+    select ${auditedTransfers.names}, hash from transfers
     where store_id = ${storeId} and card_id > ${after} and card_id <= ${upTo}
     order by card_id, sequence`);
-  return rows.map((row) => toChainedTransfer(row, auditing));
+  return rows.map((row) => ({ transfer: auditedTransfers.read(row), hash: row.hash }));
 }
 
 /** Returns undefined if the store has no transfer with this id. */
 export function* findTransfer(storeId: number, id: number): Script<Transfer | undefined> {
   const row = yield* first(sql<TransferRow>`
-    select * from transfers where store_id = ${storeId} and id = ${id}`);
-  return row && toChainedTransfer(row).transfer;
+    select ${transfers.names} from transfers where store_id = ${storeId} and id = ${id}`);
+  return row && transfers.read(row);
 }
 
 /** Returns a transfer and its card's version, or undefined if the store has no transfer with this id. */
@@ -141,17 +130,17 @@ export function* findTransferAndVersion(
   id: number,
 ): Script<{ readonly transfer: Transfer; readonly cardVersion: number } | undefined> {
   const row = yield* first(sql<TransferRow & { card_version: bigint }>`
-    select t.*, g.version as card_version from transfers t
+    select ${transfers.of('t')}, g.version as card_version from transfers t
     join gift_cards g on g.store_id = t.store_id and g.id = t.card_id
     where t.store_id = ${storeId} and t.id = ${id}`);
-  return row && { transfer: toChainedTransfer(row).transfer, cardVersion: toNumber(row.card_version) };
+  return row && { transfer: transfers.read(row), cardVersion: toNumber(row.card_version) };
 }
 
 /** Returns the sum of a transfer's reversals, in minor units. */
 export function* sumReversals(storeId: number, id: number): Script<bigint> {
   const rows = yield* all(sql<{ amount: bigint }>`
     select amount from transfers where store_id = ${storeId} and reverses = ${id}`);
-  return rows.reduce((sum, { amount }) => sum + amount, 0n);
+  return rows.reduce((sum, reversal) => sum + reversal.amount, 0n);
 }
 
 /** Returns a card's transfers before a sequence number, newest first. */
@@ -160,9 +149,9 @@ export function* listTransfersBefore(
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Script<readonly Transfer[]> {
   const rows = yield* all(sql<TransferRow>`
-    select * from transfers where store_id = ${storeId} and card_id = ${cardId} and sequence < ${before}
+    select ${transfers.names} from transfers where store_id = ${storeId} and card_id = ${cardId} and sequence < ${before}
     order by sequence desc limit ${limit}`);
-  return rows.map((row) => toChainedTransfer(row).transfer);
+  return rows.map(transfers.read);
 }
 
 /** Returns a card's transfers after a sequence number, oldest first. */
@@ -171,7 +160,7 @@ export function* listTransfersAfter(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<readonly Transfer[]> {
   const rows = yield* all(sql<TransferRow>`
-    select * from transfers where store_id = ${storeId} and card_id = ${cardId} and sequence > ${after}
+    select ${transfers.names} from transfers where store_id = ${storeId} and card_id = ${cardId} and sequence > ${after}
     order by sequence limit ${limit}`);
-  return rows.map((row) => toChainedTransfer(row).transfer);
+  return rows.map(transfers.read);
 }

@@ -1,47 +1,60 @@
 /** Deliveries, one row per event and webhook, and the log of earlier attempts. */
 
 import type { Attempt, AttemptResult, Delivery, DeliveryStatus } from '../domain/webhook.ts';
-import { all, first, execute, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
+import { columns, integer, integerOrNull, unchanged, writeOnly, type RowOf } from './columns.ts';
+import { all, first, fragment, execute, sql, toNumber, type Script } from './sql.ts';
 
-type ResultColumns = {
-  readonly answer_status: bigint | null;
-  readonly answer_body: string | null;
+type ResultRow = {
+  readonly response_body: string | null;
   readonly failure_reason: string | null;
   readonly failure: string | null;
 };
 
-type DeliveryRow = ResultColumns & {
-  readonly webhook_id: bigint;
-  readonly event_id: bigint;
-  readonly type: string;
-  readonly status: DeliveryStatus;
-  readonly created_at: bigint;
-  readonly attempts: bigint;
-  readonly last_at: bigint | null;
-  readonly next_at: bigint | null;
-  readonly duration_ms: bigint | null;
-};
+const responseOf = ({ result }: Attempt) => (result.kind === 'responded' ? result : null);
+const failureOf = ({ result }: Attempt) => (result.kind === 'failed' ? result : null);
 
-function toResult(row: ResultColumns): AttemptResult {
-  if (row.answer_status !== null)
-    return { kind: 'responded', status: toNumber(row.answer_status), body: row.answer_body ?? '' };
-  return { kind: 'failed', reason: row.failure_reason ?? '', detail: row.failure ?? '' };
-}
+const result = {
+  response_status: {
+    field: 'result',
+    read: (status: bigint | null, row: ResultRow): AttemptResult =>
+      status === null
+        ? { kind: 'failed', reason: row.failure_reason ?? '', detail: row.failure ?? '' }
+        : { kind: 'responded', status: toNumber(status), body: row.response_body ?? '' },
+    write: (attempt: Attempt) => responseOf(attempt)?.status ?? null,
+  },
+  response_body: writeOnly<string | null>()((attempt: Attempt) => responseOf(attempt)?.body ?? null),
+  failure_reason: writeOnly<string | null>()((attempt: Attempt) => failureOf(attempt)?.reason ?? null),
+  failure: writeOnly<string | null>()((attempt: Attempt) => failureOf(attempt)?.detail ?? null),
+  duration_ms: integer('durationMs', (duration: bigint | null) => toNumber(duration ?? 0n)),
+} as const;
+
+/** The last attempt, in its delivery. */
+export const lastAttempts = columns({ last_at: integer('at'), ...result });
+
+/** An attempt before the last one. */
+export const earlierAttempts = columns({ attempted_at: integer('at'), ...result });
+
+const deliveries = columns({
+  webhook_id: integer('webhookId'),
+  event_id: integer('eventId'),
+  status: unchanged<DeliveryStatus>()('status'),
+  created_at: integer('createdAt'),
+  attempts: integer('attempts'),
+  next_at: integerOrNull('nextAt'),
+});
+
+type DeliveryRow = RowOf<typeof deliveries> &
+  Omit<RowOf<typeof lastAttempts>, 'last_at'> & { readonly last_at: bigint | null; readonly type: string };
+
+/** `select ${deliveryColumns} from webhook_deliveries d join events e …`: the columns of `DeliveryRow`. */
+const deliveryColumns = fragment`${deliveries.of('d')}, ${lastAttempts.of('d')}, e.type`;
 
 function toDelivery(row: DeliveryRow): Delivery {
-  const { last_at: lastAt, duration_ms: duration } = row;
+  const { last_at: lastAt } = row;
   return {
-    webhookId: toNumber(row.webhook_id),
-    eventId: toNumber(row.event_id),
+    ...deliveries.read(row),
     eventType: row.type,
-    status: row.status,
-    createdAt: toNumber(row.created_at),
-    attempts: toNumber(row.attempts),
-    nextAt: toNumberOrNull(row.next_at),
-    last:
-      lastAt === null
-        ? null
-        : { at: toNumber(lastAt), durationMs: toNumber(duration ?? 0n), result: toResult(row) },
+    last: lastAt === null ? null : lastAttempts.read({ ...row, last_at: lastAt }),
   };
 }
 
@@ -50,7 +63,7 @@ export type DeliveryKey = WebhookKey & { readonly eventId: number };
 
 export function* findDelivery({ storeId, webhookId, eventId }: DeliveryKey): Script<Delivery | undefined> {
   const row = yield* first(sql<DeliveryRow>`
-    select d.*, e.type from webhook_deliveries d
+    select ${deliveryColumns} from webhook_deliveries d
     join events e on e.store_id = d.store_id and e.id = d.event_id
     where d.store_id = ${storeId} and d.webhook_id = ${webhookId} and d.event_id = ${eventId}`);
   return row && toDelivery(row);
@@ -62,7 +75,7 @@ export function* listDeliveriesBefore(
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Script<readonly Delivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select d.*, e.type from webhook_deliveries d
+    select ${deliveryColumns} from webhook_deliveries d
     join events e on e.store_id = d.store_id and e.id = d.event_id
     where d.store_id = ${storeId} and d.webhook_id = ${webhookId} and d.event_id < ${before}
     order by d.event_id desc limit ${limit}`);
@@ -75,7 +88,7 @@ export function* listDeliveriesAfter(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<readonly Delivery[]> {
   const rows = yield* all(sql<DeliveryRow>`
-    select d.*, e.type from webhook_deliveries d
+    select ${deliveryColumns} from webhook_deliveries d
     join events e on e.store_id = d.store_id and e.id = d.event_id
     where d.store_id = ${storeId} and d.webhook_id = ${webhookId} and d.event_id > ${after}
     order by d.event_id limit ${limit}`);
@@ -88,14 +101,12 @@ export function* findNewestDelivery(
   type: string,
 ): Script<Delivery | undefined> {
   const row = yield* first(sql<DeliveryRow>`
-    select d.*, e.type from webhook_deliveries d
+    select ${deliveryColumns} from webhook_deliveries d
     join events e on e.store_id = d.store_id and e.id = d.event_id
     where d.store_id = ${storeId} and d.webhook_id = ${webhookId} and e.type = ${type}
     order by d.event_id desc limit 1`);
   return row && toDelivery(row);
 }
-
-type AttemptRow = ResultColumns & { readonly attempted_at: bigint; readonly duration_ms: bigint };
 
 /** Returns the attempts of a delivery before the last one, oldest first. */
 export function* listEarlierAttempts({
@@ -103,15 +114,11 @@ export function* listEarlierAttempts({
   webhookId,
   eventId,
 }: DeliveryKey): Script<readonly Attempt[]> {
-  const rows = yield* all(sql<AttemptRow>`
-    select * from webhook_attempts
+  const rows = yield* all(sql<RowOf<typeof earlierAttempts>>`
+    select ${earlierAttempts.names} from webhook_attempts
     where store_id = ${storeId} and webhook_id = ${webhookId} and event_id = ${eventId}
     order by attempt`);
-  return rows.map((row) => ({
-    at: toNumber(row.attempted_at),
-    durationMs: toNumber(row.duration_ms),
-    result: toResult(row),
-  }));
+  return rows.map(earlierAttempts.read);
 }
 
 /**

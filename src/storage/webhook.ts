@@ -4,24 +4,8 @@ import type { Context } from '../context.ts';
 import { Secret } from '../domain/secret.ts';
 import type { PauseReason, Webhook } from '../domain/webhook.ts';
 import { sealNonceLength } from '../keys.ts';
-import { all, first, execute, sql, toNumber, toNumberOrNull, type Script } from './sql.ts';
-
-export type WebhookRow = {
-  readonly store_id: bigint;
-  readonly id: bigint;
-  readonly version: bigint;
-  readonly url: string;
-  readonly patterns: string;
-  readonly secret: Uint8Array;
-  readonly previous_secret: Uint8Array | null;
-  readonly previous_secret_until: bigint | null;
-  readonly paused_at: bigint | null;
-  readonly pause_reason: PauseReason | null;
-  readonly failing_since: bigint | null;
-  readonly failure: string | null;
-  readonly created_at: bigint;
-  readonly updated_at: bigint;
-};
+import { columns, integer, integerOrNull, text, writeOnly, type RowOf } from './columns.ts';
+import { all, first, fragment, execute, sql, toNumber, type Script } from './sql.ts';
 
 /** A webhook with its sealed secrets. */
 export type WebhookKept = {
@@ -30,24 +14,59 @@ export type WebhookKept = {
   readonly sealedPrevious: Uint8Array | null;
 };
 
+const changeable = {
+  version: integer('version'),
+  url: text('url'),
+  patterns: {
+    field: 'patterns',
+    read: (patterns: string): readonly string[] => patterns.trim().split(' '),
+    write: ({ patterns }: Webhook) => spaced(patterns),
+  },
+  status: writeOnly<string>()(statusOf),
+  paused_at: {
+    field: 'paused',
+    read: (at: bigint | null, { pause_reason: reason }: { readonly pause_reason: PauseReason | null }) =>
+      at === null || reason === null ? null : { at: toNumber(at), reason },
+    write: ({ paused }: Webhook) => paused?.at ?? null,
+  },
+  pause_reason: writeOnly<PauseReason | null>()(({ paused }: Webhook) => paused?.reason ?? null),
+  failing_since: {
+    field: 'failing',
+    read: (since: bigint | null, { failure }: { readonly failure: string | null }) =>
+      since === null || failure === null ? null : { since: toNumber(since), failure },
+    write: ({ failing }: Webhook) => failing?.since ?? null,
+  },
+  failure: writeOnly<string | null>()(({ failing }: Webhook) => failing?.failure ?? null),
+  previous_secret_until: integerOrNull('previousSecretUntil'),
+  updated_at: integer('updatedAt'),
+} as const;
+
+const changes = columns(changeable);
+const webhooks = columns({
+  store_id: integer('storeId'),
+  id: integer('id'),
+  created_at: integer('createdAt'),
+  ...changeable,
+});
+
+export type WebhookRow = RowOf<typeof webhooks> & {
+  readonly secret: Uint8Array;
+  readonly previous_secret: Uint8Array | null;
+};
+
+/** The columns of `WebhookRow`, of a table without an alias. */
+export const webhookColumns = fragment`${webhooks.of('webhooks')}, webhooks.secret, webhooks.previous_secret`;
+
 export function toWebhook(row: WebhookRow): WebhookKept {
-  const { paused_at: pausedAt, pause_reason: reason, failing_since: failingSince, failure } = row;
-  return {
-    webhook: {
-      storeId: toNumber(row.store_id),
-      id: toNumber(row.id),
-      version: toNumber(row.version),
-      url: row.url,
-      patterns: row.patterns.trim().split(' '),
-      paused: pausedAt === null || reason === null ? null : { at: toNumber(pausedAt), reason },
-      failing: failingSince === null || failure === null ? null : { since: toNumber(failingSince), failure },
-      previousSecretUntil: toNumberOrNull(row.previous_secret_until),
-      createdAt: toNumber(row.created_at),
-      updatedAt: toNumber(row.updated_at),
-    },
-    sealedSecret: row.secret,
-    sealedPrevious: row.previous_secret,
-  };
+  return { webhook: webhooks.read(row), sealedSecret: row.secret, sealedPrevious: row.previous_secret };
+}
+
+function spaced(patterns: readonly string[]): string {
+  return ` ${patterns.join(' ')} `;
+}
+
+function statusOf({ paused }: Webhook): string {
+  return paused ? 'paused' : 'active';
 }
 
 type WebhookKey = Pick<Webhook, 'storeId' | 'id'>;
@@ -73,23 +92,16 @@ export function openWebhookSecret(
   return new Secret(Buffer.from(keys.open('webhook-secret', sealed, boundTo(key))).toString());
 }
 
-function spaced(patterns: readonly string[]): string {
-  return ` ${patterns.join(' ')} `;
-}
-
 /** Serializes transactions that add webhooks to a store. Other transactions of the store do not wait for it. */
 export function* takeTurn(storeId: number, now: number): Script<void> {
   yield* execute(sql`update stores set updated_at = ${now} where id = ${storeId}`);
 }
 
 /** Inserts a webhook. Events that are committed after it are enqueued for it if they match its patterns. */
-export function* insertWebhook({ webhook, sealedSecret }: WebhookKept): Script<void> {
+export function* insertWebhook({ webhook, sealedSecret, sealedPrevious }: WebhookKept): Script<void> {
   yield* execute(sql`
-    insert into webhooks (store_id, id, version, url, patterns, secret, status, paused_at, pause_reason,
-      created_at, updated_at)
-    values (${webhook.storeId}, ${webhook.id}, ${webhook.version}, ${webhook.url}, ${spaced(webhook.patterns)},
-      ${sealedSecret}, ${webhook.paused ? 'paused' : 'active'}, ${webhook.paused?.at ?? null},
-      ${webhook.paused?.reason ?? null}, ${webhook.createdAt}, ${webhook.updatedAt})`);
+    insert into webhooks (${webhooks.names}, secret, previous_secret)
+    values (${webhooks.values(webhook)}, ${sealedSecret}, ${sealedPrevious})`);
 }
 
 /** Updates a webhook. Returns false if it no longer has the version that was read. */
@@ -98,19 +110,15 @@ export function* replaceWebhook(
   { webhook, sealedSecret, sealedPrevious }: WebhookKept,
 ): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
-    update webhooks set version = ${webhook.version}, url = ${webhook.url}, patterns = ${spaced(webhook.patterns)},
-      secret = ${sealedSecret}, previous_secret = ${sealedPrevious},
-      previous_secret_until = ${webhook.previousSecretUntil}, status = ${webhook.paused ? 'paused' : 'active'},
-      paused_at = ${webhook.paused?.at ?? null}, pause_reason = ${webhook.paused?.reason ?? null},
-      failing_since = ${webhook.failing?.since ?? null}, failure = ${webhook.failing?.failure ?? null},
-      updated_at = ${webhook.updatedAt}
+    update webhooks set secret = ${sealedSecret}, previous_secret = ${sealedPrevious},
+      (${changes.names}) = (${changes.values(webhook)})
     where store_id = ${read.storeId} and id = ${read.id} and version = ${read.version}
     returning id`);
   return row !== undefined;
 }
 
 /** Deletes a webhook and its deliveries. Returns false if it no longer has the version that was read. */
-export function* deleteWebhook(read: Webhook): Script<boolean> {
+export function* eraseWebhook(read: Webhook): Script<boolean> {
   const row = yield* first(sql<{ id: bigint }>`
     delete from webhooks where store_id = ${read.storeId} and id = ${read.id} and version = ${read.version}
     returning id`);
@@ -119,14 +127,14 @@ export function* deleteWebhook(read: Webhook): Script<boolean> {
 
 export function* findWebhook(storeId: number, id: number): Script<WebhookKept | undefined> {
   const row = yield* first(sql<WebhookRow>`
-    select * from webhooks where store_id = ${storeId} and id = ${id}`);
+    select ${webhookColumns} from webhooks where store_id = ${storeId} and id = ${id}`);
   return row && toWebhook(row);
 }
 
 /** Returns a store's webhooks, oldest first. */
-export function* listWebhooks(storeId: number): Script<readonly WebhookKept[]> {
+export function* findWebhooks(storeId: number): Script<readonly WebhookKept[]> {
   const rows = yield* all(sql<WebhookRow>`
-    select * from webhooks where store_id = ${storeId} order by id`);
+    select ${webhookColumns} from webhooks where store_id = ${storeId} order by id`);
   return rows.map(toWebhook);
 }
 

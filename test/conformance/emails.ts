@@ -29,7 +29,7 @@ import { Fault, type FaultCode } from '../../src/domain/fault.ts';
 import type { EmailDelivery, EmailSettings } from '../../src/domain/email.ts';
 import type { EmailRecord } from '../../src/domain/schemas.ts';
 import { issue, lookUp, update } from '../../src/service/card.ts';
-import { changeEmailSettings, listCardEmails, notify, rotateCode } from '../../src/service/email.ts';
+import { changeEmailSettings, listCardEmails, sendGiftCard, rotateCode } from '../../src/service/email.ts';
 import { requireCard } from '../../src/service/money.ts';
 import { enqueueReminders, firstPlace, planReminders } from '../../src/service/reminder.ts';
 import { debit } from '../../src/service/spend.ts';
@@ -89,7 +89,7 @@ const mailed = { recipient: grace, emails: { sendAt: null } } as const;
 /** Counts the emails that still have a sealed code. */
 async function sealed({ storage }: Mailing): Promise<number> {
   const rows = await storage.read(() =>
-    all(sql<{ id: bigint }>`select id from mail_deliveries where code is not null`),
+    all(sql<{ id: bigint }>`select id from email_deliveries where code is not null`),
   );
   return rows.length;
 }
@@ -97,7 +97,7 @@ async function sealed({ storage }: Mailing): Promise<number> {
 /** Whether no email is being sent. */
 async function isIdle({ storage }: Mailing): Promise<boolean> {
   const rows = await storage.read(() =>
-    all(sql<{ id: bigint }>`select id from mail_deliveries where lease is not null`),
+    all(sql<{ id: bigint }>`select id from email_deliveries where lease is not null`),
   );
   return rows.length === 0;
 }
@@ -356,7 +356,7 @@ function testCodes(factory: StorageFactory): void {
     const chosen = codeOf('SPRING-2031-0001');
     const { card } = await opened.issue({ ...mailed, code: chosen });
     const command = { store, cardId: card.id, versions: null };
-    const again = await storage.write(() => notify(ctx, { ...command, canSend: true }));
+    const again = await storage.write(() => sendGiftCard(ctx, { ...command, canSend: true }));
     assert.equal(again.card.version, card.version + 1);
     const found = await storage.read(() => lookUp(ctx, { store, code: chosen, usableOnly: false }));
     assert.deepEqual(found, { kind: 'missed', hadBy: card.id });
@@ -385,7 +385,7 @@ function testCodes(factory: StorageFactory): void {
     const { ctx, storage, store } = opened;
     const { card } = await opened.issue(mailed);
     const command = { store, cardId: card.id, versions: null, canSend: true };
-    const again = () => storage.write(() => notify(ctx, command));
+    const again = () => storage.write(() => sendGiftCard(ctx, command));
     const rejection = async (): Promise<number | undefined> => {
       const before = await opened.emails(card.id);
       const events = await opened.events();
@@ -419,7 +419,7 @@ function testCodes(factory: StorageFactory): void {
     assert.equal(await rejection(), 60);
     // Each card has its own limits.
     const other = await opened.issue(mailed);
-    await storage.write(() => notify(ctx, { ...command, cardId: other.card.id }));
+    await storage.write(() => sendGiftCard(ctx, { ...command, cardId: other.card.id }));
   });
 
   test('only one of several concurrent requests to email a card again succeeds', async () => {
@@ -429,7 +429,7 @@ function testCodes(factory: StorageFactory): void {
       const { card } = await opened.issue(recipient);
       const command = { store, cardId: card.id, versions: null, canSend: true };
       const results = await Promise.allSettled(
-        Array.from({ length: 8 }, () => storage.write(() => notify(ctx, command))),
+        Array.from({ length: 8 }, () => storage.write(() => sendGiftCard(ctx, command))),
       );
       const rejected = results.filter(({ status }) => status === 'rejected');
       assert.equal(rejected.length, 7);
@@ -526,7 +526,7 @@ function testCodes(factory: StorageFactory): void {
     await using opened = await open(factory);
     const { ctx, storage, store } = opened;
     const attempt = (cardId: number, canSend = true) =>
-      faultOf(storage.write(() => notify(ctx, { store, cardId, versions: null, canSend })));
+      faultOf(storage.write(() => sendGiftCard(ctx, { store, cardId, versions: null, canSend })));
     const nobodys = await opened.issue();
     const graces = await opened.issue(mailed);
     const dead = await opened.issue(mailed);

@@ -10,7 +10,7 @@ import type { Store } from '../../src/domain/store.ts';
 import type { Caller } from '../../src/http/auth.ts';
 import { eventStreams } from '../../src/http/event-stream.ts';
 import { issue, update } from '../../src/service/card.ts';
-import { findEnd, listEvents, showEvent } from '../../src/service/event.ts';
+import { findEnd, listPublishedEvents, showEvent } from '../../src/service/event.ts';
 import { hasExpiryToRecord, recordExpired, recordExpiringSoon } from '../../src/service/expiry.ts';
 import { createStore } from '../../src/service/store.ts';
 import { createToken, revoke } from '../../src/service/token.ts';
@@ -45,7 +45,7 @@ async function untilRecorded(storage: Storage, store: Store): Promise<void> {
     const { written } = await storage.read(() =>
       one(sql<{ written: bigint }>`select count(*) as written from events where store_id = ${store.id}`),
     );
-    const reported = await storage.read(() => listEvents(store.id, { after: null, limit: 1_000 }));
+    const reported = await storage.read(() => listPublishedEvents(store.id, { after: null, limit: 1_000 }));
     if (reported.length === Number(written)) return;
     assert.ok(performance.now() < deadline, `${reported.length} of ${written} events are listed`);
     await wait(10);
@@ -64,7 +64,7 @@ async function readAll(
   for (;;) {
     const from: number | null = after;
     const page: readonly WrittenEvent[] = await storage.read(() =>
-      listEvents(store.id, { after: from, limit }),
+      listPublishedEvents(store.id, { after: from, limit }),
     );
     for (const { id, type, data } of page) {
       const { gift_card: card } = JSON.parse(data) as { readonly gift_card?: { readonly id: number } };
@@ -253,7 +253,7 @@ export function testEvents(factory: StorageFactory): void {
     const [first] = events;
     assert.equal((await storage.read(() => showEvent(store.id, first?.id ?? 0))).type, 'gift_card.created');
     await assert.rejects(
-      storage.read(() => listEvents(store.id, { after: 5, limit: 1 })),
+      storage.read(() => listPublishedEvents(store.id, { after: 5, limit: 1 })),
       { code: 'invalid-query' },
     );
     await assert.rejects(
@@ -275,7 +275,9 @@ export function testEvents(factory: StorageFactory): void {
       ids.push((await engine.write(() => issue(context, issueCommand(store)))).card.id);
       const from: number | null = after;
       await untilRecorded(storage, store);
-      for (const { id } of await storage.read(() => listEvents(store.id, { after: from, limit: 9 }))) {
+      for (const { id } of await storage.read(() =>
+        listPublishedEvents(store.id, { after: from, limit: 9 }),
+      )) {
         reported.add(id);
         after = id;
       }
@@ -309,7 +311,7 @@ export function testEvents(factory: StorageFactory): void {
       isLast = !isWriting;
       const from: number | null = after;
       const page: readonly WrittenEvent[] = await storage.read(() =>
-        listEvents(store.id, { after: from, limit: 250 }),
+        listPublishedEvents(store.id, { after: from, limit: 250 }),
       );
       seen.push(...page.map(({ id }) => id));
       after = page.at(-1)?.id ?? after;
@@ -330,7 +332,7 @@ export function testEvents(factory: StorageFactory): void {
       await storage.write(() => update(ctx, updateCommand(store, card.id, { note })));
     await storage.write(() => update(ctx, updateCommand(store, card.id, { note: null, disable: true })));
     await untilRecorded(storage, store);
-    const events = await storage.read(() => listEvents(store.id, { after: null, limit: 9 }));
+    const events = await storage.read(() => listPublishedEvents(store.id, { after: null, limit: 9 }));
     assert.deepEqual(
       events.map(({ type, sequence }) => `${type} ${sequence}`),
       [

@@ -12,8 +12,8 @@ import {
   fingerprintsOf,
   idempotencyPeriodMs,
   withIdempotencyKey,
-  type HttpResponse,
 } from '../../src/service/idempotency.ts';
+import type { HttpResponse } from '../../src/service/http-response.ts';
 import { lookupPeriodMs, recordFailedLookup } from '../../src/service/lookup-throttle.ts';
 import { eraseOutdated } from '../../src/service/retention.ts';
 import type { Migration } from '../../src/storage/migrate.ts';
@@ -123,16 +123,14 @@ export function testIdempotency(factory: StorageFactory): void {
     opened.ctx.clock.advance(1);
     await issueOnce(opened, 'key-2');
     const rows = await storage.read(() =>
-      all(
-        sql<{ response: Uint8Array }>`select answer as response from idempotency_records order by created_at`,
-      ),
+      all(sql<{ response: Uint8Array }>`select response from idempotency_records order by created_at`),
     );
     const { code } = JSON.parse(response.body) as { readonly code: string };
     for (const row of rows) assert.ok(!Buffer.from(row.response).toString('latin1').includes(code));
     const [first, second] = rows;
     assert.ok(first && second);
     await database.tamper(
-      sql`update idempotency_records set answer = ${first.response} where answer = ${second.response}`,
+      sql`update idempotency_records set response = ${first.response} where response = ${second.response}`,
     );
     assert.equal((await issueOnce(opened, 'key-1')).response.body, response.body);
     await assert.rejects(

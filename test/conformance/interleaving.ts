@@ -6,7 +6,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { issue, retrieve, update } from '../../src/service/card.ts';
-import { fingerprintsOf, withIdempotencyKey, type HttpResponse } from '../../src/service/idempotency.ts';
+import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
+import type { HttpResponse } from '../../src/service/http-response.ts';
 import { recordFailedLookup } from '../../src/service/lookup-throttle.ts';
 import { createToken, rotateToken } from '../../src/service/token.ts';
 import { verify } from '../../src/service/verify.ts';

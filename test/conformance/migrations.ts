@@ -3,9 +3,24 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test from 'node:test';
+import { defaultEmailSettings } from '../../src/domain/email.ts';
+import {
+  enqueueEmail,
+  findEmailSettings,
+  listStoreEmails,
+  saveEmailSettings,
+} from '../../src/storage/email.ts';
+import { recordEvent } from '../../src/storage/event.ts';
+import { findIdempotencyRecords } from '../../src/storage/idempotency.ts';
 import { MigrationError, type Migration } from '../../src/storage/migrate.ts';
 import { all, one, execute, sql, toNumber, type Script } from '../../src/storage/sql.ts';
+import {
+  findDelivery,
+  listDeliveriesBefore,
+  listEarlierAttempts,
+} from '../../src/storage/webhook-delivery.ts';
 import type { StorageFactory } from '../support/database.ts';
+import { testContext } from '../support/fixtures.ts';
 
 function migration(version: number, name: string, text: string): Migration {
   return { version, name, text, checksum: createHash('sha256').update(text).digest('hex') };
@@ -28,6 +43,110 @@ function* notes(): Script<readonly number[]> {
 }
 
 export function testMigrations(factory: StorageFactory): void {
+  test('migration 6 renames tables and columns, and keeps their rows', async () => {
+    await using database = await factory.createDatabase();
+    const storage = database.open();
+    await storage.migrate(factory.migrations.filter(({ version }) => version < 6));
+    const ids = { storeId: 17, cardId: 5 };
+    await storage.write(() =>
+      execute(
+        sql`insert into stores (id, domain, name, currency, time_zone, require_signature, customer_search, demonstration,
+          created_at, updated_at) values (17, 'flowers.example', 'Flowers', 'EUR', 'UTC', 0, 0, 0, 0, 0)`,
+        sql`insert into gift_cards (store_id, id, version, currency, initial_value, balance, held, last_characters,
+          expires_on, created_at, expiry_told, expiring_told)
+          values (17, 5, 1, 'EUR', 500, 500, 0, 'abcd', '2026-02-01', 0, '2026-01-31', '2026-02-01')`,
+        sql`insert into mail_settings (store_id, enabled, sender_name, locale, expiry_reminder_days, balance_reminder_days,
+          tell_failures, updated_at) values (17, 1, 'Roses', 'de', '30,7', '', 1, 0)`,
+        sql`insert into mail_deliveries (store_id, card_id, id, kind, address, state, occasion, send_at, attempts, first_at,
+          last_at, answer, created_at, ended_at)
+          values (17, 5, 9, 'receipt', 'ada@example.com', 'sent', 'creation', 1, 1, 2, 2, '250 taken', 1, 3)`,
+        sql`insert into events (store_id, id, type, subject_id, subject_version, created_at, data)
+          values (17, 11, 'gift_card.created', 5, 1, 0, '{}')`,
+        sql`insert into webhooks (store_id, id, version, url, patterns, secret, status, created_at, updated_at)
+          values (17, 13, 1, 'https://hooks.example/', ' gift_card.* ', ${new Uint8Array(40)}, 'active', 0, 0)`,
+        sql`insert into webhook_deliveries (store_id, webhook_id, event_id, status, created_at, attempts, last_at,
+          answer_status, answer_body, duration_ms) values (17, 13, 11, 'delivered', 0, 2, 4, 200, 'thanks', 17)`,
+        sql`insert into webhook_attempts (store_id, webhook_id, event_id, attempt, attempted_at, duration_ms,
+          answer_status, answer_body) values (17, 13, 11, 1, 3, 10, 500, 'overflow')`,
+        sql`insert into idempotency_records (store_id, api_client_id, key_digest, fingerprint, created_at, answer)
+          values (17, 3, ${new Uint8Array(32)}, ${new Uint8Array(32).fill(1)}, 5, ${Uint8Array.of(6, 7)})`,
+      ),
+    );
+    const migrated = await storage.migrate(factory.migrations);
+    assert.equal(migrated[0]?.version, 6);
+
+    const { senderName, locale, expiryReminderDays, notifyFailures } = await storage.read(() =>
+      findEmailSettings(17),
+    );
+    assert.deepEqual(
+      [senderName, locale, expiryReminderDays, notifyFailures],
+      ['Roses', 'de', [30, 7], true],
+    );
+    const [email] = await storage.read(() => listStoreEmails(17, 10));
+    assert.deepEqual([email?.id, email?.state, email?.response], [9, 'sent', '250 taken']);
+    const key = { storeId: 17, webhookId: 13, eventId: 11 };
+    const delivery = await storage.read(() => findDelivery(key));
+    assert.deepEqual(delivery?.last, {
+      at: 4,
+      durationMs: 17,
+      result: { kind: 'responded', status: 200, body: 'thanks' },
+    });
+    assert.deepEqual(await storage.read(() => listEarlierAttempts(key)), [
+      { at: 3, durationMs: 10, result: { kind: 'responded', status: 500, body: 'overflow' } },
+    ]);
+    const records = await storage.read(() =>
+      findIdempotencyRecords({
+        storeId: 17,
+        apiClientId: 3,
+        digests: [new Uint8Array(32)],
+        plain: Uint8Array.of(1),
+      }),
+    );
+    assert.deepEqual(
+      records.map(({ response }) => [...response]),
+      [[6, 7]],
+    );
+    const days = await storage.read(() =>
+      all(sql<{ expired: string; soon: string }>`
+        select expired_event_day as expired, expiring_soon_event_day as soon from gift_cards`),
+    );
+    assert.deepEqual(
+      days.map(({ expired, soon }) => [expired, soon]),
+      [['2026-01-31', '2026-02-01']],
+    );
+
+    // The checks, unique keys, indexes and triggers of the renamed tables still apply.
+    const ctx = testContext();
+    await storage.write(() => saveEmailSettings(ctx, 17, { ...defaultEmailSettings, senderName: 'Tulips' }));
+    assert.equal((await storage.read(() => findEmailSettings(17))).senderName, 'Tulips');
+    const again = {
+      ...ids,
+      kind: 'receipt',
+      address: 'bo@example.com',
+      code: null,
+      sendAt: null,
+      occasion: 'creation',
+    } as const;
+    await storage.write(() => enqueueEmail(ctx, again));
+    assert.equal((await storage.read(() => listStoreEmails(17, 10))).length, 1);
+    await storage.write(() => enqueueEmail(ctx, { ...again, occasion: null }));
+    assert.equal((await storage.read(() => listStoreEmails(17, 10))).length, 2);
+    await storage.write(() =>
+      recordEvent(ctx, { type: 'gift_card.expired', storeId: 17, subjectId: 5, subjectVersion: 1, data: {} }),
+    );
+    const deliveries = await storage.read(() =>
+      listDeliveriesBefore(key, { before: Number.MAX_SAFE_INTEGER, limit: 10 }),
+    );
+    assert.deepEqual(
+      deliveries.map(({ eventType, status }) => [eventType, status]),
+      [
+        ['gift_card.expired', 'queued'],
+        ['gift_card.created', 'delivered'],
+      ],
+    );
+    await assert.rejects(storage.write(() => execute(sql`update email_settings set notify_failures = 2`)));
+  });
+
   test('an empty database has no migration', async () => {
     await using database = await factory.createDatabase();
     assert.deepEqual(await database.open().applied(), []);

@@ -6,9 +6,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import { issue } from '../../src/service/card.ts';
-import { listEvents } from '../../src/service/event.ts';
+import { listPublishedEvents } from '../../src/service/event.ts';
 import { createStore } from '../../src/service/store.ts';
-import { createWebhook, listDeliveries } from '../../src/service/webhook.ts';
+import { addWebhook, listWebhookDeliveries } from '../../src/service/webhook.ts';
 import { listEventsAfter } from '../../src/storage/event.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
 import { postgresDialect } from '../../src/storage/postgres/session.ts';
@@ -42,7 +42,7 @@ async function open() {
     },
     commit: () => client.query('commit'),
     readIds: async (after: number | null = null): Promise<number[]> =>
-      (await storage.read(() => listEvents(store.id, { after, limit: 100 }))).map(({ id }) => id),
+      (await storage.read(() => listPublishedEvents(store.id, { after, limit: 100 }))).map(({ id }) => id),
     async [Symbol.asyncDispose]() {
       await client.end();
       await storage[Symbol.asyncDispose]();
@@ -83,7 +83,7 @@ test('an event whose transaction was open when a webhook was created is queued, 
   const secret = generateSigningSecret(ctx.random);
   const making = storage
     .write(() =>
-      createWebhook(ctx, { storeId: store.id, url: 'https://shop.example.com/', patterns: ['*'], secret }),
+      addWebhook(ctx, { storeId: store.id, url: 'https://shop.example.com/', patterns: ['*'], secret }),
     )
     .finally(() => {
       isMade = true;
@@ -97,7 +97,7 @@ test('an event whose transaction was open when a webhook was created is queued, 
   const { webhook } = await making;
   await issuing;
   const { items } = await storage.read(() =>
-    listDeliveries(store.id, webhook.id, { limit: 9, before: null, after: null }),
+    listWebhookDeliveries(store.id, webhook.id, { limit: 9, before: null, after: null }),
   );
   assert.deepEqual(
     items.map(({ eventType }) => eventType),

@@ -1,6 +1,26 @@
 /** Runs the suites on tables that are partitioned by store. */
 
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { all, sql } from '../../src/storage/sql.ts';
+import { openMigrated } from '../support/database.ts';
 import { postgresFactory } from '../support/postgres.ts';
 import { serviceConformance } from './services.ts';
 
 serviceConformance('PostgreSQL in 4 partitions', postgresFactory(4));
+
+for (const partitions of [null, 16]) {
+  test(`migration 6 renames the indexes, constraints and partitions of emails (${partitions ?? 'no'} partitions)`, async () => {
+    await using database = await openMigrated(postgresFactory(partitions));
+    const names = await database.storage.read(() =>
+      all(sql<{ name: string }>`
+        select c.relname::text as name from pg_class c where c.relnamespace = current_schema()::regnamespace
+        union all
+        select k.conname::text from pg_constraint k where k.connamespace = current_schema()::regnamespace`),
+    );
+    const found = names.map(({ name }) => name);
+    assert.ok(found.includes('email_deliveries_due') && found.includes('email_settings_pkey'));
+    if (partitions !== null) assert.ok(found.includes('email_deliveries_15'));
+    assert.deepEqual(found.filter((name) => /^m[a-z]+_(?:settings|deliveries)/.test(name)), []);
+  });
+} // prettier-ignore

@@ -5,6 +5,7 @@ import test from 'node:test';
 import { findCard } from '../../src/storage/card.ts';
 import { findIdempotencyRecords } from '../../src/storage/idempotency.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
+import { postgresDialect } from '../../src/storage/postgres/session.ts';
 import { all, sql, Statement, type Script } from '../../src/storage/sql.ts';
 import { findActiveToken } from '../../src/storage/token.ts';
 import { findChainEnd } from '../../src/storage/transfer.ts';
@@ -30,8 +31,7 @@ function* explain(script: Script<unknown>): Script<string> {
   const step = script.next([]);
   const [statement] = step.done === true ? [] : step.value.statements;
   assert(statement);
-  const [start = '', ...others] = statement.strings;
-  const explanation = new Statement<object>([`explain ${start}`, ...others], statement.values);
+  const explanation = new Statement<object>([`explain ${statement.text(postgresDialect)}`], statement.values);
   return JSON.stringify(yield* all(explanation));
 }
 

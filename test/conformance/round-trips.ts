@@ -15,10 +15,11 @@ import {
   recordTokenUses,
 } from '../../src/service/caller.ts';
 import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
-import { capture, expireHolds, placeHold, showHold, voidHold } from '../../src/service/hold.ts';
-import { fingerprintsOf, withIdempotencyKey, type HttpResponse } from '../../src/service/idempotency.ts';
+import { capture, expireHolds, placeHold, showHold, voidOpenHold } from '../../src/service/hold.ts';
+import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
+import type { HttpResponse } from '../../src/service/http-response.ts';
 import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
-import { listCardEmails, notify, rotateCode } from '../../src/service/email.ts';
+import { listCardEmails, sendGiftCard, rotateCode } from '../../src/service/email.ts';
 import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { createToken, parseToken, revoke, rotateToken } from '../../src/service/token.ts';
@@ -257,7 +258,7 @@ const operations: readonly Operation[] = [
     name: 'email again, of one version',
     awaited: [2, 2],
     script: (shop) =>
-      notify(shop.ctx, {
+      sendGiftCard(shop.ctx, {
         store: shop.store,
         cardId: shop.card.id,
         versions: currentVersion(shop),
@@ -298,7 +299,7 @@ const operations: readonly Operation[] = [
     name: 'void a hold',
     awaited: [2, 2],
     script: ({ ctx, store, placed }) =>
-      voidHold(ctx, { store, holdId: placed.hold.id, versionsOf: anyVersion }),
+      voidOpenHold(ctx, { store, holdId: placed.hold.id, versionsOf: anyVersion }),
   },
   {
     name: 'reverse a debit',

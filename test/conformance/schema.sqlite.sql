@@ -44,6 +44,58 @@ CREATE TABLE customers (
   unique (store_id, email_key)
 ) strict, without rowid;
 
+CREATE TABLE "email_deliveries" (
+  store_id integer not null,
+  card_id integer not null,
+  id integer not null check (id > 0),
+  kind text not null
+    check (kind in ('gift_card', 'receipt', 'expiry_reminder', 'balance_reminder', 'delivery_failed')),
+  address text not null,
+  state text not null
+    check (state in ('scheduled', 'queued', 'deferred', 'sent', 'bounced', 'dead', 'cancelled')),
+  -- What a reminder is for, so that it is booked once.
+  occasion text,
+  -- The card's code, sealed, for as long as it has to be sent.
+  code blob,
+  send_at integer not null,
+  -- When it is due; while a process has it, when that ends; null once it has ended.
+  next_at integer,
+  -- Names the claim by which a process has it; of a cancelled one, had it.
+  lease integer,
+  -- Attempts that were begun, and the first and the last of them.
+  attempts integer not null default 0 check (attempts >= 0),
+  first_at integer,
+  last_at integer,
+  -- What the mail server said last.
+  response text,
+  created_at integer not null,
+  ended_at integer,
+  primary key (store_id, card_id, id),
+  foreign key (store_id, card_id) references gift_cards (store_id, id),
+  check ((state in ('scheduled', 'queued', 'deferred')) = (next_at is not null)),
+  check ((next_at is null) = (ended_at is not null)),
+  check ((code is not null) = (kind = 'gift_card' and next_at is not null)),
+  check (lease is null or next_at is not null or state = 'cancelled')
+) strict, without rowid;
+
+CREATE TABLE "email_settings" (
+  store_id integer not null references stores (id),
+  enabled integer not null check (enabled in (0, 1)),
+  sender_name text,
+  address text,
+  reply_to text,
+  logo_url text,
+  colour text check (length(colour) = 7),
+  locale text not null,
+  page_url text,
+  -- Numbers of days between commas, the largest first; empty: none.
+  expiry_reminder_days text not null,
+  balance_reminder_days text not null,
+  notify_failures integer not null check (notify_failures in (0, 1)),
+  updated_at integer not null,
+  primary key (store_id)
+) strict, without rowid;
+
 CREATE TABLE events (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
@@ -91,8 +143,8 @@ CREATE TABLE gift_cards (
   user_id integer,
   api_client_id integer,
   -- The last good days whose passing, and whose coming, were told.
-  expiry_told text,
-  expiring_told text,
+  expired_event_day text,
+  expiring_soon_event_day text,
   primary key (store_id, id),
   check (held <= balance),
   foreign key (store_id, customer_id) references customers (store_id, id),
@@ -135,7 +187,7 @@ CREATE TABLE idempotency_records (
   fingerprint blob not null check (length(fingerprint) = 32),
   created_at integer not null,
   -- The sealed response: it may hold a card's code.
-  answer blob not null,
+  response blob not null,
   primary key (store_id, api_client_id, key_digest)
 ) strict;
 
@@ -152,58 +204,6 @@ CREATE TABLE lookup_throttle (
   -- The instant at which the caller's whole budget is available again. Each failure moves it on by one share.
   refilled_at integer not null,
   primary key (store_id, caller)
-) strict, without rowid;
-
-CREATE TABLE mail_deliveries (
-  store_id integer not null,
-  card_id integer not null,
-  id integer not null check (id > 0),
-  kind text not null
-    check (kind in ('gift_card', 'receipt', 'expiry_reminder', 'balance_reminder', 'delivery_failed')),
-  address text not null,
-  state text not null
-    check (state in ('scheduled', 'queued', 'deferred', 'sent', 'bounced', 'dead', 'cancelled')),
-  -- What a reminder is for, so that it is booked once.
-  occasion text,
-  -- The card's code, sealed, for as long as it has to be sent.
-  code blob,
-  send_at integer not null,
-  -- When it is due; while a process has it, when that ends; null once it has ended.
-  next_at integer,
-  -- Names the claim by which a process has it; of a cancelled one, had it.
-  lease integer,
-  -- Attempts that were begun, and the first and the last of them.
-  attempts integer not null default 0 check (attempts >= 0),
-  first_at integer,
-  last_at integer,
-  -- What the mail server said last.
-  answer text,
-  created_at integer not null,
-  ended_at integer,
-  primary key (store_id, card_id, id),
-  foreign key (store_id, card_id) references gift_cards (store_id, id),
-  check ((state in ('scheduled', 'queued', 'deferred')) = (next_at is not null)),
-  check ((next_at is null) = (ended_at is not null)),
-  check ((code is not null) = (kind = 'gift_card' and next_at is not null)),
-  check (lease is null or next_at is not null or state = 'cancelled')
-) strict, without rowid;
-
-CREATE TABLE mail_settings (
-  store_id integer not null references stores (id),
-  enabled integer not null check (enabled in (0, 1)),
-  sender_name text,
-  address text,
-  reply_to text,
-  logo_url text,
-  colour text check (length(colour) = 7),
-  locale text not null,
-  page_url text,
-  -- Numbers of days between commas, the largest first; empty: none.
-  expiry_reminder_days text not null,
-  balance_reminder_days text not null,
-  tell_failures integer not null check (tell_failures in (0, 1)),
-  updated_at integer not null,
-  primary key (store_id)
 ) strict, without rowid;
 
 CREATE TABLE schema_migrations (
@@ -285,8 +285,8 @@ CREATE TABLE webhook_attempts (
   attempt integer not null check (attempt >= 1),
   attempted_at integer not null,
   duration_ms integer not null,
-  answer_status integer,
-  answer_body text,
+  response_status integer,
+  response_body text,
   failure_reason text,
   failure text,
   primary key (store_id, webhook_id, event_id, attempt),
@@ -312,8 +312,8 @@ CREATE TABLE webhook_deliveries (
   -- Names the claim by which a process has it.
   lease integer,
   -- What came of the last attempt: an answer, or why there was none.
-  answer_status integer,
-  answer_body text,
+  response_status integer,
+  response_body text,
   failure_reason text,
   failure text,
   duration_ms integer,
@@ -352,6 +352,11 @@ CREATE TABLE webhooks (
 CREATE UNIQUE INDEX customers_by_storefront_id on customers (store_id, storefront_customer_id)
   where storefront_customer_id is not null;
 
+CREATE UNIQUE INDEX email_deliveries_by_occasion on email_deliveries (store_id, card_id, occasion)
+  where occasion is not null;
+
+CREATE INDEX email_deliveries_due on email_deliveries (next_at) where next_at is not null;
+
 CREATE INDEX gift_cards_by_customer on gift_cards (store_id, customer_id, last_characters)
   where customer_id is not null;
 
@@ -359,7 +364,7 @@ CREATE INDEX gift_cards_by_recipient on gift_cards (store_id, recipient_id, last
   where recipient_id is not null;
 
 CREATE INDEX gift_cards_expiring on gift_cards (store_id, expires_on)
-  where expires_on is not null and (expiry_told is null or expiry_told <> expires_on);
+  where expires_on is not null and (expired_event_day is null or expired_event_day <> expires_on);
 
 CREATE INDEX holds_by_card on holds (store_id, card_id, id);
 
@@ -369,17 +374,12 @@ CREATE INDEX idempotency_records_by_age on idempotency_records (created_at);
 
 CREATE INDEX lookup_throttle_by_refill on lookup_throttle (refilled_at);
 
-CREATE UNIQUE INDEX mail_deliveries_by_occasion on mail_deliveries (store_id, card_id, occasion)
-  where occasion is not null;
-
-CREATE INDEX mail_deliveries_due on mail_deliveries (next_at) where next_at is not null;
-
 CREATE INDEX transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
 
 CREATE INDEX webhook_deliveries_due on webhook_deliveries (store_id, webhook_id, next_at)
   where next_at is not null;
 
-CREATE TRIGGER events_are_booked after insert on events
+CREATE TRIGGER events_are_enqueued after insert on events
 when exists (select 1 from webhooks where store_id = new.store_id)
   or new.id < (select id from events where store_id = new.store_id order by id desc limit 1)
 begin

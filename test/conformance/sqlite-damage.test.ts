@@ -13,7 +13,7 @@ import { checkKeys } from '../../src/service/key-check.ts';
 import { createStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
 
-import { createWebhook } from '../../src/service/webhook.ts';
+import { addWebhook } from '../../src/service/webhook.ts';
 import { inspectFile } from '../../src/storage/sqlite/inspection.ts';
 import { email, issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
 import { seeded } from '../support/seeded.ts';
@@ -33,7 +33,7 @@ async function fill(file: string): Promise<void> {
   await storage.write(() => createToken(ctx, { store, name: 'till', scopes: ['read_gift_cards'] }));
   const secret = generateSigningSecret(ctx.random);
   const webhook = { storeId: store.id, url: 'https://receiver.example/', patterns: ['*'], secret };
-  await storage.write(() => createWebhook(ctx, webhook));
+  await storage.write(() => addWebhook(ctx, webhook));
   const issueAndHold = async (number: number): Promise<void> => {
     const owner = { storeId: store.id, apiClientId: 3, key: `key-${number}` };
     const use = { owner, fingerprints: fingerprintsOf(ctx, [number]) };

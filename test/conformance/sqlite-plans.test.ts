@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { search, lookUp, update } from '../../src/service/card.ts';
-import { listCardEmails, notify } from '../../src/service/email.ts';
+import { listCardEmails, sendGiftCard } from '../../src/service/email.ts';
 import { listCardHolds, listCardTransfers } from '../../src/service/history.ts';
-import { expireHolds, placeHold, voidHold } from '../../src/service/hold.ts';
+import { expireHolds, placeHold, voidOpenHold } from '../../src/service/hold.ts';
 import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { eraseOutdated } from '../../src/service/retention.ts';
@@ -47,7 +47,7 @@ test('operations on a card read no more rows of a store than they need', async (
   await write(() => credit(ctx, { ...till, amount: money('1') }));
   const { hold } = await write(() => placeHold(ctx, { ...till, amount: money('1'), seconds: 60 }));
   await write(() => update(ctx, updateCommand(store, card.id, { balance: money('9') })));
-  await write(() => voidHold(ctx, { store, holdId: hold.id, versionsOf: () => null }));
+  await write(() => voidOpenHold(ctx, { store, holdId: hold.id, versionsOf: () => null }));
   await write(() =>
     reverse(ctx, { store, transferId: transfer.id, amount: null, note: null, actor: 'test', scopes, versionsOf: () => null }),
   ); // prettier-ignore
@@ -58,7 +58,7 @@ test('operations on a card read no more rows of a store than they need', async (
   await write(() => lookUp(ctx, { store, code, usableOnly: true }));
   await write(() => listCardTransfers(key, page));
   await write(() => listCardHolds(key, page));
-  await write(() => notify(ctx, { store, cardId: card.id, versions: null, canSend: true }));
+  await write(() => sendGiftCard(ctx, { store, cardId: card.id, versions: null, canSend: true }));
   await write(() => listCardEmails(key, page));
   await write(() => lookUp(ctx, { store, code, usableOnly: true }));
   const caller = { storeId: store.id, caller: 'token:1' };
@@ -87,11 +87,11 @@ test('operations on a card read no more rows of a store than they need', async (
       const detail = String(row['detail']);
       assert.doesNotMatch(
         detail,
-        /^SCAN (?!\(|CONSTANT)(?:customers|gift_cards|holds|transfers|events|mail_deliveries|webhook_deliveries|[a-z]) ?/,
+        /^SCAN (?!\(|CONSTANT)(?:customers|gift_cards|holds|transfers|events|email_deliveries|webhook_deliveries|[a-z]) ?/,
         text,
       );
       // A store has one row of settings.
-      if (detail.startsWith('SEARCH mail_settings ')) continue;
+      if (detail.startsWith('SEARCH email_settings ')) continue;
       assert.doesNotMatch(detail, /USING (?:PRIMARY KEY|.*INDEX \w+) \(store_id=\?\)$/, text);
     }
   }

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { issue, retrieve, search, update } from '../../src/service/card.ts';
-import { fingerprintsOf, withIdempotencyKey, type HttpResponse } from '../../src/service/idempotency.ts';
+import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
+import type { HttpResponse } from '../../src/service/http-response.ts';
 import { createStore } from '../../src/service/store.ts';
 import { createToken, tokenHash } from '../../src/service/token.ts';
 import { verify } from '../../src/service/verify.ts';

@@ -11,7 +11,7 @@ import { checkKeys } from '../../src/service/key-check.ts';
 import { rotateCode } from '../../src/service/email.ts';
 import { debit } from '../../src/service/spend.ts';
 import { verify } from '../../src/service/verify.ts';
-import { createWebhook } from '../../src/service/webhook.ts';
+import { addWebhook } from '../../src/service/webhook.ts';
 import { all, resolved, sql, type Statement } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { email, money, updateCommand } from '../support/fixtures.ts';
@@ -23,7 +23,7 @@ async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly
   const { storage, ctx, store } = opened;
   await storage.write(() => checkKeys(ctx));
   await storage.write(() =>
-    createWebhook(ctx, {
+    addWebhook(ctx, {
       storeId: store.id,
       url: 'https://receiver.example/',
       patterns: ['*'],
@@ -269,13 +269,13 @@ const damages: readonly Damage[] = [
   },
   {
     what: 'a truncated idempotency record',
-    statements: () => [sql`update idempotency_records set answer = substr(answer, 1, 20)`],
+    statements: () => [sql`update idempotency_records set response = substr(response, 1, 20)`],
     found: /^idempotency_records: 1 were not sealed with a key of this database$/,
     isOfCard: false,
   },
   {
     what: 'an idempotency record under an unknown key',
-    statements: () => [sql`update idempotency_records set answer = ${Buffer.alloc(200, 3)}`],
+    statements: () => [sql`update idempotency_records set response = ${Buffer.alloc(200, 3)}`],
     found: /^idempotency_records: 1 were not sealed with a key of this database$/,
     isOfCard: false,
   },
@@ -300,7 +300,7 @@ export function testVerifiedRows(factory: StorageFactory): void {
     assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
     const [counted] = await storage.read(() =>
       all(sql<{ holds: bigint; emails: bigint; deliveries: bigint; records: bigint }>`
-        select (select count(*) from holds) as holds, (select count(*) from mail_deliveries) as emails,
+        select (select count(*) from holds) as holds, (select count(*) from email_deliveries) as emails,
           (select count(*) from webhook_deliveries) as deliveries, (select count(*) from idempotency_records) as records`),
     );
     assert.deepEqual(counted, { holds: 2n, emails: 2n, deliveries: 12n, records: 1n });

@@ -14,13 +14,13 @@ import { createStore } from '../../src/service/store.ts';
 import { eraseDeliveriesOf } from '../../src/service/retention.ts';
 import {
   changeWebhook,
-  createWebhook,
-  listDeliveries,
+  addWebhook,
+  listWebhookDeliveries,
   removeWebhook,
-  rotateWebhookSecret,
+  replaceWebhookSecret,
   showDelivery,
   showWebhook,
-  testWebhook,
+  sendTestEvent,
 } from '../../src/service/webhook.ts';
 import { all, sql } from '../../src/storage/sql.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -65,7 +65,7 @@ async function open(factory: StorageFactory): Promise<Opened> {
     async webhook(patterns = ['gift_card.*'], url = 'https://shop.example.com/hook') {
       const secret = generateSigningSecret(ctx.random);
       const { webhook } = await storage.write(() =>
-        createWebhook(ctx, { storeId: store.id, url, patterns, secret }),
+        addWebhook(ctx, { storeId: store.id, url, patterns, secret }),
       );
       return { ...webhook, secret: secret.reveal() };
     },
@@ -77,7 +77,7 @@ async function open(factory: StorageFactory): Promise<Opened> {
     },
     async deliveries({ id }) {
       const page = await storage.read(() =>
-        listDeliveries(store.id, id, { limit: 250, before: null, after: null }),
+        listWebhookDeliveries(store.id, id, { limit: 250, before: null, after: null }),
       );
       return page.items;
     },
@@ -206,7 +206,7 @@ function testSending(factory: StorageFactory): void {
     const webhook = await opened.webhook();
     const secret = generateSigningSecret(ctx.random);
     const command = { storeId: store.id, id: webhook.id, versions: null };
-    await storage.write(() => rotateWebhookSecret(ctx, { ...command, secret }));
+    await storage.write(() => replaceWebhookSecret(ctx, { ...command, secret }));
     const got: PostRequest[] = [];
     const worker = opened.worker((request) => {
       got.push(request);
@@ -308,7 +308,7 @@ function testSending(factory: StorageFactory): void {
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook(['customer.created']);
     const other = await opened.webhook(['*']);
-    const delivery = await storage.write(() => testWebhook(ctx, { storeId: store.id, id: webhook.id }));
+    const delivery = await storage.write(() => sendTestEvent(ctx, { storeId: store.id, id: webhook.id }));
     assert.equal(delivery.eventType, 'webhook.test');
     const got: string[] = [];
     opened.worker((request) => {

@@ -60,9 +60,9 @@ async function passTime(
   { claimsToo }: { readonly claimsToo: boolean },
 ): Promise<number> {
   const [row] = await database.query(
-    'select count(*) as claims from mail_deliveries where lease is not null',
+    'select count(*) as claims from email_deliveries where lease is not null',
   );
-  const due = 'update mail_deliveries set next_at = 1 where next_at is not null';
+  const due = 'update email_deliveries set next_at = 1 where next_at is not null';
   await database.meddle(claimsToo ? due : `${due} and lease is null`);
   return Number(row?.['claims']);
 }
@@ -102,7 +102,7 @@ test(`the service loses no email when killed ${rounds} times while it sends them
   }
 
   const emailsByCard = async (): Promise<ReadonlyMap<number, readonly string[]>> => {
-    const rows = await database.query('select card_id, state from mail_deliveries');
+    const rows = await database.query('select card_id, state from email_deliveries');
     const ids = publicIdsOf(database.keysFile);
     const emails = new Map<number, string[]>();
     for (const { card_id: cardId, state } of rows) {
@@ -129,7 +129,7 @@ test(`the service loses no email when killed ${rounds} times while it sends them
   await until(async () => {
     await passTime(database, { claimsToo: false });
     // Includes cards without a response: the process can be killed between the commit and the response.
-    return (await database.query('select 1 from mail_deliveries where next_at is not null')).length === 0;
+    return (await database.query('select 1 from email_deliveries where next_at is not null')).length === 0;
   }, 60_000);
   const ended = await states();
   assert.deepEqual([...ended.keys()].toSorted(), ['bounced', 'sent']);
@@ -148,7 +148,7 @@ test(`the service loses no email when killed ${rounds} times while it sends them
     received.length - twice,
   );
   assert.ok(twice <= claimedAtDeath, `${twice} arrived twice, ${claimedAtDeath} were claimed during a kill`);
-  const sealed = await database.query('select 1 from mail_deliveries where code is not null');
+  const sealed = await database.query('select 1 from email_deliveries where code is not null');
   const metrics = await (await fetch(`${service.url}/metrics`)).text();
   assert.match(metrics, /largesse_emails_reclaimed_total \d+/);
   service.kill('SIGTERM');

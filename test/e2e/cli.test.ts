@@ -510,7 +510,7 @@ test('emails are listed with the terms of the API, as JSON and as text', async (
   await using home = await homeWithStore();
   await home.database.meddle(`
     insert into gift_cards (store_id, id, version, currency, initial_value, balance, held, last_characters, created_at,
-      expiry_told, expiring_told)
+      expired_event_day, expiring_soon_event_day)
     select id, 7, 1, 'EUR', 500, 500, 0, 'abcd', 0, null, null from stores`);
   for (const [id, state, response, nextAt] of [
     [1, 'sent', `'250 2.0.0 taken'`, 'null'],
@@ -518,8 +518,8 @@ test('emails are listed with the terms of the API, as JSON and as text', async (
     [3, 'cancelled', `'the card is disabled'`, 'null'],
   ] as const) {
     await home.database.meddle(`
-      insert into mail_deliveries (store_id, card_id, id, kind, address, state, send_at, next_at, attempts, first_at,
-        last_at, answer, created_at, ended_at)
+      insert into email_deliveries (store_id, card_id, id, kind, address, state, send_at, next_at, attempts, first_at,
+        last_at, response, created_at, ended_at)
       select id, 7, ${id}, 'receipt', 'ada@example.com', '${state}', 0, ${nextAt}, 1, 1000, 1000, ${response}, 0,
         ${nextAt === 'null' ? 2000 : 'null'} from stores`);
   }

@@ -6,13 +6,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { tables } from '../../src/storage/table.ts';
+import { listTables } from '../../src/storage/table.ts';
+import { openMigrated } from '../support/database.ts';
 import {
   createPostgresDatabase,
   sharedPostgres,
   type PostgresDatabase,
 } from '../support/postgres-database.ts';
 import type { Program } from '../support/programs.ts';
+import { sqliteFactory } from '../support/sqlite.ts';
 import {
   fileOf,
   fillSampleDatabase,
@@ -32,6 +34,13 @@ type Copied = {
 };
 
 const domain = 'flowers.example';
+
+async function copiedTables() {
+  await using database = await openMigrated(sqliteFactory);
+  return await database.storage.read(listTables);
+}
+
+const tables = await copiedTables();
 
 async function emptyServer(): Promise<PostgresDatabase> {
   return createPostgresDatabase(await sharedPostgres());

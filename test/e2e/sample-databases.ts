@@ -163,15 +163,15 @@ async function deliverThings(home: Home, publicId: number): Promise<void> {
           'requested', ${now}, ${now})`,
       sql`
         insert into webhook_deliveries (store_id, webhook_id, event_id, status, created_at, attempts, last_at,
-          answer_status, answer_body, duration_ms)
+          response_status, response_body, duration_ms)
         values (${store.id}, ${webhook}, ${event}, 'dead', ${now}, 2, ${now}, 500, 'Zählerüberlauf', 17)`,
       sql`
         insert into webhook_attempts (store_id, webhook_id, event_id, attempt, attempted_at, duration_ms,
           failure_reason, failure)
         values (${store.id}, ${webhook}, ${event}, 1, ${now}, 10000, 'timeout', 'no answer within 10 s')`,
       sql`
-        insert into mail_deliveries (store_id, card_id, id, kind, address, state, send_at, attempts, first_at, last_at,
-          answer, created_at, ended_at)
+        insert into email_deliveries (store_id, card_id, id, kind, address, state, send_at, attempts, first_at, last_at,
+          response, created_at, ended_at)
         values (${store.id}, ${cardId}, ${ctx.random.id()}, 'receipt', 'Käthe@exämple.com', 'sent', ${now}, 1, ${now},
           ${now}, '250 2.0.0 angenommen', ${now}, ${now})`,
     ),

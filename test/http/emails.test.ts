@@ -118,7 +118,7 @@ test('the email of a new card arrives with a valid code', async () => {
   assert.equal(deliveries[1]?.message_id, gift.messageId);
   assert.match(deliveries[1]?.last_attempt?.response ?? '', /^250/);
   await assertNowhere(shop.service, [card.code]);
-  assert.deepEqual(await shop.service.query('select 1 from mail_deliveries where code is not null'), []);
+  assert.deepEqual(await shop.service.query('select 1 from email_deliveries where code is not null'), []);
   const ready = await shop.ask('GET /readyz');
   assert.deepEqual(ready.json, { status: 'ready', details: { mail: 'smtp' } });
 });

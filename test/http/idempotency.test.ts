@@ -390,7 +390,7 @@ test('a stored response is encrypted: the database and its log contain no code, 
     assert.ok(!state.includes(secret));
   }
   const [row] = await recordsOf(key);
-  assert.ok(!Buffer.from(row?.['answer'] as Uint8Array).includes('gift_card'));
+  assert.ok(!Buffer.from(row?.['response'] as Uint8Array).includes('gift_card'));
 });
 
 test('read operations ignore an idempotency key', async () => {

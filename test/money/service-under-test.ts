@@ -9,7 +9,7 @@ import type { Transfer } from '../../src/domain/ledger.ts';
 import type { Money } from '../../src/domain/money.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { issue, reenableCard, update } from '../../src/service/card.ts';
-import { capture, expireHolds, placeHold, voidHold } from '../../src/service/hold.ts';
+import { capture, expireHolds, placeHold, voidOpenHold } from '../../src/service/hold.ts';
 import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import type { Script } from '../../src/storage/sql.ts';
@@ -73,7 +73,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
       return yield* capture(ctx, { store, holdId, amount: moneyOrNull(action.amount), actor, note: null, versionsOf });
     }
     case 'void':
-      return yield* voidHold(ctx, { store, holdId: places.holds[action.hold] ?? anonymous, versionsOf });
+      return yield* voidOpenHold(ctx, { store, holdId: places.holds[action.hold] ?? anonymous, versionsOf });
     case 'reverse': {
       const transferId = places.transfers[action.transfer] ?? anonymous;
       const amount = moneyOrNull(action.amount);

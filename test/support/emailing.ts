@@ -2,14 +2,14 @@
 
 import { pino } from 'pino';
 import type { Email } from '../../src/delivery/email/message.ts';
-import type { Outcome } from '../../src/delivery/email/outcome.ts';
+import type { EmailOutcome } from '../../src/delivery/email/outcome.ts';
 import { emailQueue, emailWorkerLimits } from '../../src/delivery/email/queue.ts';
 import type { EmailTransport } from '../../src/delivery/email/transport.ts';
 import { startWorker } from '../../src/delivery/worker.ts';
 import type { Context } from '../../src/context.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 
-export type Serve = (email: Email, signal: AbortSignal) => Outcome | Promise<Outcome>;
+export type Serve = (email: Email, signal: AbortSignal) => EmailOutcome | Promise<EmailOutcome>;
 
 export type TestMailer = {
   /** The emails that the server received, whatever its response. */
@@ -21,9 +21,9 @@ export type TestMailer = {
   stop(): Promise<void>;
 };
 
-export const accepts: Outcome = { kind: 'sent', response: '250 2.0.0 taken' };
-export const bounces: Outcome = { kind: 'rejected', response: '550 5.1.1 no such user', code: 550 };
-export const defers: Outcome = {
+export const accepts: EmailOutcome = { kind: 'sent', response: '250 2.0.0 taken' };
+export const bounces: EmailOutcome = { kind: 'rejected', response: '550 5.1.1 no such user', code: 550 };
+export const defers: EmailOutcome = {
   kind: 'deferred',
   response: '451 4.7.1 later',
   code: 451,

@@ -86,7 +86,7 @@ const bookedOfEmail: ReadonlySet<string> = new Set([
 /** Whether a table's column belongs to `EngineDatabase.state`. */
 export function isState(table: string, column: string): boolean {
   if (notState.has(table) || column === 'last_used_at') return false;
-  return table !== 'mail_deliveries' || bookedOfEmail.has(column);
+  return table !== 'email_deliveries' || bookedOfEmail.has(column);
 }
 
 /** The text of `EngineDatabase.state`: tables and their rows, one line each. */

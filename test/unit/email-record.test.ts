@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { emailRecordOf, type EmailDelivery } from '../../src/domain/email.ts';
-import { attemptRecordOf, deliveryRecordOf, type Delivery } from '../../src/domain/webhook.ts';
+import type { EmailDelivery } from '../../src/domain/email.ts';
+import { emailRecordOf } from '../../src/domain/email-record.ts';
+import type { Delivery } from '../../src/domain/webhook.ts';
+import { attemptRecordOf, deliveryRecordOf } from '../../src/domain/webhook-record.ts';
 import { emailWith, show, sameIds } from './samples.ts';
 
 const now = Date.UTC(2026, 5, 15, 12, 1);

@@ -14,15 +14,11 @@ import {
   tillRecordOf,
   transactionOf,
 } from '../../src/domain/record.ts';
-import { emailRecordOf } from '../../src/domain/email.ts';
-import { eventJson, eventTypes } from '../../src/domain/event.ts';
-import {
-  attemptRecordOf,
-  deliveryRecordOf,
-  webhookRecordOf,
-  type Delivery,
-  type Webhook,
-} from '../../src/domain/webhook.ts';
+import { emailRecordOf } from '../../src/domain/email-record.ts';
+import { eventJson } from '../../src/domain/event.ts';
+import { eventTypes } from '../../src/domain/event-type.ts';
+import type { Delivery, Webhook } from '../../src/domain/webhook.ts';
+import { attemptRecordOf, deliveryRecordOf, webhookRecordOf } from '../../src/domain/webhook-record.ts';
 import { openApiDocument } from '../../src/docs/openapi.ts';
 import { readOnlyFields as claimableFields } from '../../src/api/cards.ts';
 import * as parameters from '../../src/api/fields.ts';

@@ -48,6 +48,62 @@ test('imports follow the arrows between the folders', async (t) => {
   }
 });
 
+test('no two files export the same name', () => {
+  const pattern =
+    /^export (?:declare |async |abstract )*(?:function\*?|const|let|class|type|interface|enum) +(?<name>\w+)/gm;
+  const exported = code.flatMap(({ path, text }) =>
+    // The overloads of a function are one export.
+    [...new Set(Array.from(text.matchAll(pattern), ({ groups }) => groups?.['name'] ?? ''))].map((name) => ({
+      name,
+      path,
+    })),
+  );
+  assert.ok(exported.length > 500, `only ${exported.length} exports in src`);
+  const duplicates = [...Map.groupBy(exported, ({ name }) => name)]
+    .filter(([, places]) => places.length > 1)
+    .map(([name, places]) => `${name}: ${places.map(({ path }) => path).join(', ')}`);
+  assert.deepEqual(duplicates, []);
+});
+
+test('imports have no circles, including those of types only', () => {
+  const imported = new Map(
+    code.map(({ path, text }) => [
+      path,
+      specifiers(text)
+        .filter((specifier) => specifier.startsWith('.'))
+        .map((specifier) => posix.join(posix.dirname(path), specifier)),
+    ]),
+  );
+  assert.ok([...imported.values()].flat().length > 500, 'the pattern no longer matches the imports');
+  assert.deepEqual(circlesIn(imported), []);
+});
+
+test('a circle of imports is found, and named once', () => {
+  const imported = new Map([
+    ['a.ts', ['b.ts']],
+    ['b.ts', ['c.ts', 'd.ts']],
+    ['c.ts', ['a.ts']],
+    ['d.ts', ['e.ts']],
+    ['e.ts', []],
+  ]);
+  assert.deepEqual(circlesIn(imported), ['a.ts → b.ts → c.ts → a.ts']);
+});
+
+/** Returns the circles that a depth-first search finds; none if there are none. */
+function circlesIn(imported: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const circles: string[] = [];
+  const finished = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): void => {
+    if (trail.includes(path)) circles.push([...trail.slice(trail.indexOf(path)), path].join(' → '));
+    else if (!finished.has(path)) {
+      for (const next of imported.get(path) ?? []) visit(next, [...trail, path]);
+      finished.add(path);
+    }
+  };
+  for (const path of imported.keys()) visit(path, []);
+  return circles;
+}
+
 /** Returns the modules that a file imports or exports from, in any syntax. */
 function specifiers(text: string): readonly string[] {
   const pattern = /\b(?:from|import)\s*\(?\s*(?:'(?<single>[^'\n]+)'|"(?<double>[^"\n]+)")/g;

@@ -31,7 +31,7 @@ function escaped(value: HtmlValue): string {
 }
 
 /** Replaces single characters of escaped text by markup. */
-export function markup(text: Html, tags: Readonly<Record<string, string>>): Html {
+export function insertMarkup(text: Html, tags: Readonly<Record<string, string>>): Html {
   return new Html(
     Object.entries(tags).reduce((done, [character, tag]) => done.replaceAll(character, tag), text.toString()),
   );

@@ -9,7 +9,7 @@
 
 import type { NodemailerError } from 'nodemailer';
 
-export type Outcome =
+export type EmailOutcome =
   | { readonly kind: 'sent'; readonly response: string }
   | {
       readonly kind: 'deferred';
@@ -49,7 +49,7 @@ const loginReplies = new Set([530, 534, 535, 538]);
 const badSequence = 503;
 
 /** A server's response for storage: one line, without control characters, truncated. */
-export function responseOf(text: string): string {
+export function storedResponseOf(text: string): string {
   const line = text
     .toWellFormed()
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')
@@ -65,11 +65,11 @@ export function responseOf(text: string): string {
 export function outcomeOf(
   error: NodemailerError,
   { isCompletelySent }: { readonly isCompletelySent: boolean },
-): Outcome {
+): EmailOutcome {
   const { code: errorCode = '', responseCode, command } = error;
-  const response = responseOf(error.response ?? error.message);
+  const response = storedResponseOf(error.response ?? error.message);
   const code = responseCode ?? null;
-  const deferred = (cause: 'temporary' | 'operator'): Outcome => ({
+  const deferred = (cause: 'temporary' | 'operator'): EmailOutcome => ({
     kind: 'deferred',
     response,
     code,

@@ -27,7 +27,7 @@ export type Frame = {
   readonly unsubscribe: { readonly text: string; readonly url: string } | null;
 };
 
-export type Page = {
+export type EmailPage = {
   readonly title: string;
   readonly preheader: string;
   readonly body: readonly Html[];
@@ -36,7 +36,7 @@ export type Page = {
 /** Invisible characters (combining joiners and spaces) that keep the first words out of the preview line. */
 const previewPadding = '\u034f\u200c\u00a0'.repeat(60);
 
-export function page({ title, preheader, body }: Page, frame: Frame): string {
+export function page({ title, preheader, body }: EmailPage, frame: Frame): string {
   const fonts = fontsFor(frame.locale);
   const document = html`<!doctype html>
 <html lang="${frame.locale}" dir="${frame.direction}" xmlns="http://www.w3.org/1999/xhtml">

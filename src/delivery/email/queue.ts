@@ -7,7 +7,8 @@
 
 import type { Context } from '../../context.ts';
 import { deliveryFailedEvent } from '../../domain/event.ts';
-import { buyerOf, emailRecordOf, messageName } from '../../domain/email.ts';
+import { buyerOf, messageName } from '../../domain/email.ts';
+import { emailRecordOf } from '../../domain/email-record.ts';
 import { findCard } from '../../storage/card.ts';
 import { recordEvent } from '../../storage/event.ts';
 import {
@@ -28,7 +29,7 @@ import { emailBackoff, nextAttempt, type Backoff } from '../backoff.ts';
 import { workerLimits, type Queue, type WorkerLimits } from '../worker.ts';
 import { cancelReasonOf, contentOf, type EmailContent } from './content.ts';
 import { messageIdOf, type Email } from './message.ts';
-import type { Outcome } from './outcome.ts';
+import type { EmailOutcome } from './outcome.ts';
 import { renderEmail } from './render.ts';
 import { senderOf, type Sender } from './sender.ts';
 import type { EmailTransport } from './transport.ts';
@@ -213,7 +214,7 @@ function finalSettlement(
   return { state, response, nextAt: null, startsOver: false };
 }
 
-function settlementOf(ctx: Context, claimed: ClaimedEmail, outcome: Outcome): EmailSettlement {
+function settlementOf(ctx: Context, claimed: ClaimedEmail, outcome: EmailOutcome): EmailSettlement {
   const { response } = outcome;
   switch (outcome.kind) {
     case 'sent':
@@ -254,7 +255,7 @@ function settlementOfRetry(
 }
 
 /** Whether the mail server works. The rejection of one email does not affect the next one. */
-function isHealthy(outcome: Outcome): boolean {
+function isHealthy(outcome: EmailOutcome): boolean {
   switch (outcome.kind) {
     case 'sent':
     case 'rejected':

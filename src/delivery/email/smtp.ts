@@ -13,7 +13,7 @@ import { createTransport, type SMTPPoolOptions } from 'nodemailer';
 import { parseSenderAddress } from '../../domain/email-address.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { addressesOf, compositionOf, type Email, type EmailAddresses } from './message.ts';
-import { responseOf, outcomeOf, type Outcome } from './outcome.ts';
+import { storedResponseOf, outcomeOf, type EmailOutcome } from './outcome.ts';
 import { parseSmtpUrl, type SmtpServer } from '../../smtp-url.ts';
 
 type MailerTimeouts = {
@@ -50,7 +50,7 @@ export type Mailer = AsyncDisposable & {
    * Sends an email. Aborting the signal ends the attempt at once. Every failed delivery is an outcome; the promise
    * rejects only for a defect of this program.
    */
-  send(email: Email, signal?: AbortSignal): Promise<Outcome>;
+  send(email: Email, signal?: AbortSignal): Promise<EmailOutcome>;
 };
 
 /** Emails on one connection before it is replaced. */
@@ -82,7 +82,7 @@ export function createMailer(options: MailerOptions): Mailer {
         envelope: { from, to: [to] },
         signal,
       });
-      return { kind: 'sent', response: responseOf(response) } as const;
+      return { kind: 'sent', response: storedResponseOf(response) } as const;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       // The library rejects emails that wait for a connection of a closed pool with an error without a code.
@@ -113,7 +113,7 @@ export function createMailer(options: MailerOptions): Mailer {
   };
 }
 
-const stoppedOutcome: Outcome = {
+const stoppedOutcome: EmailOutcome = {
   kind: 'deferred',
   response: 'the service stopped before it was sent',
   code: null,

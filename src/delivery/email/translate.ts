@@ -9,15 +9,15 @@
 import { formatMoney, type Money } from '../../domain/money.ts';
 import type { Secret } from '../../domain/secret.ts';
 import type { Language, TextName } from './language.ts';
-import { html, markup, type Html } from './markup.ts';
+import { html, insertMarkup, type Html } from './markup.ts';
 
 /** FIRST STRONG ISOLATE or LEFT-TO-RIGHT ISOLATE, a value, POP DIRECTIONAL ISOLATE. */
 export type Isolated = `${'\u2068' | '\u2066'}${string}\u2069`;
 
-export type Values = Readonly<Record<string, Isolated>>;
+export type Placeholders = Readonly<Record<string, Isolated>>;
 
 /** Returns a text of a language with its values. @throws RangeError if a placeholder has no value. */
-export type Translate = (name: TextName, values?: Values) => string;
+export type Translate = (name: TextName, values?: Placeholders) => string;
 
 const isolates = /[\u2066-\u2069]/g;
 
@@ -28,9 +28,9 @@ export function isolate(value: string, direction: 'auto' | 'ltr' = 'auto'): Isol
 }
 
 /** @param common values that every text can use. */
-export function translator({ texts }: Pick<Language, 'texts'>, common: Values): Translate {
+export function translator({ texts }: Pick<Language, 'texts'>, common: Placeholders): Translate {
   return (name, values = {}) => {
-    const known: Values = { ...common, ...values };
+    const known: Placeholders = { ...common, ...values };
     return texts[name].replaceAll(/\{([a-z]{1,20})\}(\.?)/g, (placeholder, key: string, stop: string) => {
       const value = known[key];
       if (value === undefined) throw new RangeError(`${placeholder} of the text ${name} has no value`);
@@ -47,7 +47,7 @@ export function plainOf(text: string): string {
 
 /** Markup with `<bdi>` for isolates. */
 export function htmlOf(text: string): Html {
-  return markup(html`${text}`, { '\u2068': '<bdi>', '\u2066': '<bdi dir="ltr">', '\u2069': '</bdi>' });
+  return insertMarkup(html`${text}`, { '\u2068': '<bdi>', '\u2066': '<bdi dir="ltr">', '\u2069': '</bdi>' });
 }
 
 /** An amount in the locale's format, with exactly the decimals of ISO 4217. */

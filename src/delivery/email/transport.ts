@@ -4,7 +4,7 @@ import type { EmailConfig } from '../../config.ts';
 import type { EmailFolder } from './folder.ts';
 import { createMailer } from './smtp.ts';
 import type { Email } from './message.ts';
-import type { Outcome } from './outcome.ts';
+import type { EmailOutcome } from './outcome.ts';
 
 export type EmailTransport = AsyncDisposable & {
   /** The sender's address of stores that have none. */
@@ -18,7 +18,7 @@ export type EmailTransport = AsyncDisposable & {
     email: Email,
     delivery: { readonly name: string; readonly sendAt: number },
     signal: AbortSignal,
-  ): Promise<Outcome>;
+  ): Promise<EmailOutcome>;
 };
 
 const connectionsMax = 5;

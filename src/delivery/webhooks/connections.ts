@@ -74,7 +74,7 @@ class CheckedAgent extends HttpsAgent {
   }
 }
 
-export type Connections = {
+export type WebhookConnections = {
   /** Keep-alive connections. Those without TLS are only for receivers on this machine in development. */
   of(isSecure: boolean): HttpAgent;
   /** A new connection for each request. */
@@ -90,7 +90,7 @@ export function openConnections({
 }: {
   readonly ca: string | undefined;
   readonly limits: ConnectionLimits;
-}): Connections {
+}): WebhookConnections {
   const tls: AgentOptions = {
     ca,
     // Explicit, because an environment variable can change the default.

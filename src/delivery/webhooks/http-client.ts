@@ -50,7 +50,7 @@ export type Failed = {
 };
 
 /** `stale`: the receiver had closed the keep-alive connection; the request can be repeated on a new one. */
-export type Outcome = WebhookResponse | Failed | { readonly kind: 'stale' };
+export type HttpOutcome = WebhookResponse | Failed | { readonly kind: 'stale' };
 
 export type ResponseLimits = {
   readonly bodyBytesMax: number;
@@ -75,13 +75,13 @@ type Progress = { stage: 'connecting' | 'securing' | 'requesting' | 'responding'
 const informationalMax = 8;
 
 /** Sends a request. @throws TypeError if a header is invalid. */
-export function sendRequest(options: HttpRequest): Promise<Outcome> {
+export function sendRequest(options: HttpRequest): Promise<HttpOutcome> {
   const { url, stop, limits } = options;
-  const { promise, resolve } = Promise.withResolvers<Outcome>();
+  const { promise, resolve } = Promise.withResolvers<HttpOutcome>();
   const progress: Progress = { stage: 'connecting', status: 0 };
   const request = open(options);
   let isSettled = false;
-  const settle = (outcome: Outcome, isComplete = false): void => {
+  const settle = (outcome: HttpOutcome, isComplete = false): void => {
     // After the end of the response, the connection may already serve another request.
     if (isSettled) return;
     isSettled = true;
@@ -152,7 +152,7 @@ function receive(
   response: IncomingMessage,
   limits: ResponseLimits,
   progress: Progress,
-  settle: (outcome: Outcome, isComplete?: boolean) => void,
+  settle: (outcome: HttpOutcome, isComplete?: boolean) => void,
 ): void {
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -15,7 +15,7 @@ import {
   sendRequest,
   type WebhookResponse,
   type Failed,
-  type Outcome,
+  type HttpOutcome,
   type ResponseLimits,
 } from './http-client.ts';
 import { checkedLookup, loopbackLookup, systemResolve, type Resolve } from './lookup.ts';
@@ -79,7 +79,7 @@ export function openOutbound(options: OutboundOptions = {}): Outbound {
   const connections = openConnections({ ca, limits });
   const checked = checkedLookup({ resolve, rerouteForTests });
 
-  async function attempt(request: PostRequest, stop: AbortSignal): Promise<Outcome> {
+  async function attempt(request: PostRequest, stop: AbortSignal): Promise<HttpOutcome> {
     const { url, headers, body, allowLoopback = false } = request;
     const parsed = parseWebhookUrl(url, { allowLoopback });
     if (!parsed.ok) return failed('forbidden-target', `the URL ${parsed.error}`);

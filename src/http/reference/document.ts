@@ -93,7 +93,7 @@ interface CodeSample {
 /** Any one of an array of these is enough for the operation. One requires all its schemes, with the listed scopes. */
 export type SecurityRequirement = Named<readonly string[]>;
 
-export interface Operation {
+export interface DocumentedOperation {
   readonly operationId?: string | undefined;
   readonly summary?: string | undefined;
   readonly description?: string | undefined;
@@ -110,7 +110,7 @@ export interface Operation {
 export const METHODS = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options', 'trace'] as const;
 export type Method = (typeof METHODS)[number];
 
-export type PathItem = { readonly [method in Method]?: Operation | undefined } & {
+export type PathItem = { readonly [method in Method]?: DocumentedOperation | undefined } & {
   readonly parameters?: readonly Referable<Parameter>[] | undefined;
 };
 

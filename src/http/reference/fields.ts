@@ -1,7 +1,7 @@
 /** Tables of parameters, headers and the fields of objects, for the reference page. */
 import { renderMarkdown } from './markdown.ts';
 import { joinMarkup, markup } from './markup.ts';
-import type { Fragment, Markup } from './markup.ts';
+import type { MarkupPart, Markup } from './markup.ts';
 import type { OpenApiDocument, Schema } from './document.ts';
 import { constraintsOf, describeType, shapeHasFields, shapeOf, typeOf } from './schema.ts';
 import type { Shape } from './schema.ts';
@@ -17,7 +17,7 @@ interface Place {
 }
 
 /** One row of a table of parameters, headers or properties. */
-export interface Row {
+export interface FieldRow {
   readonly name: string;
   /** Undefined for fields that every response has. */
   readonly presence: 'required' | 'optional' | undefined;
@@ -27,11 +27,15 @@ export interface Row {
 }
 
 /** A table with one row per item of `rows`. The fields of an object are below its description. */
-export function renderRows(document: OpenApiDocument, rows: readonly Row[], direction: Direction): Markup {
+export function renderRows(
+  document: OpenApiDocument,
+  rows: readonly FieldRow[],
+  direction: Direction,
+): Markup {
   return renderTable(document, rows, { direction, trail: [] });
 }
 
-function renderTable(document: OpenApiDocument, rows: readonly Row[], place: Place): Markup {
+function renderTable(document: OpenApiDocument, rows: readonly FieldRow[], place: Place): Markup {
   return markup`<table class="fields">
 <colgroup><col class="what"><col></colgroup>
 <thead><tr><th scope="col">Name and type</th><th scope="col">Description</th></tr></thead>
@@ -59,7 +63,7 @@ function renderShape(document: OpenApiDocument, shape: Shape, place: Place): Mar
   }
   const { items, properties = {}, required = [], additionalProperties: others } = schema;
   if (items !== undefined) return renderShape(document, shapeOf(document, items), within);
-  const rows = Object.entries(properties).map(([property, value]): Row => {
+  const rows = Object.entries(properties).map(([property, value]): FieldRow => {
     return {
       name: property,
       presence: presenceOf(required.includes(property), place.direction),
@@ -75,7 +79,7 @@ function renderShape(document: OpenApiDocument, shape: Shape, place: Place): Mar
   }`;
 }
 
-function presenceOf(isRequired: boolean, direction: Direction): Row['presence'] {
+function presenceOf(isRequired: boolean, direction: Direction): FieldRow['presence'] {
   if (!isRequired) return 'optional';
   // Fields that every response has need no mark.
   return direction === 'request' ? 'required' : undefined;
@@ -89,7 +93,7 @@ ${description === undefined ? undefined : renderMarkdown(description)}
 ${renderShape(document, form, place)}</li>`;
 }
 
-function renderRow(document: OpenApiDocument, row: Row, place: Place): Markup {
+function renderRow(document: OpenApiDocument, row: FieldRow, place: Place): Markup {
   const shape = shapeOf(document, row.schema);
   // A named object is described in its own section. Only the description of this use is shown.
   const isLinked = shape.name !== undefined && shapeHasFields(document, shape);
@@ -119,7 +123,7 @@ ${fields}</details></td></tr>`;
 }
 
 /** A list of named facts, one per line. */
-export function renderFacts(pairs: readonly (readonly [string, Fragment])[]): Markup {
+export function renderFacts(pairs: readonly (readonly [string, MarkupPart])[]): Markup {
   const items = pairs.map(([term, value]) => markup`<div><dt>${term}</dt><dd>${value}</dd></div>`);
   return markup`<dl class="facts">${items}</dl>`;
 }

@@ -19,7 +19,7 @@ class Markup {
 export type { Markup };
 
 /** A value in a `markup` template. `undefined` is omitted; an array is joined without separators. */
-export type Fragment = Markup | string | number | undefined | readonly Fragment[];
+export type MarkupPart = Markup | string | number | undefined | readonly MarkupPart[];
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -34,7 +34,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
-function written(fragment: Fragment): string {
+function written(fragment: MarkupPart): string {
   if (fragment === undefined) return '';
   if (fragment instanceof Markup) return fragment.toString();
   if (typeof fragment === 'string') return escapeHtml(fragment);
@@ -43,12 +43,12 @@ function written(fragment: Fragment): string {
 }
 
 /** The template tag: ``markup`<p title="${text}">${children}</p>` ``. Attributes must be quoted. */
-export function markup(strings: TemplateStringsArray, ...fragments: readonly Fragment[]): Markup {
+export function markup(strings: TemplateStringsArray, ...fragments: readonly MarkupPart[]): Markup {
   return new Markup(String.raw({ raw: strings }, ...fragments.map(written)));
 }
 
 /** Joins `parts` with `separator`. */
-export function joinMarkup(parts: readonly Fragment[], separator: Fragment): Markup {
+export function joinMarkup(parts: readonly MarkupPart[], separator: MarkupPart): Markup {
   return new Markup(parts.map(written).join(written(separator)));
 }
 

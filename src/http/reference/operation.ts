@@ -9,7 +9,7 @@ import type {
   MediaType,
   Method,
   OpenApiDocument,
-  Operation,
+  DocumentedOperation,
   Parameter,
   PathItem,
   Referable,
@@ -18,7 +18,7 @@ import type {
 } from './document.ts';
 import { renderMediaExamples, renderSamples } from './sample.ts';
 import { renderFacts, renderFields, renderRows } from './fields.ts';
-import type { Direction, Row } from './fields.ts';
+import type { Direction, FieldRow } from './fields.ts';
 import { describeType, hasFields } from './schema.ts';
 import { renderSecurity } from './security.ts';
 
@@ -29,7 +29,7 @@ export interface PlacedOperation {
   /** The path below the server's URL, or a webhook's name. */
   readonly path: string;
   readonly title: string;
-  readonly operation: Operation;
+  readonly operation: DocumentedOperation;
   readonly item: PathItem;
 }
 
@@ -99,14 +99,14 @@ ${renderRows(document, rows, 'request')}`;
   return joinMarkup(tables, '\n');
 }
 
-function parameterRow(parameter: Parameter): Row {
+function parameterRow(parameter: Parameter): FieldRow {
   return {
     ...headerRow(parameter.name, parameter),
     presence: parameter.required === true ? 'required' : 'optional',
   };
 }
 
-function headerRow(name: string, header: Header): Row {
+function headerRow(name: string, header: Header): FieldRow {
   const { schema = {}, example } = header;
   return {
     name,
@@ -117,7 +117,7 @@ function headerRow(name: string, header: Header): Row {
   };
 }
 
-function renderRequestBody(document: OpenApiDocument, operation: Operation): Markup | undefined {
+function renderRequestBody(document: OpenApiDocument, operation: DocumentedOperation): Markup | undefined {
   if (operation.requestBody === undefined) return undefined;
   const body = resolve(document, operation.requestBody);
   const presence = body.required === true ? 'required' : 'optional';

@@ -7,7 +7,7 @@
  */
 import { headingsOf, renderInline, renderMarkdown } from './markdown.ts';
 import { anchorOf, joinMarkup, linkAddress, markup } from './markup.ts';
-import type { Fragment, Markup } from './markup.ts';
+import type { MarkupPart, Markup } from './markup.ts';
 import { METHODS, resolve } from './document.ts';
 import type { FaultEntry, OpenApiDocument, PathItem, Schema, Server } from './document.ts';
 import { methodBadge, problemAnchor, problemCode, renderOperation } from './operation.ts';
@@ -257,6 +257,6 @@ function requestReferences(document: OpenApiDocument): ReadonlySet<string> {
   return found;
 }
 
-function prose(text: string | undefined): Fragment {
+function prose(text: string | undefined): MarkupPart {
   return text === undefined ? undefined : renderMarkdown(text);
 }

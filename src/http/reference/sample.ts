@@ -1,8 +1,8 @@
 /** Sample requests and bodies for the reference page. */
 import { joinMarkup, markup } from './markup.ts';
-import type { Fragment, Markup } from './markup.ts';
+import type { MarkupPart, Markup } from './markup.ts';
 import { resolve } from './document.ts';
-import type { MediaType, OpenApiDocument, Operation } from './document.ts';
+import type { MediaType, OpenApiDocument, DocumentedOperation } from './document.ts';
 
 interface Figure {
   readonly caption: string;
@@ -12,7 +12,7 @@ interface Figure {
 const JSON_TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|-?\b\d[\d.eE+-]*\b|\b(?:true|false|null)\b/g;
 
 /** The code samples of an operation and the examples of its successful responses; undefined if it has neither. */
-export function renderSamples(document: OpenApiDocument, operation: Operation): Markup | undefined {
+export function renderSamples(document: OpenApiDocument, operation: DocumentedOperation): Markup | undefined {
   const requests = (operation['x-codeSamples'] ?? []).map((sample): Figure => ({
     caption: sample.label ?? sample.lang,
     body: markup`${sample.source.trim()}`,
@@ -87,7 +87,7 @@ function exampleBody(type: string, value: unknown): Markup {
 
 /** JSON text with markup to colour names, strings and other values. */
 function highlight(json: string): Markup {
-  const parts: Fragment[] = [];
+  const parts: MarkupPart[] = [];
   let end = 0;
   for (const match of json.matchAll(JSON_TOKEN)) {
     parts.push(json.slice(end, match.index));

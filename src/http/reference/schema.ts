@@ -1,6 +1,6 @@
 /** JSON Schemas in words for the reference page: types and constraints. */
 import { anchorOf, joinMarkup, markup } from './markup.ts';
-import type { Fragment, Markup } from './markup.ts';
+import type { MarkupPart, Markup } from './markup.ts';
 import { resolve } from './document.ts';
 import type { OpenApiDocument, Schema } from './document.ts';
 
@@ -139,7 +139,7 @@ function impliedType(schema: Schema): string {
 }
 
 /** The constraints on a value besides its type, each as a separate phrase. */
-export function constraintsOf(document: OpenApiDocument, shape: Shape): readonly Fragment[] {
+export function constraintsOf(document: OpenApiDocument, shape: Shape): readonly MarkupPart[] {
   const { schema, alternatives } = shape;
   const items = schema.items === undefined ? [] : plainConstraints(shapeOf(document, schema.items).schema);
   const forms = alternatives.flatMap((form) => {
@@ -154,9 +154,9 @@ function impliedName(form: Shape): string {
   return form.name ?? (typesOf(form.schema).join(' or ') || impliedType(form.schema));
 }
 
-function plainConstraints(schema: Schema): readonly Fragment[] {
+function plainConstraints(schema: Schema): readonly MarkupPart[] {
   const values = (schema.enum ?? []).filter((value) => value !== null).map(code);
-  const phrases: readonly (Fragment | undefined)[] = [
+  const phrases: readonly (MarkupPart | undefined)[] = [
     schema.const === undefined || schema.const === null ? undefined : markup`always ${code(schema.const)}`,
     values.length === 0 ? undefined : markup`one of ${joinMarkup(values, ', ')}`,
     between(schema.minimum, schema.maximum, ''),

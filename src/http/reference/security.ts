@@ -1,7 +1,7 @@
 /** Credentials on the reference page: the security schemes, and which of them an operation accepts. */
 import { renderInline, renderMarkdown } from './markdown.ts';
 import { anchorOf, joinMarkup, markup } from './markup.ts';
-import type { Fragment, Markup } from './markup.ts';
+import type { MarkupPart, Markup } from './markup.ts';
 import type { SecurityRequirement, SecurityScheme } from './document.ts';
 import { renderFacts } from './fields.ts';
 
@@ -55,7 +55,7 @@ export function renderSecurity(requirements: readonly SecurityRequirement[]): Ma
   const scopes = new Set(requirements.map((requirement) => Object.values(requirement).flat().join(' ')));
   const [shared] = scopes;
   const alternatives = requirements.map((requirement) => {
-    const schemes = Object.entries(requirement).map(([name, own]): Fragment => {
+    const schemes = Object.entries(requirement).map(([name, own]): MarkupPart => {
       const link = markup`<a href="#${schemeAnchor(name)}">${name}</a>`;
       return scopes.size === 1 || own.length === 0 ? link : markup`${link} (${scopeList(own)})`;
     });

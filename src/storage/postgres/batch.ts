@@ -7,7 +7,7 @@
  * transaction, and the caller runs each script alone.
  */
 
-import type { Result } from './pipeline.ts';
+import type { StatementResult } from './pipeline.ts';
 import type { Script, Statement } from '../sql.ts';
 
 /** The result of a script after the commit. A script that threw had not written. */
@@ -15,8 +15,8 @@ export type Ending<T> =
   { readonly kind: 'returned'; readonly value: T } | { readonly kind: 'thrown'; readonly error: unknown };
 
 /** A script threw after it had written: the transaction is aborted. */
-export class GroupAborted extends Error {
-  override readonly name = 'GroupAborted';
+export class BatchAborted extends Error {
+  override readonly name = 'BatchAborted';
   /** Index of the script. */
   readonly place: number;
 
@@ -27,7 +27,7 @@ export class GroupAborted extends Error {
 }
 
 type Driven = {
-  step(statements: readonly Statement[]): Promise<readonly Result[]>;
+  step(statements: readonly Statement[]): Promise<readonly StatementResult[]>;
   hold(statements: readonly Statement[]): void;
 };
 
@@ -41,7 +41,7 @@ type Running<T> = {
 
 /**
  * Runs scripts until all have ended. The statements of the last step are sent with the commit.
- * @throws GroupAborted if a script throws after it has written; the database's error if a statement fails.
+ * @throws BatchAborted if a script throws after it has written; the database's error if a statement fails.
  */
 export async function driveBatch<T>(
   transaction: Driven,
@@ -54,7 +54,7 @@ export async function driveBatch<T>(
     const waiting: { member: Running<T>; from: number; awaitedFrom: number; to: number }[] = [];
     for (const member of running) {
       const { unawaited, awaited, ending } = advance(member);
-      if (ending?.kind === 'thrown' && member.hasWritten) throw new GroupAborted(member.place, ending.error);
+      if (ending?.kind === 'thrown' && member.hasWritten) throw new BatchAborted(member.place, ending.error);
       const from = statements.length;
       if (ending?.kind !== 'thrown') statements.push(...unawaited, ...awaited);
       if (ending) endings[member.place] = ending;

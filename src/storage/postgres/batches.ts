@@ -8,7 +8,7 @@
  */
 
 import { Fault } from '../../domain/fault.ts';
-import { GroupAborted, type Ending } from './batch.ts';
+import { BatchAborted, type Ending } from './batch.ts';
 import { ConnectionLost } from './errors.ts';
 import type { Pool } from './pool.ts';
 import type { Session } from './session.ts';
@@ -25,7 +25,7 @@ const scriptsMax = 32;
 const scriptsAlone = 32;
 
 /** A write that can share a transaction. */
-export type Job = {
+export type BatchedScript = {
   readonly lane: 'writes';
   readonly scope: WriteScope;
   /** Deadline, of `performance.now`. */
@@ -38,7 +38,7 @@ export type Job = {
 type Settling = Ending<() => void>;
 
 type Engine = {
-  readonly pool: Pool<Job | { readonly lane: 'reads' }>;
+  readonly pool: Pool<BatchedScript | { readonly lane: 'reads' }>;
   /** Runs a script in a transaction of its own, with retries until a deadline of `performance.now`. */
   readonly alone: <T>(script: () => Script<T>, until: number) => Promise<T>;
   /**
@@ -79,7 +79,7 @@ export function openSharing({ pool, alone, commitBatch, mayRunAgain, publicError
         const value = yield* script();
         return () => resolve(value);
       };
-      const job: Job = { lane: 'writes', scope, until, script: settling, reject };
+      const job: BatchedScript = { lane: 'writes', scope, until, script: settling, reject };
       pool
         .share(until, job)
         .then((session) => session && lead(session, job))
@@ -87,7 +87,7 @@ export function openSharing({ pool, alone, commitBatch, mayRunAgain, publicError
     });
 
   /** Runs a job together with waiting jobs, then returns the connection. */
-  const lead = async (session: Session, first: Job): Promise<void> => {
+  const lead = async (session: Session, first: BatchedScript): Promise<void> => {
     if (isUnderWay(first)) {
       // It must wait for the card, and would delay the other scripts of a shared transaction.
       pool.giveBack(session);
@@ -101,7 +101,7 @@ export function openSharing({ pool, alone, commitBatch, mayRunAgain, publicError
       for (const [place, job] of jobs.entries()) settle(job, endings[place]);
     } catch (error) {
       if (jobs.length > 1) undone(jobs, error);
-      else settle(first, { kind: 'thrown', error: error instanceof GroupAborted ? error.cause : error });
+      else settle(first, { kind: 'thrown', error: error instanceof BatchAborted ? error.cause : error });
     } finally {
       for (const job of jobs) count(job, -1);
       pool.giveBack(session);
@@ -109,7 +109,7 @@ export function openSharing({ pool, alone, commitBatch, mayRunAgain, publicError
   };
 
   /** Returns waiting jobs whose cards are not in use. */
-  const companionsOf = (first: Job): readonly Job[] => {
+  const companionsOf = (first: BatchedScript): readonly BatchedScript[] => {
     const jobs = [first];
     pool.takeAlong((job) => {
       if (job.lane !== 'writes') return false;
@@ -121,22 +121,22 @@ export function openSharing({ pool, alone, commitBatch, mayRunAgain, publicError
     return jobs.slice(1);
   };
 
-  const isUnderWay = (job: Job): boolean => underWay.has(cardOf(job));
+  const isUnderWay = (job: BatchedScript): boolean => underWay.has(cardOf(job));
 
-  const count = (job: Job, added: number): void => {
+  const count = (job: BatchedScript, added: number): void => {
     if (job.scope.cardId === null) return;
     const scripts = (underWay.get(cardOf(job)) ?? 0) + added;
     if (scripts > 0) underWay.set(cardOf(job), scripts);
     else underWay.delete(cardOf(job));
   };
 
-  const settle = (job: Job, ending: Settling | undefined): void => {
+  const settle = (job: BatchedScript, ending: Settling | undefined): void => {
     if (ending?.kind === 'returned') ending.value();
     else if (mayRunAgain(ending?.error)) runAlone(job);
     else job.reject(publicError(ending?.error));
   };
 
-  const undone = (jobs: readonly Job[], error: unknown): void => {
+  const undone = (jobs: readonly BatchedScript[], error: unknown): void => {
     if (error instanceof Fault) {
       for (const { reject } of jobs) reject(error);
       return;
@@ -145,7 +145,7 @@ export function openSharing({ pool, alone, commitBatch, mayRunAgain, publicError
     for (const job of jobs) runAlone(job);
   };
 
-  const runAlone = (job: Job): void => {
+  const runAlone = (job: BatchedScript): void => {
     count(job, 1);
     alone(job.script, job.until)
       .then((settleCaller) => settleCaller(), job.reject)
@@ -169,20 +169,20 @@ export function openSharing({ pool, alone, commitBatch, mayRunAgain, publicError
  * Returns the jobs that can have aborted the transaction: all of them if the database rejected a statement,
  * none if the connection was lost.
  */
-function suspectsOf(jobs: readonly Job[], error: unknown): readonly Job[] {
-  if (error instanceof GroupAborted) return jobs.slice(error.place, error.place + 1);
+function suspectsOf(jobs: readonly BatchedScript[], error: unknown): readonly BatchedScript[] {
+  if (error instanceof BatchAborted) return jobs.slice(error.place, error.place + 1);
   return error instanceof ConnectionLost ? [] : jobs;
 }
 
-function isSameCard(left: Job, right: Job): boolean {
+function isSameCard(left: BatchedScript, right: BatchedScript): boolean {
   return left.scope.cardId !== null && byCard(left, right) === 0;
 }
 
-function cardOf({ scope: { storeId, cardId } }: Job): string {
+function cardOf({ scope: { storeId, cardId } }: BatchedScript): string {
   return `${storeId} ${cardId}`;
 }
 
-function byCard({ scope: left }: Job, { scope: right }: Job): number {
+function byCard({ scope: left }: BatchedScript, { scope: right }: BatchedScript): number {
   if (left.storeId !== right.storeId) return left.storeId - right.storeId;
   return (left.cardId ?? 0) - (right.cardId ?? 0);
 }

@@ -18,12 +18,12 @@ import { Fault } from '../../domain/fault.ts';
 import { createMigrationsTable, insertApplied, pending, selectApplied } from '../migrate.ts';
 import type { AppliedMigration, Migration } from '../migrate.ts';
 import { driveBatch, type Ending } from './batch.ts';
-import type { Result } from './pipeline.ts';
+import type { StatementResult } from './pipeline.ts';
 import { inPartitions } from './partitions.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import { openReads, sharedReadsMax, type ReadJob } from './reads.ts';
 import { restoredFirst } from './restored.ts';
-import { openSharing, sharedLockWaitMaxMs, sharedMax, type Job } from './batches.ts';
+import { openSharing, sharedLockWaitMaxMs, sharedMax, type BatchedScript } from './batches.ts';
 import { ConnectionLost, isConflict, isDiskFull, isServerFailure, isWaitedOut } from './errors.ts';
 import type { Command, Session } from './session.ts';
 import { RetryTransaction, rerunsMax, sql, type Script, type Statement } from '../sql.ts';
@@ -45,7 +45,7 @@ const reading = 'begin isolation level repeatable read, read only';
 export function openPostgres(options: PostgresOptions): Storage {
   const { observer } = options;
   const lockWaitMaxMs = Math.min(options.lockWaitMaxMs, sharedLockWaitMaxMs);
-  const pool = openPool<ReadJob | Job>({
+  const pool = openPool<ReadJob | BatchedScript>({
     ...options,
     sharedMax: { reads: sharedReadsMax, writes: sharedMax },
   });
@@ -168,7 +168,7 @@ export function openPostgres(options: PostgresOptions): Storage {
 /** A transaction on a connection. `begin` is sent with the first statements. */
 type Transaction = {
   /** Sends statements, after those held back, and returns their results. */
-  step(statements: readonly Statement[]): Promise<readonly Result[]>;
+  step(statements: readonly Statement[]): Promise<readonly StatementResult[]>;
   /** Holds statements back until the next step or the end. */
   hold(statements: readonly Statement[]): void;
   /** Sends the statements held back. */

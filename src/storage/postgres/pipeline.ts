@@ -20,7 +20,7 @@ export type Query = {
 };
 
 /** Rows and command tag of a statement, such as `COMMIT` or `INSERT 0 1`. */
-export type Result = { readonly rows: readonly unknown[]; readonly command: string };
+export type StatementResult = { readonly rows: readonly unknown[]; readonly command: string };
 
 /** Converts the text fields of a row to an object. */
 type RowReader = (fields: readonly (string | null)[]) => unknown;
@@ -39,7 +39,7 @@ const asText = (text: string): unknown => text;
 const noRow: RowReader = () => ({});
 
 /** The first error, or the results of the statements in order. */
-export type Outcome = Error | readonly Result[];
+export type PipelineOutcome = Error | readonly StatementResult[];
 
 /**
  * A query whose methods `client.query` calls as messages arrive.
@@ -50,8 +50,8 @@ export type Outcome = Error | readonly Result[];
 export class Exchange extends pg.Query {
   readonly #queries: readonly Query[];
   readonly #prepared: PreparedStatements;
-  readonly #settle: (outcome: Outcome) => void;
-  readonly #results: Result[] = [];
+  readonly #settle: (outcome: PipelineOutcome) => void;
+  readonly #results: StatementResult[] = [];
   /** Reader for the rows of the current statement. */
   #readRow: RowReader | undefined;
   #rows: unknown[] = [];
@@ -60,7 +60,11 @@ export class Exchange extends pg.Query {
    * @param prepared statements of the connection; the exchange adds those that it prepares.
    * @param settle receives the outcome. Later calls must be ignored.
    */
-  constructor(queries: readonly Query[], prepared: PreparedStatements, settle: (outcome: Outcome) => void) {
+  constructor(
+    queries: readonly Query[],
+    prepared: PreparedStatements,
+    settle: (outcome: PipelineOutcome) => void,
+  ) {
     super('');
     this.#queries = queries;
     this.#prepared = prepared;

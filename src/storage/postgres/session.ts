@@ -4,7 +4,13 @@ import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import pg from 'pg';
 import type { Secret } from '../../domain/secret.ts';
-import { Exchange, type Outcome, type PreparedStatements, type Query, type Result } from './pipeline.ts';
+import {
+  Exchange,
+  type PipelineOutcome,
+  type PreparedStatements,
+  type Query,
+  type StatementResult,
+} from './pipeline.ts';
 import { ConnectionLost, failureOf, mayNotAsk } from './errors.ts';
 import {
   assertPrimary,
@@ -38,7 +44,7 @@ export type Session = {
    * Sends all queries in one exchange and returns their results in order. If one fails, the rest are not run.
    * @throws the first query's error, or ConnectionLost.
    */
-  send(queries: readonly (Statement | Command)[]): Promise<readonly Result[]>;
+  send(queries: readonly (Statement | Command)[]): Promise<readonly StatementResult[]>;
   /** Sends a command without waiting for its result. Later commands run after it. */
   post(command: Command): void;
   /** Runs a text with any number of statements without values. @throws as `send` does. */
@@ -71,6 +77,19 @@ export const postgresDialect: Dialect = {
     'last committed first': 'transaction_id desc, id desc',
     // An open transaction can still commit an event with a lower number than existing events.
     'committed for good': 'transaction_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint',
+    'catalog columns': `(
+      select t.relname::text as table_name, a.attname::text as column_name,
+        coalesce(array_position(k.conkey, a.attnum), 0)::bigint as key_place
+      from pg_class t
+      join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+      left join pg_constraint k on k.conrelid = t.oid and k.contype = 'p'
+      where t.relkind in ('r', 'p') and not t.relispartition
+        and t.relnamespace = current_schema()::regnamespace) c`,
+    'catalog references': `(
+      select t.relname::text as table_name, r.relname::text as referenced_name
+      from pg_constraint f join pg_class t on t.oid = f.conrelid join pg_class r on r.oid = f.confrelid
+      where f.contype = 'f' and not t.relispartition and not r.relispartition
+        and t.relnamespace = current_schema()::regnamespace) f`,
   },
 };
 
@@ -214,7 +233,7 @@ async function prepareSession(session: Session, options: SessionOptions): Promis
   }
 }
 
-function lastRows(results: readonly Result[]): readonly unknown[] {
+function lastRows(results: readonly StatementResult[]): readonly unknown[] {
   return results.at(-1)?.rows ?? [];
 }
 
@@ -249,8 +268,8 @@ function sessionOn({ client, socket }: Connected): Session {
     socket.destroy();
   };
 
-  const submit = (queries: readonly Query[], settle: (outcome: Outcome) => void): void => {
-    const settleOrBreakOff = (outcome: Outcome): void => {
+  const submit = (queries: readonly Query[], settle: (outcome: PipelineOutcome) => void): void => {
+    const settleOrBreakOff = (outcome: PipelineOutcome): void => {
       const failure = outcome instanceof Error ? failureOf(outcome) : outcome;
       if (failure instanceof ConnectionLost) breakOff();
       settle(failure);

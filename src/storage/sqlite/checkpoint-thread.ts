@@ -2,14 +2,14 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { Log, Checkpointer } from './checkpoints.ts';
+import type { WalState, Checkpointer } from './checkpoints.ts';
 
 /** A message to the thread: run a checkpoint, or close the connection and exit. */
 export type Order = 'checkpoint' | 'end';
 
 /** The state of the log after a checkpoint, or the error of SQLite. */
-export type HttpResponse =
-  { readonly log: Log } | { readonly message: string; readonly errcode: number | undefined };
+export type CheckpointResult =
+  { readonly log: WalState } | { readonly message: string; readonly errcode: number | undefined };
 
 /** Starts a checkpoint thread for a database. The thread does not keep the process running. */
 export function startCheckpointThread(file: string): Checkpointer {
@@ -19,14 +19,14 @@ export function startCheckpointThread(file: string): Checkpointer {
   });
   worker.unref();
   let hasEnded = false;
-  let underWay: PromiseWithResolvers<Log> | undefined;
+  let underWay: PromiseWithResolvers<WalState> | undefined;
   const end = (cause: unknown): void => {
     hasEnded = true;
     underWay?.reject(cause);
   };
   worker.on('error', end);
   worker.on('exit', (code) => end(new Error(`the thread for checkpoints has ended with ${code}`)));
-  worker.on('message', (response: HttpResponse) => {
+  worker.on('message', (response: CheckpointResult) => {
     if ('log' in response) underWay?.resolve(response.log);
     else underWay?.reject(Object.assign(new Error(response.message), { errcode: response.errcode }));
   });

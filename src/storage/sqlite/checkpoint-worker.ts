@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { HttpResponse, Order } from './checkpoint-thread.ts';
+import type { CheckpointResult, Order } from './checkpoint-thread.ts';
 import { checkpointing } from './checkpoints.ts';
 
 assert(parentPort, 'this module runs in a worker thread only');
@@ -23,7 +23,7 @@ port.on('message', (order: Order) => {
   port.close();
 });
 
-function attempt(): HttpResponse {
+function attempt(): CheckpointResult {
   try {
     return { log: checkpoint() };
   } catch (error) {

@@ -13,13 +13,13 @@ import type { DatabaseSync } from 'node:sqlite';
 import { isFatal } from './connection.ts';
 
 /** State of the log: its frames, one page each, and those that are in the file. */
-export type Log = { readonly frames: number; readonly moved: number };
+export type WalState = { readonly frames: number; readonly moved: number };
 
 /**
  * Returns a function that runs a checkpoint without waiting for other connections (`passive`), or none
  * (`noop`), and returns the state of the log.
  */
-export function checkpointing(database: DatabaseSync, mode: 'passive' | 'noop'): () => Log {
+export function checkpointing(database: DatabaseSync, mode: 'passive' | 'noop'): () => WalState {
   const statement = database.prepare(`pragma wal_checkpoint(${mode})`);
   return () => {
     const row = statement.get();
@@ -29,7 +29,7 @@ export function checkpointing(database: DatabaseSync, mode: 'passive' | 'noop'):
 
 export type Checkpointer = AsyncDisposable & {
   /** @throws Error if the checkpoint fails or the thread has ended. */
-  checkpoint(): Promise<Log>;
+  checkpoint(): Promise<WalState>;
   /** Whether it can no longer run checkpoints. */
   readonly hasEnded: boolean;
 };
@@ -83,7 +83,7 @@ export function checkpointsOf(
   let frames = 0;
   let due = stepFrames;
 
-  const holdFor = ({ frames: length, moved }: Log): void => {
+  const holdFor = ({ frames: length, moved }: WalState): void => {
     isHolding = length >= tooLongFrames || (length >= longFrames && length - moved <= restFrames);
     if (!isHolding || length >= tooLongFrames) return;
     patience = setTimeout(endHold, nextHoldMs);
@@ -97,7 +97,7 @@ export function checkpointsOf(
     resume();
   };
 
-  const move = async (log: Log): Promise<void> => {
+  const move = async (log: WalState): Promise<void> => {
     isMoving = true;
     due = log.frames + stepFrames;
     holdFor(log);
@@ -123,7 +123,7 @@ export function checkpointsOf(
     if (isFatal(error)) failed(error);
   };
 
-  const considerLog = (log: Log): void => {
+  const considerLog = (log: WalState): void => {
     if (log.frames < frames) {
       // The log has restarted.
       due = stepFrames;

@@ -15,7 +15,7 @@ const openingWaitMs = 10_000;
 const writingCacheKiB = 8_192;
 
 /** After opening: how long a call can block this thread while another process has the lock. */
-const lockAttemptMs = 5;
+export const lockAttemptMs = 5;
 
 /** SQLite's primary result codes (https://www.sqlite.org/rescode.html). */
 const results = { busy: 5, corrupt: 11, full: 13, cannotOpen: 14, notADatabase: 26 } as const;
@@ -151,6 +151,13 @@ export const sqliteDialect: Dialect = {
     'commit order': 'id',
     'last committed first': 'id desc',
     'committed for good': 'true',
+    'catalog columns': `(
+      select t.name as table_name, c.name as column_name, c.pk as key_place
+      from sqlite_schema t, pragma_table_info(t.name) c
+      where t.type = 'table' and t.name not like 'sqlite!_%' escape '!')`,
+    'catalog references': `(
+      select t.name as table_name, f."table" as referenced_name
+      from sqlite_schema t, pragma_foreign_key_list(t.name) f where t.type = 'table')`,
   },
 };
 

@@ -21,7 +21,7 @@ import { Fault } from '../../domain/fault.ts';
 import { memories, type Remembered } from './cache.ts';
 import { pending } from '../migrate.ts';
 import type { Script } from '../sql.ts';
-import { attempt, GroupAborted, type Job } from './group.ts';
+import { attempt, GroupAborted, type GroupedScript } from './group.ts';
 import {
   isBusy,
   isFatal,
@@ -106,8 +106,8 @@ export function openSqlite(options: SqliteOptions): Storage {
   /** `data_version` at the last check; undefined: not checked, so the first read waits for a sync. */
   let foreignVersion: unknown;
 
-  const reads: Job[] = [];
-  const writes: Job[] = [];
+  const reads: GroupedScript[] = [];
+  const writes: GroupedScript[] = [];
   let scheduled = false;
   let lockWaitSince: number | undefined;
   /** Time of the last check of the log's length. */
@@ -120,7 +120,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   let ended: Fault | undefined;
 
   const enqueue = <T>(
-    queue: Job[],
+    queue: GroupedScript[],
     run: (connection: Connection) => T,
     { isDryRun = false } = {},
   ): Promise<T> =>
@@ -216,7 +216,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   };
 
   /** Runs a group again before all others, with savepoints for its scripts and those that follow. */
-  const runWithSavepoints = (group: readonly Job[]): void => {
+  const runWithSavepoints = (group: readonly GroupedScript[]): void => {
     writes.unshift(...group);
     savepointsLeft = savepointsAfterSpoiling;
   };
@@ -224,7 +224,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   /** Runs a group and commits it. Returns undefined if the group was rejected or will run again. */
   const inTransaction = (
     connection: Connection,
-    group: readonly Job[],
+    group: readonly GroupedScript[],
     body: () => (() => void)[],
   ): Callbacks | undefined => {
     let settles: (() => void)[];
@@ -252,7 +252,7 @@ export function openSqlite(options: SqliteOptions): Storage {
    * would commit it. An empty transaction overwrites the frames, which needs no space, and the rejection waits
    * until it is durable.
    */
-  const rejectOverwritten = (group: readonly Job[], cause: unknown): void => {
+  const rejectOverwritten = (group: readonly GroupedScript[], cause: unknown): void => {
     try {
       writeNothing(writer.database);
     } catch (error) {
@@ -301,7 +301,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   };
 
   /** Rejects a group that was rolled back or whose outcome is unknown. */
-  const rejectGroup = (group: readonly Job[], cause: unknown): void => {
+  const rejectGroup = (group: readonly GroupedScript[], cause: unknown): void => {
     const fault = isNotWritable(cause) ? notWritable(cause) : unavailable(cause);
     for (const job of group) job.reject(fault);
     if (isFatal(cause)) fail(cause);
@@ -402,7 +402,7 @@ function readAgain<T>(
 }
 
 /** Rejects a group whose durability is unknown, with `unavailable` for every disk error. */
-function rejectUnknown(group: readonly Job[], cause: unknown): void {
+function rejectUnknown(group: readonly GroupedScript[], cause: unknown): void {
   const fault = unavailable(cause);
   for (const job of group) job.reject(fault);
 }

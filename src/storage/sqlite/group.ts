@@ -9,7 +9,7 @@ import { Fault } from '../../domain/fault.ts';
 import { RetryTransaction, rerunsMax } from '../sql.ts';
 import { isKeyTaken, isStorageFailure, type Connection } from './connection.ts';
 
-export type Job = {
+export type GroupedScript = {
   /** Runs the script. The returned function resolves the caller's promise after the sync. */
   readonly attempt: (connection: Connection) => () => void;
   readonly reject: (cause: unknown) => void;
@@ -28,7 +28,7 @@ export class GroupAborted extends Error {
  * @throws GroupAborted, or the error of a failed database: the group must be rolled back.
  */
 export function attempt(
-  job: Job,
+  job: GroupedScript,
   connection: Connection,
   { withSavepoint, reruns = 0 }: { readonly withSavepoint: boolean; readonly reruns?: number },
 ): () => void {

@@ -9,7 +9,7 @@ import {
   type AppliedMigration,
   type Migration,
 } from '../migrate.ts';
-import type { Connection } from './connection.ts';
+import { lockAttemptMs, type Connection } from './connection.ts';
 
 export function appliedTo(connection: Connection): readonly AppliedMigration[] {
   const exists = connection.database
@@ -43,6 +43,6 @@ export function migrateDatabase(
     connection.abandon();
     throw error;
   } finally {
-    database.exec('pragma busy_timeout = 5');
+    database.exec(`pragma busy_timeout = ${lockAttemptMs}`);
   }
 }

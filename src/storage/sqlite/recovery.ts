@@ -15,7 +15,7 @@
 import { closeSync, existsSync, fdatasyncSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { checkpointing } from './checkpoints.ts';
-import { isBusy, isNotWritable } from './connection.ts';
+import { isBusy, isNotWritable, lockAttemptMs } from './connection.ts';
 
 /** Format of the log (https://www.sqlite.org/fileformat2.html#the_write_ahead_log). */
 const logHeaderBytes = 32;
@@ -94,7 +94,7 @@ function locked<T>(writer: DatabaseSync, body: () => T): T {
   try {
     return body();
   } finally {
-    writer.exec('rollback; pragma busy_timeout = 5');
+    writer.exec(`rollback; pragma busy_timeout = ${lockAttemptMs}`);
   }
 }
 

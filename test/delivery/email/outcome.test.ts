@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Outcome } from '../../../src/delivery/email/outcome.ts';
+import type { EmailOutcome } from '../../../src/delivery/email/outcome.ts';
 import type { MailerOptions } from '../../../src/delivery/email/smtp.ts';
 import { smtpServer, reply, scriptedServer } from './smtp-server.ts';
 import { sendTo } from './sending.ts';
@@ -8,7 +8,7 @@ import { sendTo } from './sending.ts';
 const responses: readonly {
   readonly name: string;
   readonly script: Readonly<Record<string, string>>;
-  readonly outcome: Partial<Outcome>;
+  readonly outcome: Partial<EmailOutcome>;
 }[] = [
   {
     name: 'a busy mailbox',

@@ -1,7 +1,7 @@
 /** Sends emails of tests. */
 
 import { createMailer, type MailerOptions } from '../../../src/delivery/email/smtp.ts';
-import type { Outcome } from '../../../src/delivery/email/outcome.ts';
+import type { EmailOutcome } from '../../../src/delivery/email/outcome.ts';
 import type { SmtpServer } from './smtp-server.ts';
 import { emailWith } from './samples.ts';
 
@@ -12,7 +12,7 @@ export async function sendTo(
   server: SmtpServer,
   options: Partial<MailerOptions> = {},
   email = emailWith(),
-): Promise<Outcome> {
+): Promise<EmailOutcome> {
   await using mailer = createMailer({
     url: server.url(),
     from,

@@ -1,0 +1,45 @@
+/** What the server uses of the rest of the service. */
+
+import type { Config, EmailTransportKind } from '../config.ts';
+import type { Context } from '../context.ts';
+import type { Store } from '../domain/store.ts';
+import type { Log } from '../log.ts';
+import type { WebhookUrls } from '../service/webhook.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { StoredEmails } from './development-emails.ts';
+import type { Metrics } from './metrics.ts';
+import type { OpenApiDocument } from './reference/reference.ts';
+import type { RetiredCodeUses } from './retired-codes.ts';
+import type { Route } from './route.ts';
+import type { TokenUses } from './token-last-used.ts';
+
+/** How the service sends email. */
+export type EmailServices = {
+  readonly transportKind: EmailTransportKind;
+  /** Where emails are kept in development, for their page; null: there is no page. */
+  readonly kept: StoredEmails | null;
+  /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
+  readonly logUnsent: (store: Store) => void;
+};
+
+export type Services = {
+  readonly operations: readonly Route[];
+  /** The API's description, loaded and generated when it is first requested. */
+  readonly describe: () => Promise<OpenApiDocument>;
+  readonly config: Config;
+  readonly ctx: Context;
+  readonly storage: Storage;
+  readonly metrics: Metrics;
+  readonly tokenUses: TokenUses;
+  readonly retiredCodeUses: RetiredCodeUses;
+  readonly log: Pick<Log, 'logger' | 'request'>;
+  /** Whether development mode can accept requests without a credential. */
+  readonly developmentMode: boolean;
+  readonly webhookUrls: WebhookUrls;
+  /** Calls the listener after every commit of this process, until the returned function is called. */
+  readonly onCommit: (listener: () => void) => () => void;
+  /** Whether the service is stopping. */
+  readonly isClosing: () => boolean;
+  readonly isReady: () => Promise<boolean>;
+  readonly email: EmailServices;
+};
