@@ -10,7 +10,7 @@ import {
   openProxySecret,
 } from '../storage/store.ts';
 import { parallel, type Script } from '../storage/sql.ts';
-import { findActiveToken, isTokenActive, noteTokenUse, type FoundToken } from '../storage/token.ts';
+import { findActiveToken, isTokenActive, recordTokenUse, type FoundToken } from '../storage/token.ts';
 import { tokenHash, type PresentedToken } from './token.ts';
 
 /** A store, and the secret of its app proxy; null: the store does not have an app proxy. */
@@ -52,5 +52,5 @@ export function* recordTokenUses(uses: readonly TokenUse[]): Script<void> {
   const inOrder = uses.toSorted((left, right) =>
     left.storeId === right.storeId ? left.id - right.id : left.storeId - right.storeId,
   );
-  for (const { storeId, id, usedAt } of inOrder) yield* noteTokenUse(storeId, id, usedAt);
+  for (const { storeId, id, usedAt } of inOrder) yield* recordTokenUse(storeId, id, usedAt);
 }

@@ -14,7 +14,7 @@ import {
   findCard,
   findCardState,
   lockCard,
-  moveBalance,
+  updateBalance,
   type CardKey,
   type MoveDemands,
   type CurrentCard,
@@ -136,7 +136,7 @@ function* tryMovement<T>(
   readAlso: (key: CardKey) => Script<T>,
 ): Script<CurrentCard & { readonly isMoved: boolean; readonly seen: T }> {
   const [isMoved, { card, expiredHeld }, seen] = yield* parallel(
-    moveBalance(key, amounts, demands),
+    updateBalance(key, amounts, demands),
     loadCard(ctx, key),
     readAlso(key),
   );
@@ -203,7 +203,7 @@ export function* settleHold(
   const key = { storeId: hold.storeId, cardId: hold.cardId };
   const amounts = { balance: -captured, held: -hold.amount.minor };
   const [isMoved, isClosed, { card }] = yield* parallel(
-    moveBalance(key, amounts, { ...anyState, version }),
+    updateBalance(key, amounts, { ...anyState, version }),
     closeHold(hold, { status, captured, closedAt }),
     loadCard(ctx, key),
   );

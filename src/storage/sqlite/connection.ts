@@ -150,7 +150,7 @@ export const sqliteDialect: Dialect = {
     'for update skip locked': '',
     'commit order': 'id',
     'last committed first': 'id desc',
-    'committed for good': 'true',
+    'final order': 'true',
     'catalog columns': `(
       select t.name as table_name, c.name as column_name, c.pk as key_place
       from sqlite_schema t, pragma_table_info(t.name) c
