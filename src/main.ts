@@ -89,9 +89,9 @@ export async function start(config: Config, options?: StartOptions): Promise<Ser
     const email = setUpEmail(config, logger);
     const app = createServer({
       operations,
-      async describe() {
-        const { openApiDocument } = await import('./docs/openapi.ts');
-        return openApiDocument(config.basePath);
+      async loadDocumentation() {
+        const { documentationOf } = await import('./docs/documentation.ts');
+        return documentationOf(config.basePath);
       },
       config,
       ctx: database.ctx,

@@ -119,7 +119,7 @@ const serviceSettings = {
   }),
   trustedProxies: setting<readonly string[]>({
     variable: 'TRUSTED_PROXIES',
-    description: 'The reverse proxies whose `X-Forwarded-For` is trusted.',
+    description: 'The reverse proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are accepted.',
     accepts: 'addresses or networks separated by commas, such as `10.0.0.0/8,::1`',
     default: [],
     shownDefault: 'none',

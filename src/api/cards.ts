@@ -108,7 +108,7 @@ export const createGiftCard = write({
     status: 201,
     description: 'The new gift card. Only this response contains its code.',
     members: { gift_card: issuedGiftCardSchema },
-    example: { gift_card: { ...examples.card, code: examples.exampleCode } },
+    example: { gift_card: { ...examples.card, balance: '25.00', code: examples.exampleCode } },
     headers: ['ETag', 'Location', 'Email-Status'],
   },
   errors: [],

@@ -9,9 +9,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunc
 import { formatInstant } from '../domain/day.ts';
 import { Fault } from '../domain/fault.ts';
 import type { EmailKind } from '../domain/email.ts';
+import { markup, type Markup } from '../markup.ts';
 import { requireLocalRequest } from './auth.ts';
 import { style } from './development-emails-style.ts';
-import { markup, type Markup } from './reference/markup.ts';
 
 type StoredEmail = {
   readonly name: string;

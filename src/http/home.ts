@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Fault } from '../domain/fault.ts';
+import { markup, type Markup } from '../markup.ts';
 import { version } from '../version.ts';
 import { requireLocalRequest } from './auth.ts';
 import { pagePaths } from './page-paths.ts';
-import { markup, type Markup } from './reference/markup.ts';
 import type { Services } from './services.ts';
 
 /** It has no characters that `markup` escapes, so its hash is that of the style in the page. */

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 type Printed = { readonly kind: string; readonly text: string };
 
 const block =
-  /^<!-- e2e: (?<answer>answer )?(?<name>[\w-]+) -->\n+```(?<kind>\w+)\n(?<text>[\s\S]*?)\n```$/gm;
+  /^<!-- e2e: (?<response>answer )?(?<name>[\w-]+) -->\n+```(?<kind>\w+)\n(?<text>[\s\S]*?)\n```$/gm;
 
 function* blocksIn(
   document: string,

@@ -149,18 +149,18 @@ test('near the maximum, a new connection closes the longest idle one and never a
   issuedGiftCardOf(response);
 });
 
-/** Sends many requests for a large page and reads no response. */
+/** Sends many requests for a large document and reads no response. */
 async function openStalled(to: TestService, from: string): Promise<Wire> {
   const wire = openWire(to, { from, keepsOpen: true });
   wire.socket.pause();
-  wire.send(keepAlive('GET /docs', []).repeat(100));
+  wire.send(keepAlive('GET /openapi.json', []).repeat(100));
   await happens(wire.socket, 'connect');
   return wire;
 }
 
 test('a connection whose client does not read is destroyed', async () => {
   await using impatient = await startService({ stores, limits: { ...limits, stallTimeoutMs: 200 } });
-  assert.equal((await impatient.request('/docs')).status, 200);
+  assert.equal((await impatient.request('/openapi.json')).status, 200);
   await using wire = await openStalled(impatient, '127.0.0.2');
   await wait(1_500);
   // The client receives the buffered data and then the end, long before the last response.

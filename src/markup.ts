@@ -51,19 +51,3 @@ export function markup(strings: TemplateStringsArray, ...fragments: readonly Mar
 export function joinMarkup(parts: readonly MarkupPart[], separator: MarkupPart): Markup {
   return new Markup(parts.map(written).join(written(separator)));
 }
-
-/**
- * The URL for a link's `href`; undefined if its scheme could run code (`javascript:`, `data:`). Accepted are http,
- * https, mailto and URLs without a scheme.
- */
-export function linkAddress(address: string): string | undefined {
-  // Browsers remove white space and control characters from a URL before they read its scheme.
-  if (!/^[\x21-\x7e]+$/.test(address)) return undefined;
-  const scheme = /^([^/?#:]*):/.exec(address)?.[1]?.toLowerCase();
-  return scheme === undefined || ['http', 'https', 'mailto'].includes(scheme) ? address : undefined;
-}
-
-/** An element id of letters, digits, `_` and `-`, which need no escaping in a URL. */
-export function anchorOf(...parts: readonly string[]): string {
-  return parts.map((part) => part.replace(/[^A-Za-z0-9_]+/g, '-').replace(/^-|-$/g, '')).join('-');
-}
