@@ -26,7 +26,7 @@ import { createToken, parseToken, revoke, rotateToken } from '../../src/service/
 import { eraseOutdated } from '../../src/service/retention.ts';
 import { verifyPage } from '../../src/service/verify.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
-import type { Script } from '../../src/storage/sql.ts';
+import { all, sql, type Script } from '../../src/storage/sql.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { code, email, issueCommand, money, updateCommand } from '../support/fixtures.ts';
 import { openStore } from '../support/open-store.ts';
@@ -391,18 +391,30 @@ function* underKey({ ctx, store }: Shop, script: Script<unknown>): Script<unknow
   });
 }
 
+/** The script was counted, and its transaction is rolled back. */
+class Counted extends Error {}
+
 export function testRoundTrips(factory: StorageFactory): void {
   test('each operation waits for the recorded number of steps', async () => {
-    const count = async ({ prepare, script }: Operation, withKey: boolean): Promise<number> => {
-      await using shop = await openShop(factory);
-      await prepare?.(shop);
+    await using shared = await openShop(factory);
+    const countIn = async (shop: Shop, { script }: Operation, withKey: boolean): Promise<number> => {
       const tally = { awaited: 0 };
-      await shop.storage.write(() => {
+      const counting = shop.storage.write(function* (): Script<void> {
         tally.awaited = 0;
         const started = script(shop);
-        return counted(withKey ? underKey(shop, started) : started, tally);
+        yield* counted(withKey ? underKey(shop, started) : started, tally);
+        // The last statements are executed as well.
+        yield* all(sql`select 1 as one`);
+        throw new Counted();
       });
+      await assert.rejects(counting, Counted);
       return tally.awaited;
+    };
+    const count = async (operation: Operation, withKey: boolean): Promise<number> => {
+      if (!operation.prepare) return countIn(shared, operation, withKey);
+      await using shop = await openShop(factory);
+      await operation.prepare(shop);
+      return await countIn(shop, operation, withKey);
     };
     const found: string[] = [];
     for (const operation of operations) {

@@ -30,6 +30,9 @@ async function ledger({ storage, store }: OpenStore): Promise<readonly string[]>
   );
 }
 
+/** The number of random series. `test/money/model.test.ts` has many more, of all operations. */
+const seriesRuns = Number(process.env['SERIES_RUNS'] ?? 15);
+
 export function testUpdates(factory: StorageFactory): void {
   test('an update that is started again repeats its rejection, and reports it once', async () => {
     await using opened = await openStore(factory);
@@ -258,7 +261,7 @@ export function testUpdates(factory: StorageFactory): void {
         const movements = model.reduce((sum, entry) => sum + entry.movements, 0);
         assert.equal(stores[0]?.transfers, 4 + movements);
       }),
-      { seed, numRuns: 40 },
+      { seed, numRuns: seriesRuns },
     );
   });
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { reading } from '../support/engine-sqlite.ts';
 import { seeded } from '../support/seeded.ts';
-import { command, databaseToServe, openShop, serve } from '../support/served.ts';
+import { command, commandProcess, databaseToServe, openShop, serve } from '../support/served.ts';
 import { assertHolds, storedCards } from '../support/stored.ts';
 import { openLoadClients, untilMoreAcknowledged, type KnownCard } from '../support/load-client.ts';
 
@@ -26,7 +26,7 @@ test('a backup under load is sound, verifies with the same keys, and holds every
     await untilMoreAcknowledged(clients, 300);
     const acknowledged = new Map<number, KnownCard>(clients.flatMap(({ cards }) => [...cards]));
     const target = join(folder, name);
-    const taken = await command(environment, 'backup', target, '--json');
+    const taken = await commandProcess(environment, 'backup', target, '--json');
     assert.equal(taken.code, 0, `${taken.output}\n${taken.errors}`);
     const copy = { ...environment, DATABASE_URL: `file:${target}`, KEYS_FILE: keysFile };
     const verified = await command(copy, 'verify', '--json');

@@ -150,13 +150,13 @@ test('verify reports the totals, and names a card whose balance was changed outs
       adjustments: '15.00',
     },
   ]);
-  const sound = await home.run(['verify']);
+  const sound = await home.runProcess(['verify']);
   assert.equal(sound.code, 0);
   assert.match(sound.output, /^flowers\.example +2 +3 +35\.00 +EUR\nThe ledger matches every balance\.\n$/m);
 
   const row = internalIdOf(home.database.keysFile, card.id);
   await home.database.meddle(`update gift_cards set balance = balance + 100 where id = ${row}`);
-  const found = await home.run(['verify']);
+  const found = await home.runProcess(['verify']);
   assert.equal(found.code, 1);
   assert.ok(
     found.output.includes(`${domain}, gift card ${card.id} (row ${row}): has a balance that is not the sum`),
@@ -164,7 +164,7 @@ test('verify reports the totals, and names a card whose balance was changed outs
   assert.ok(!found.output.includes(`gift card ${other.id}`), 'the sound card is not named');
   assert.match(found.output, /The ledger does not match\.\n$/);
 
-  const asJson = await home.run(['verify', '--json']);
+  const asJson = await home.runProcess(['verify', '--json']);
   assert.equal(asJson.code, 1);
   const reported = JSON.parse(asJson.output) as Verification;
   assert.equal(reported.ok, false);

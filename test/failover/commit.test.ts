@@ -52,7 +52,7 @@ test('a commit without its synchronous standby is never a success: in time, canc
   using folder = emptyFolder();
   const environment = environmentOn(folder, [proxy]);
   const token = await openShop(environment, 'flowers.example');
-  await using service = await startOn(environment, { scriptMaxMs: 3_000, lockWaitMaxMs: 500 });
+  await using service = await startOn(environment, { scriptMaxMs: 2_000, lockWaitMaxMs: 500 });
   const ask = clientOf(service.url, token);
   // A card for each request, because a waiting commit locks its card's row.
   const cards: number[] = [];

@@ -13,7 +13,7 @@ import { queryOnce } from '../support/postgres-client.ts';
 import { startPostgres, type PostgresServer } from '../support/postgres-server.ts';
 import { assertVerifies, emptyFolder, environmentOn, keysFileIn } from '../support/postgres-service.ts';
 import { seeded } from '../support/seeded.ts';
-import { command, openShop, serve, startServing } from '../support/served.ts';
+import { commandProcess, openShop, serve, startServing } from '../support/served.ts';
 import {
   assertAcknowledged,
   countSuccesses,
@@ -81,7 +81,7 @@ for (const [name, options, idle] of rejected) {
     await using program = startServing(environment);
     assert.deepEqual(await program.ended(), { code: 1, signal: null }, program.output());
     assert.match(program.errors(), needsSessions);
-    const { code, errors } = await command(environment, 'store', 'list');
+    const { code, errors } = await commandProcess(environment, 'store', 'list');
     assert.equal(code, 1);
     assert.match(errors, needsSessions);
     // Another program that uses the same pool can still write.
@@ -106,7 +106,7 @@ test('transaction pooling is rejected although another program keeps its server 
   );
   using folder = emptyFolder();
   for (let start = 0; start < 5; start += 1) {
-    const { code, errors } = await command(environmentOn(folder, [pooler]), 'migrate');
+    const { code, errors } = await commandProcess(environmentOn(folder, [pooler]), 'migrate');
     assert.equal(code, 1);
     assert.match(errors, needsSessions);
   }

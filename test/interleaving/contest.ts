@@ -68,8 +68,19 @@ export type Verdict = {
 };
 
 /** Prepares the stage, runs the contest in a random order, and rolls everything back. */
-export function contend(arena: Arena, { preparation, contenders }: Contest, random: () => number): Verdict {
-  const { stage, ctx, store, clock } = arena;
+export function contend(arena: Arena, contest: Contest, random: () => number): Verdict {
+  return withContest(arena, contest, (run) => run(random));
+}
+
+/**
+ * Prepares the stage, and rolls everything back after `body`, which can run the contest any number of times:
+ * each run begins from the same state. The result of a sequential order is the same each time.
+ */
+export function withContest<T>(
+  { stage, ctx, store, clock }: Arena,
+  { preparation, contenders }: Contest,
+  body: (run: (random: () => number) => Verdict) => T,
+): T {
   const start = clock.now();
   return stage.attempt(() => {
     const ids: Ids = { cards: [], holds: [], transfers: [] };
@@ -81,15 +92,22 @@ export function contend(arena: Arena, { preparation, contenders }: Contest, rand
     const desk: ContestDesk = { ctx, store, places: ids, versions };
     const scripts = contenders.map((each) => () => each(desk));
     const see = (outcomes: readonly Outcome<Done>[]): Seen => seenOf(stage, desk, outcomes);
-    const { ran, seen } = stage.attempt(() => {
-      const interleaved = stage.interleave(scripts, random);
-      return { ran: interleaved, seen: see(interleaved.outcomes) };
+    const known = new Map<string, Seen>();
+    const inOrder = (order: readonly number[]): Seen => {
+      const key = order.join();
+      const seen = known.get(key) ?? stage.attempt(() => see(stage.inTurn(scripts, order)));
+      known.set(key, seen);
+      return seen;
+    };
+    const result = body((random) => {
+      const { ran, seen } = stage.attempt(() => {
+        const interleaved = stage.interleave(scripts, random);
+        return { ran: interleaved, seen: see(interleaved.outcomes) };
+      });
+      return { violation: evaluate(seen, ran, inOrder), ran };
     });
-    const inOrder = (order: readonly number[]): Seen =>
-      stage.attempt(() => see(stage.inTurn(scripts, order)));
-    const violation = evaluate(seen, ran, inOrder);
     clock.advance(start - clock.now());
-    return { violation, ran };
+    return result;
   });
 }
 

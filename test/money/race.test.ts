@@ -24,6 +24,8 @@ import {
 } from './till.ts';
 
 const attemptsMax = 20;
+/** The number of concurrent debits of one card. `npm run test:soak` has more. */
+const callers = Number(process.env['RACE_CALLERS'] ?? 400);
 
 function openShop(processes: Processes) {
   return openRaceStore(processes).then(shopOn);
@@ -39,7 +41,7 @@ async function shopOn({ service, domain }: Awaited<ReturnType<typeof openRaceSto
     assert.ok(next);
     for (let attempt = 1; ; attempt += 1) {
       const reply = await next(request, key);
-      // On a slow machine a thousand callers can overload the service, which then executes nothing, and they
+      // On a slow machine hundreds of callers can overload the service, which then executes nothing, and they
       // retry.
       if (reply.code !== 'overloaded' || attempt === attemptsMax) return reply;
       await wait(Math.random() * 500);
@@ -94,21 +96,24 @@ function errors(replies: readonly Reply[]): Readonly<Record<string, number>> {
 const moved = (replies: readonly Reply[]): bigint =>
   replies.reduce((sum, { transaction }) => sum + (transaction?.amount ?? 0n), 0n);
 
-race('exactly 100 of 1,000 concurrent debits succeed on a card that can afford 100', async (processes) => {
-  const shop = await openShop(processes);
-  const card = await shop.issue(10_000n);
-  const replies = await shop.parallel(Array.from({ length: 1_000 }, () => debit(card, 100n)));
-  assert.equal(succeeded(replies).length, 100);
-  assert.deepEqual(errors(replies), { 'insufficient-balance': 900 });
-  const balances = succeeded(replies).map((reply) => Number(reply.card?.balance));
-  assert.deepEqual(
-    balances.toSorted((left, right) => left - right),
-    Array.from({ length: 100 }, (_, index) => index * 100),
-    'each response has a different balance',
-  );
-  assert.equal(await shop.balance(card), 0n);
-  await shop.verify();
-});
+race(
+  `exactly 100 of ${callers} concurrent debits succeed on a card that can afford 100`,
+  async (processes) => {
+    const shop = await openShop(processes);
+    const card = await shop.issue(10_000n);
+    const replies = await shop.parallel(Array.from({ length: callers }, () => debit(card, 100n)));
+    assert.equal(succeeded(replies).length, 100);
+    assert.deepEqual(errors(replies), { 'insufficient-balance': callers - 100 });
+    const balances = succeeded(replies).map((reply) => Number(reply.card?.balance));
+    assert.deepEqual(
+      balances.toSorted((left, right) => left - right),
+      Array.from({ length: 100 }, (_, index) => index * 100),
+      'each response has a different balance',
+    );
+    assert.equal(await shop.balance(card), 0n);
+    await shop.verify();
+  },
+);
 
 race('exactly one of two concurrent captures of one hold succeeds, every time', async (processes) => {
   const shop = await openShop(processes);
@@ -209,7 +214,7 @@ test('the money of a hold at its expiry goes to a capture or to debits, never to
   const shop = await shopOn({ service, domain });
   const { clock } = service;
   let captures = 0;
-  const rounds = 30;
+  const rounds = Number(process.env['EXPIRY_ROUNDS'] ?? '15');
   for (let round = 0; round < rounds; round += 1) {
     const card = await shop.issue(1_000n);
     const hold = await shop.hold(card, 1_000n, 60);
