@@ -190,14 +190,14 @@ function* evaluate(job: Job, events: readonly TestEvent[]): Generator<TestEvent>
 /** Adds the engine to the names of failures, which are repeated at the end, far from the heading. */
 function nameFailures({ engine }: Job, events: readonly TestEvent[]): readonly TestEvent[] {
   if (engine === null) return events;
-  const reported = new Set(['test:start', 'test:pass', 'test:fail']);
+  const namedEvents = new Set(['test:start', 'test:pass', 'test:fail']);
   const keyOf = ({ data }: TestEvent): string => {
     const { name, line, column, nesting } = data as unknown as Readonly<Record<string, unknown>>;
     return [name, line, column, nesting].join(' ');
   };
   const failed = new Set(events.filter(({ type }) => type === 'test:fail').map(keyOf));
   return events.map((event) => {
-    if (!reported.has(event.type) || !failed.has(keyOf(event))) return event;
+    if (!namedEvents.has(event.type) || !failed.has(keyOf(event))) return event;
     // A kind of event and its data stay together; only the name changes.
     const { name } = event.data as { readonly name: string };
     return { ...event, data: { ...event.data, name: `${name} [${engineNames[engine]}]` } } as TestEvent;

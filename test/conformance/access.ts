@@ -123,12 +123,12 @@ export function testAccess(factory: StorageFactory): void {
     );
     const text = secret.reveal();
     const rows = await storage.read(() => all(sql<Record<string, unknown>>`select * from access_tokens`));
-    const reported = rows.flatMap((row) =>
+    const stored = rows.flatMap((row) =>
       Object.values(row).map((value) =>
         value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value),
       ),
     );
-    assert.ok(reported.length > 5 && !reported.some((value) => value.includes(text.slice(-20))));
+    assert.ok(stored.length > 5 && !stored.some((value) => value.includes(text.slice(-20))));
 
     const presented = parseToken(text);
     assert.ok(presented);

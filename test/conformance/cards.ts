@@ -105,11 +105,11 @@ export function testCards(factory: StorageFactory): void {
       sql`select * from customers`,
     ]) {
       const rows = await storage.read(() => all<unknown>(statement));
-      const reported = JSON.stringify(rows, (_key, value: unknown) => {
+      const stored = JSON.stringify(rows, (_key, value: unknown) => {
         if (typeof value === 'bigint') return String(value);
         return value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value;
       });
-      assert.ok(rows.length > 0 && !reported.toLowerCase().includes(text), statement.strings.join('?'));
+      assert.ok(rows.length > 0 && !stored.toLowerCase().includes(text), statement.strings.join('?'));
     }
     const spelled = `${text.slice(0, 4).toUpperCase()}-${text.slice(4, 9)} ${text.slice(9).toUpperCase()}`;
     assert.equal(await storage.read(() => findCardIdByCode(ctx, store.id, code(spelled))), card.id);
@@ -133,13 +133,15 @@ export function testCards(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const { storage, ctx, store } = opened;
     await opened.issue({ code: code('owncode1234') });
-    const rejected = (text: string) => {
+    const checkIssue = (text: string) => {
       const errors = new FieldErrors();
       errors.add('note', 'is too long');
       return storage.write(() => rejectIssue(ctx, { store, code: code(text), errors }));
     };
-    await assert.rejects(rejected('owncode1234'), { errors: { note: ['is too long'], code: ['is taken'] } });
-    await assert.rejects(rejected('owncode1235'), { errors: { note: ['is too long'] } });
+    await assert.rejects(checkIssue('owncode1234'), {
+      errors: { note: ['is too long'], code: ['is taken'] },
+    });
+    await assert.rejects(checkIssue('owncode1235'), { errors: { note: ['is too long'] } });
   });
 
   test('a random code that is taken is generated again', async () => {

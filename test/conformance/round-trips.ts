@@ -37,10 +37,10 @@ const scopes = ['read_gift_cards', 'write_gift_cards', 'redeem_gift_cards'] as c
 const page = { limit: 1, before: null, after: null };
 
 /** Runs a script and counts the steps that it waits for. */
-function* counted<T>(script: Script<T>, tally: { awaited: number }): Script<T> {
+function* counted<T>(script: Script<T>, counts: { awaited: number }): Script<T> {
   let step = script.next([]);
   while (step.done !== true) {
-    if (step.value.isAwaited) tally.awaited += 1;
+    if (step.value.isAwaited) counts.awaited += 1;
     step = script.next(yield step.value);
   }
   return step.value;
@@ -51,16 +51,16 @@ async function openShop(factory: StorageFactory) {
   const opened = await openStore(factory, { undoWindowMinutes: 15 });
   const { storage, ctx, store } = opened;
   const { card, code: drawn } = await opened.issue({ customer: ann, recipient: bea });
-  const till: MoneyCommand = {
+  const movement: MoneyCommand = {
     store, cardId: card.id, actor: 'test', reference: null, note: null, orderId: null, versions: null,
   }; // prettier-ignore
-  const spent = await storage.write(() => debit(ctx, { ...till, amount: money('2'), partial: false }));
-  const sold = await storage.write(() => credit(ctx, { ...till, amount: money('3') }));
-  const placed = await storage.write(() => placeHold(ctx, { ...till, amount: money('4'), seconds: 600 }));
+  const spent = await storage.write(() => debit(ctx, { ...movement, amount: money('2'), partial: false }));
+  const sold = await storage.write(() => credit(ctx, { ...movement, amount: money('3') }));
+  const placed = await storage.write(() => placeHold(ctx, { ...movement, amount: money('4'), seconds: 600 }));
   const { secret, token } = await storage.write(() => createToken(ctx, { store, name: 'till', scopes }));
   const presented = parseToken(secret.reveal());
   assert.ok(presented);
-  return { ...opened, card: placed.card, drawn, till, spent, sold, placed, presented, token };
+  return { ...opened, card: placed.card, drawn, movement, spent, sold, placed, presented, token };
 }
 
 type Shop = Awaited<ReturnType<typeof openShop>>;
@@ -126,7 +126,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store, card }) => recordRetiredCodeUses(ctx, [{ storeId: store.id, cardId: card.id }]),
   },
 
-  { name: 'issue to nobody', awaited: [0, 1], script: ({ ctx, store }) => issue(ctx, issueCommand(store)) },
+  { name: 'issue without a customer or recipient', awaited: [0, 1], script: ({ ctx, store }) => issue(ctx, issueCommand(store)) },
   {
     name: 'issue to a new customer and a known recipient',
     awaited: [1, 1],
@@ -164,7 +164,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store }) => {
       const errors = new FieldErrors();
       errors.add('note', 'is too long');
-      return rejected(rejectIssue(ctx, { store, code: code('owncode1234'), errors }));
+      return expectFault(rejectIssue(ctx, { store, code: code('owncode1234'), errors }));
     },
   },
   {
@@ -200,8 +200,8 @@ const operations: readonly Operation[] = [
   {
     name: 'disable and release the holds',
     awaited: [3, 3],
-    prepare: ({ storage, ctx, till }) =>
-      storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 })),
+    prepare: ({ storage, ctx, movement }) =>
+      storage.write(() => placeHold(ctx, { ...movement, amount, seconds: 600 })),
     script: ({ ctx, store, card }) =>
       update(ctx, updateCommand(store, card.id, { disable: true }, { releaseHolds: true })),
   },
@@ -212,41 +212,41 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store, card }) => reenableCard(ctx, { store, cardId: card.id, versions: null }),
   },
 
-  { name: 'debit', awaited: [1, 1], script: ({ ctx, till }) => debit(ctx, { ...till, amount, partial: false }) },
+  { name: 'debit', awaited: [1, 1], script: ({ ctx, movement }) => debit(ctx, { ...movement, amount, partial: false }) },
   {
     name: 'debit of one version',
     awaited: [2, 2],
     script: (shop) =>
-      debit(shop.ctx, { ...shop.till, versions: currentVersion(shop), amount, partial: false }),
+      debit(shop.ctx, { ...shop.movement, versions: currentVersion(shop), amount, partial: false }),
   },
   {
     name: 'debit of the rest',
     awaited: [2, 2],
-    script: ({ ctx, till }) => debit(ctx, { ...till, amount: money('100'), partial: true }),
+    script: ({ ctx, movement }) => debit(ctx, { ...movement, amount: money('100'), partial: true }),
   },
   {
     name: 'debit of more than the balance',
     awaited: [1, 1],
-    script: ({ ctx, till }) => rejected(debit(ctx, { ...till, amount: money('100'), partial: false })),
+    script: ({ ctx, movement }) => expectFault(debit(ctx, { ...movement, amount: money('100'), partial: false })),
   },
   {
     name: 'debit of the amount of two expired holds',
     awaited: [3, 3],
-    prepare: async ({ storage, ctx, till }) => {
-      await storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 }));
+    prepare: async ({ storage, ctx, movement }) => {
+      await storage.write(() => placeHold(ctx, { ...movement, amount, seconds: 600 }));
       ctx.clock.advance(600_000);
     },
-    script: ({ ctx, till }) => debit(ctx, { ...till, amount: money('16'), partial: false }),
+    script: ({ ctx, movement }) => debit(ctx, { ...movement, amount: money('16'), partial: false }),
   },
-  { name: 'credit', awaited: [1, 1], script: ({ ctx, till }) => credit(ctx, { ...till, amount }) },
+  { name: 'credit', awaited: [1, 1], script: ({ ctx, movement }) => credit(ctx, { ...movement, amount }) },
   {
     name: 'redeem by code',
     awaited: [2, 2],
-    *script({ ctx, store, till, drawn }) {
+    *script({ ctx, store, movement, drawn }) {
       const found = yield* lookUp(ctx, { store, code: drawn, usableOnly: true });
       assert.ok(found.kind === 'found');
       const { card, codeLookup } = found;
-      yield* debit(ctx, { ...till, cardId: card.id, amount, partial: false, codeLookup });
+      yield* debit(ctx, { ...movement, cardId: card.id, amount, partial: false, codeLookup });
     },
   },
   {
@@ -273,7 +273,7 @@ const operations: readonly Operation[] = [
   {
     name: 'hold',
     awaited: [1, 1],
-    script: ({ ctx, till }) => placeHold(ctx, { ...till, amount, seconds: 600 }),
+    script: ({ ctx, movement }) => placeHold(ctx, { ...movement, amount, seconds: 600 }),
   },
   { name: 'show a hold', awaited: [2], script: ({ ctx, store, placed }) => showHold(ctx, store.id, placed.hold.id) },
   {
@@ -359,8 +359,8 @@ const operations: readonly Operation[] = [
   {
     name: 'release two expired holds',
     awaited: [2],
-    prepare: async ({ storage, ctx, till }) => {
-      await storage.write(() => placeHold(ctx, { ...till, amount, seconds: 600 }));
+    prepare: async ({ storage, ctx, movement }) => {
+      await storage.write(() => placeHold(ctx, { ...movement, amount, seconds: 600 }));
       ctx.clock.advance(600_000);
     },
     script: ({ ctx }) => expireHolds(ctx, 10),
@@ -370,7 +370,7 @@ const operations: readonly Operation[] = [
 ]; // prettier-ignore
 
 /** Counts the steps of a script that must be rejected. */
-function* rejected(script: Script<unknown>): Script<void> {
+function* expectFault(script: Script<unknown>): Script<void> {
   try {
     yield* script;
   } catch (error) {
@@ -398,17 +398,17 @@ export function testRoundTrips(factory: StorageFactory): void {
   test('each operation waits for the recorded number of steps', async () => {
     await using shared = await openShop(factory);
     const countIn = async (shop: Shop, { script }: Operation, withKey: boolean): Promise<number> => {
-      const tally = { awaited: 0 };
+      const counts = { awaited: 0 };
       const counting = shop.storage.write(function* (): Script<void> {
-        tally.awaited = 0;
+        counts.awaited = 0;
         const started = script(shop);
-        yield* counted(withKey ? underKey(shop, started) : started, tally);
+        yield* counted(withKey ? underKey(shop, started) : started, counts);
         // The last statements are executed as well.
         yield* all(sql`select 1 as one`);
         throw new Counted();
       });
       await assert.rejects(counting, Counted);
-      return tally.awaited;
+      return counts.awaited;
     };
     const count = async (operation: Operation, withKey: boolean): Promise<number> => {
       if (!operation.prepare) return countIn(shared, operation, withKey);

@@ -35,7 +35,7 @@ export function testSearch(factory: StorageFactory): void {
     assert.equal(await searched(opened, { address: email('ANN@Example.COM') }), card.id);
     assert.equal(await searched(opened, { lastCharacters: '0003' }), undefined);
     assert.equal(await searched(opened, { address: bea, lastCharacters: '0002' }), undefined);
-    assert.equal(await searched(opened, { address: email('nobody@example.com') }), undefined);
+    assert.equal(await searched(opened, { address: email('unknown@example.com') }), undefined);
   });
 
   test('a card whose customer and recipient are the same person is found once', async () => {
@@ -108,11 +108,11 @@ export function testSearch(factory: StorageFactory): void {
 
   const minute = 60_000;
   const perHour = 3;
-  const till = ({ store }: Pick<OpenStore, 'store'>) => ({ storeId: store.id, caller: 'token:1' });
-  const fail = ({ storage, ctx }: OpenStore, caller: ReturnType<typeof till>) =>
+  const callerOf = ({ store }: Pick<OpenStore, 'store'>) => ({ storeId: store.id, caller: 'token:1' });
+  const fail = ({ storage, ctx }: OpenStore, caller: ReturnType<typeof callerOf>) =>
     storage.write(() => recordFailedLookup(caller, { now: ctx.clock.now(), perHour }));
   /** Returns how many failures the caller has left, and the seconds until the next one is available. */
-  const left = async ({ storage, ctx }: OpenStore, caller: ReturnType<typeof till>) => {
+  const left = async ({ storage, ctx }: OpenStore, caller: ReturnType<typeof callerOf>) => {
     const refilledAt = (await storage.read(() => findRefilledAt(caller))) ?? 0;
     const budget = { now: ctx.clock.now(), perHour };
     const failures = failuresLeft(refilledAt, budget);
@@ -124,7 +124,7 @@ export function testSearch(factory: StorageFactory): void {
   test('a caller has a number of failed lookups an hour, which refill one by one', async () => {
     await using opened = await openStore(factory);
     const { ctx } = opened;
-    const caller = till(opened);
+    const caller = callerOf(opened);
     assert.equal(await left(opened, caller), 3);
     for (const after of [2, 1, { retryAfterSeconds: 20 * 60 }]) {
       assert.ok(await fail(opened, caller));
@@ -148,7 +148,7 @@ export function testSearch(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const { storage, ctx } = opened;
     const other = await storage.write(() => createStore(ctx, newStore({ domain: 'other.example' })));
-    const own = till(opened);
+    const own = callerOf(opened);
     for (let round = 0; round < 5; round += 1) await fail(opened, own);
     for (const caller of [
       { ...own, caller: 'token:2' },
@@ -161,7 +161,7 @@ export function testSearch(factory: StorageFactory): void {
 
   test('concurrent failed lookups never record more than the budget', async () => {
     await using opened = await openStore(factory);
-    const recorded = await Promise.all(Array.from({ length: 30 }, () => fail(opened, till(opened))));
+    const recorded = await Promise.all(Array.from({ length: 30 }, () => fail(opened, callerOf(opened))));
     assert.equal(recorded.filter((refilledAt) => refilledAt !== undefined).length, 3);
   });
 }

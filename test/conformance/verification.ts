@@ -183,7 +183,7 @@ const tamperings: readonly Tampering[] = [
 ];
 
 const changed = {
-  actor: (id: number) => sql`update transfers set actor = 'somebody' where card_id = ${id} and sequence = 1`,
+  actor: (id: number) => sql`update transfers set actor = 'another' where card_id = ${id} and sequence = 1`,
   reference: (id: number) => sql`update transfers set reference = 'r' where card_id = ${id} and sequence = 2`,
   reverses: (id: number) => sql`update transfers set reverses = 1 where card_id = ${id} and sequence = 3`,
   created_at: (id: number) =>
@@ -253,15 +253,15 @@ export function testVerification(factory: StorageFactory): void {
       await using books = await openBooks(factory);
       const { storage, database, card } = books;
       await database.tamper(statement(card.id));
-      const reported = statement(card.id).strings.join('?');
+      const text = statement(card.id).strings.join('?');
       await assert.doesNotReject(
         storage.read(() => verify(10)),
-        `verify fails without naming the card: ${reported}`,
+        `verify fails without naming the card: ${text}`,
       );
       const { mismatches } = await storage.read(() => verify(10));
       assert.ok(
         mismatches.some(({ cardId }) => cardId === card.id),
-        reported,
+        text,
       );
     }
   });

@@ -37,9 +37,19 @@ async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly
     emails: { sendAt: null },
   });
   const cardId = issued.card.id;
-  const till = { store, cardId, versions: null, actor: 'test', reference: null, note: null, orderId: null };
-  await storage.write(() => debit(ctx, { ...till, amount: money('1'), partial: false }));
-  const { hold } = await storage.write(() => placeHold(ctx, { ...till, amount: money('2'), seconds: 600 }));
+  const movement = {
+    store,
+    cardId,
+    versions: null,
+    actor: 'test',
+    reference: null,
+    note: null,
+    orderId: null,
+  };
+  await storage.write(() => debit(ctx, { ...movement, amount: money('1'), partial: false }));
+  const { hold } = await storage.write(() =>
+    placeHold(ctx, { ...movement, amount: money('2'), seconds: 600 }),
+  );
   const captured = {
     store,
     holdId: hold.id,
@@ -49,7 +59,7 @@ async function openRows(factory: StorageFactory): Promise<OpenStore & { readonly
     versionsOf: () => null,
   };
   await storage.write(() => capture(ctx, captured));
-  await storage.write(() => placeHold(ctx, { ...till, amount: money('3'), seconds: 600 }));
+  await storage.write(() => placeHold(ctx, { ...movement, amount: money('3'), seconds: 600 }));
   await storage.write(() => rotateCode(ctx, { store, cardId, versions: null }));
   await storage.write(() => update(ctx, updateCommand(store, cardId, { balance: money('10') })));
   const card = await storage.write(() => update(ctx, updateCommand(store, cardId, { note: 'kept' })));

@@ -20,7 +20,7 @@ test('a backup under load is sound, verifies with the same keys, and holds every
   const clients = openLoadClients(32, token, seeded(seed));
   await using service = await serve(environment);
   let isOver = false;
-  const working = Promise.all(clients.map((till) => till.work(service.url, () => isOver)));
+  const working = Promise.all(clients.map((client) => client.work(service.url, () => isOver)));
 
   for (const name of ['first.db', 'second.db']) {
     await untilMoreAcknowledged(clients, 300);
@@ -57,7 +57,7 @@ test('a backup under load is sound, verifies with the same keys, and holds every
     'no request was rejected during the backup',
   );
   await assertHolds(database, clients);
-  for (const till of clients) till.close();
+  for (const client of clients) client.close();
 });
 
 test('a backup without its keys cannot be opened, and the error names the missing keys', async () => {

@@ -69,9 +69,9 @@ test('a running request gets its response after SIGTERM, even if the signal is s
   await service.program.written(/"message":"stopping: waiting for requests in flight"/);
   // A terminal signals npm and the service, and npm forwards its signal: there are always two.
   service.program.kill('SIGTERM');
-  const responded = once(upload, 'response') as Promise<[IncomingMessage]>;
+  const uploaded = once(upload, 'response') as Promise<[IncomingMessage]>;
   upload.end(body.slice(5));
-  const [response] = await responded;
+  const [response] = await uploaded;
   response.resume();
   assert.equal(response.statusCode, 201);
   assert.deepEqual(await service.program.ended(), { code: 0, signal: null });
@@ -166,10 +166,10 @@ test('verify reports the totals, and names a card whose balance was changed outs
 
   const asJson = await home.runProcess(['verify', '--json']);
   assert.equal(asJson.code, 1);
-  const reported = JSON.parse(asJson.output) as Verification;
-  assert.equal(reported.ok, false);
+  const verification = JSON.parse(asJson.output) as Verification;
+  assert.equal(verification.ok, false);
   assert.deepEqual(
-    reported.mismatches.flatMap(({ store, gift_card_id: id }) => (id === null ? [] : [[store, id]])),
+    verification.mismatches.flatMap(({ store, gift_card_id: id }) => (id === null ? [] : [[store, id]])),
     [[domain, card.id]],
   );
 });

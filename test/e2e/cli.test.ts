@@ -298,7 +298,7 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     lookup_failures_per_hour: null,
     demonstration: false,
   };
-  const mail = {
+  const emailSettings = {
     mail: true,
     mail_name: null,
     mail_address: null,
@@ -316,9 +316,9 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
   const created = await home.run([
     'store', 'create', 'Flowers.Example', '--currency', 'eur', ...settings, ...signed, '--json',
   ]); // prettier-ignore
-  assert.deepEqual(JSON.parse(created.output), { ...store, ...mail });
-  assert.deepEqual(await home.json('store', 'show', domain), { ...store, ...mail });
-  assert.deepEqual(await home.json('store', 'update', domain), { ...store, ...mail });
+  assert.deepEqual(JSON.parse(created.output), { ...store, ...emailSettings });
+  assert.deepEqual(await home.json('store', 'show', domain), { ...store, ...emailSettings });
+  assert.deepEqual(await home.json('store', 'update', domain), { ...store, ...emailSettings });
 
   const changes = [
     '--name',
@@ -338,17 +338,17 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     customer_search: false,
     lookup_failures_per_hour: 50,
   };
-  assert.deepEqual(await home.json('store', 'update', domain, ...changes), { ...changed, ...mail });
+  assert.deepEqual(await home.json('store', 'update', domain, ...changes), { ...changed, ...emailSettings });
   const looks = ['--mail-colour', '#abc', '--mail-expiry-reminders', '7,30', '--mail-language', 'pt-br'];
   const looked = {
-    ...mail,
+    ...emailSettings,
     mail_colour: '#aabbcc',
     mail_expiry_reminders: '30,7',
     mail_language: 'pt-BR',
   };
   assert.deepEqual(await home.json('store', 'update', domain, ...looks), { ...changed, ...looked });
   const plain = ['--mail-colour', 'none', '--mail-expiry-reminders', 'none', '--mail-language', 'en'];
-  assert.deepEqual(await home.json('store', 'update', domain, ...plain), { ...changed, ...mail });
+  assert.deepEqual(await home.json('store', 'update', domain, ...plain), { ...changed, ...emailSettings });
   assert.deepEqual(await home.json('store', 'list'), [changed]);
   assert.match((await home.run(['store', 'list'])).output, /^DOMAIN .*\nflowers\.example +Blumen +EUR .*\n$/);
 
@@ -359,7 +359,7 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
       /It must be an integer from 1 to 100000, or default/,
     );
   const reset = await home.json('store', 'update', domain, '--lookup-failures-per-hour', 'default');
-  assert.deepEqual(reset, { ...changed, ...mail, lookup_failures_per_hour: null });
+  assert.deepEqual(reset, { ...changed, ...emailSettings, lookup_failures_per_hour: null });
 
   const { migrations } = await home.json<{ readonly migrations: readonly unknown[] }>('migrate');
   assert.ok(migrations.length > 0);
@@ -473,7 +473,7 @@ test('a customer is linked to an id of the storefront, which belongs to one cust
   assertRejected(await run('link', 'grace@example.com', '1001'), 1, /storefront_customer_id is taken/);
   assert.deepEqual(await json('unlink', 'ada@example.com'), shown);
   assert.equal((await json('link', 'grace@example.com', '1001'))['storefront_customer_id'], 1001);
-  assertRejected(await run('show', 'nobody@example.com'), 1, /there is no customer nobody@example\.com/);
+  assertRejected(await run('show', 'unknown@example.com'), 1, /there is no customer unknown@example\.com/);
   for (const [address, id] of [['ada', '5'], ['ada@example.com', '0'], ['ada@example.com', '1.5'], ['ada@example.com', '9007199254740992']])
     assertRejected(await run('link', address ?? '', id ?? ''), 2, /error: /);
 }); // prettier-ignore
@@ -498,11 +498,11 @@ test('a token is shown once, and is not in a list or in the database', async () 
     listed.map(({ id, token, revoked_at: revokedAt }) => [id, token, revokedAt === null]),
     [[created.id, undefined, false], [rotated.id, undefined, true], [listed[2]?.id, undefined, true]],
   ); // prettier-ignore
-  const reported = [JSON.stringify(listed), (await home.run(list)).output].join('\n');
+  const output = [JSON.stringify(listed), (await home.run(list)).output].join('\n');
   const stored = (await home.database.bytes()).toString('latin1');
   for (const token of tokens) {
     const secret = token?.split('_')[2] ?? '';
-    assert.ok(secret !== '' && !reported.includes(secret) && !stored.includes(secret));
+    assert.ok(secret !== '' && !output.includes(secret) && !stored.includes(secret));
   }
 });
 

@@ -72,7 +72,7 @@ test('a database of every kind of content is copied to servers and files and bac
   await using server = await emptyServer();
   await using divided = await emptyServer();
   const source = `file:${fileOf(home)}`;
-  const house = await makeSampleDatabase(home);
+  const sample = await makeSampleDatabase(home);
 
   const toServer = await copy(home, source, server.url);
   for (const { table, rows } of toServer.tables) assert.ok(rows > 0, `the test has no rows in ${table}`);
@@ -101,7 +101,7 @@ test('a database of every kind of content is copied to servers and files and bac
   for (const address of addresses) {
     const environment = { DATABASE_URL: address, KEYS_FILE: home.keysFile };
     const service = await home.serve(environment);
-    responses.push(await readSampleDatabase(service, house));
+    responses.push(await readSampleDatabase(service, sample));
     assert.deepEqual(await service.stop(), { code: 0, signal: null });
     assert.equal((await home.run(['verify'], environment)).code, 0);
   }

@@ -16,7 +16,7 @@ import { startStandby, type Standby } from '../support/postgres-standby.ts';
 import { seeded } from '../support/seeded.ts';
 import { openShop, serve, type Served } from '../support/served.ts';
 import {
-  assertAcknowledged,
+  assertAppliedOnce,
   countSuccesses,
   newRetryingClients,
   errorsOf,
@@ -52,7 +52,7 @@ function assertServed(services: readonly Served[]): void {
 async function failOver(
   standby: Standby,
   takeOver: () => Promise<void>,
-): Promise<{ readonly before: number; readonly after: number; readonly first: number; readonly back: number; readonly reported: string }> {
+): Promise<{ readonly before: number; readonly after: number; readonly first: number; readonly back: number; readonly summary: string }> {
   const { primary, server } = standby;
   using folder = emptyFolder();
   const environment = environmentOn(folder, [primary, server]);
@@ -63,7 +63,7 @@ async function failOver(
   const clients = newRetryingClients(16, { token, random });
   let isOver = false;
   const urls = services.map(({ url }) => url);
-  const working = Promise.all(clients.map((teller) => teller.work(urls, () => isOver)));
+  const working = Promise.all(clients.map((client) => client.work(urls, () => isOver)));
   await untilEachSucceeds(clients, 10);
   await wait(random.between(0, 200));
 
@@ -77,11 +77,11 @@ async function failOver(
   const [first, back] = [Math.min(...firsts) - promotedAt, Math.max(...firsts) - promotedAt];
   assert.ok(back < backWithinMs, `writes succeeded ${Math.round(back)} ms after the promotion`);
 
-  await assertAcknowledged(clients, (text) => server.query(text), keysFileIn(folder));
+  await assertAppliedOnce(clients, (text) => server.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   assertServed(services);
-  const reported = `${JSON.stringify(errorsOf(clients))}, ${clients.reduce((sum, { replays }) => sum + replays, 0)} replays`;
-  return { before, after: countSuccesses(clients) - before, first, back, reported };
+  const summary = `${JSON.stringify(errorsOf(clients))}, ${clients.reduce((sum, { replays }) => sum + replays, 0)} replays`;
+  return { before, after: countSuccesses(clients) - before, first, back, summary };
 } // prettier-ignore
 
 /**
@@ -113,7 +113,7 @@ test(`acknowledged writes survive ${rounds} primaries killed under load`, async 
     // The servers of the next round start during this one.
     if (round < rounds) next = startCluster();
     const { primary, standby } = cluster;
-    const { before, after, first, back, reported } = await failOver(standby, async () => {
+    const { before, after, first, back, summary } = await failOver(standby, async () => {
       // In turn: at any moment, and at the one in which a request that is executed twice does harm.
       await (round % 2 === 1 ? primary.killHard() : killBeforeResponses(cluster));
       await wait(random.between(0, 800));
@@ -121,7 +121,7 @@ test(`acknowledged writes survive ${rounds} primaries killed under load`, async 
     });
     t.diagnostic(
       `round ${round}: ${before} acknowledged before, ${after} after; after the promotion the first write took ` +
-        `${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${reported}`,
+        `${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${summary}`,
     );
   }
 });
@@ -131,14 +131,14 @@ test('a primary that hangs without closing its connections is abandoned for the 
   await using cluster = await startCluster();
   const { primary, standby } = cluster;
   try {
-    const { before, after, first, back, reported } = await failOver(standby, async () => {
+    const { before, after, first, back, summary } = await failOver(standby, async () => {
       // As if its machine had lost power: connections stay open without responses.
       for (const pid of primary.processes) signal(pid, 'SIGSTOP');
       const [row] = await standby.server.query('select pg_promote(true, 30) as done');
       assert.equal(row?.['done'], true);
     });
     t.diagnostic(
-      `${before} acknowledged before, ${after} after; first write ${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${reported}`,
+      `${before} acknowledged before, ${after} after; first write ${Math.round(first)} ms, the last client's ${Math.round(back)} ms; ${summary}`,
     );
   } finally {
     await primary.fence();

@@ -131,7 +131,7 @@ suite('a disk that becomes full', () => {
     const clients = openLoadClients(16, token, seeded(seed));
     {
       await using service = await serve(environment);
-      const working = clients.map((till) => till.work(service.url, () => false));
+      const working = clients.map((client) => client.work(service.url, () => false));
       await untilMoreAcknowledged(clients, 16);
       disk.set({ isFull: 2 });
       const outcomes = await Promise.all(working);
@@ -144,9 +144,9 @@ suite('a disk that becomes full', () => {
     disk.set(ordinary);
     await using service = await serve(environment);
     assert.equal((await assertHolds(database, clients)).size, 0, 'the rejected change was found');
-    await Promise.all(clients.map(async (till: LoadClient) => till.open && till.decide(service.url)));
+    await Promise.all(clients.map(async (client: LoadClient) => client.open && client.decide(service.url)));
     assert.equal((await assertHolds(database, clients)).size, 0);
-    for (const till of clients) till.close();
+    for (const client of clients) client.close();
   });
 });
 

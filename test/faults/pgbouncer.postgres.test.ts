@@ -15,7 +15,7 @@ import { assertVerifies, emptyFolder, environmentOn, keysFileIn } from '../suppo
 import { seeded } from '../support/seeded.ts';
 import { commandProcess, openShop, serve, startServing } from '../support/served.ts';
 import {
-  assertAcknowledged,
+  assertAppliedOnce,
   countSuccesses,
   newRetryingClients,
   errorsOf,
@@ -51,12 +51,12 @@ test('two processes work through session pooling as they do without a pooler', a
   await using other = await serve(environment);
   const clients = newRetryingClients(12, { token, random: seeded(seed) });
   let isOver = false;
-  const working = Promise.all(clients.map((teller) => teller.work([one.url, other.url], () => isOver)));
+  const working = Promise.all(clients.map((client) => client.work([one.url, other.url], () => isOver)));
   await untilEachSucceeds(clients, 25);
   isOver = true;
   await working;
   assert.deepEqual(errorsOf(clients), {});
-  await assertAcknowledged(clients, (text) => server.query(text), keysFileIn(folder));
+  await assertAppliedOnce(clients, (text) => server.query(text), keysFileIn(folder));
   await assertVerifies(environment);
   for (const service of [one, other]) {
     service.kill('SIGTERM');

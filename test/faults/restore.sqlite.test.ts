@@ -29,7 +29,7 @@ test('a power failure during a restore leaves the previous database or the backu
   for (const isFirst of [true, false]) {
     await using service = await serve(environment);
     let isOver = false;
-    const working = Promise.all(clients.map((till) => till.work(service.url, () => isOver)));
+    const working = Promise.all(clients.map((client) => client.work(service.url, () => isOver)));
     await untilMoreAcknowledged(clients, 100);
     isOver = true;
     await working;
@@ -38,7 +38,7 @@ test('a power failure during a restore leaves the previous database or the backu
     service.kill('SIGKILL');
     await service.ended();
   }
-  for (const till of clients) till.close();
+  for (const client of clients) client.close();
   const cardsOf = async (file: string): Promise<number> => {
     const config = readDatabaseConfig({ DATABASE_URL: `file:${file}`, KEYS_FILE: keysFile });
     await using opened = await openDatabase(config, { prepare: true });

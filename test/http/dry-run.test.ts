@@ -85,7 +85,7 @@ for (const { name, line, json, status, says, expected } of writes) {
 
 test('a dry run returns the errors of the write, with the Dry-Run header, and stores none of them', async () => {
   const { id, code, tag, holdId, debitId } = await scene();
-  const key = { 'idempotency-key': 'refused-dry' };
+  const key = { 'idempotency-key': 'rejected-dry' };
   for (const [line, json, expected] of [
     ['POST /gift_card', { initial_value: 0 }, 'invalid-parameter'],
     ['POST /gift_card', { initial_value: 1, code }, 'invalid-parameter'],

@@ -194,11 +194,11 @@ test('HEAD returns the response of GET without the body', async (t) => {
       const head = await exchange(service, requestText(`HEAD ${path}`, headers));
       assert.equal(head.status, got.status);
       assert.equal(head.text, '');
-      const reported = (response: TestResponse): readonly unknown[] =>
+      const headersOf = (response: TestResponse): readonly unknown[] =>
         [...response.headers].filter(
           ([name]) => name !== 'date' && !(path === '/metrics' && name === 'content-length'),
         );
-      assert.deepEqual(reported(head), reported(got));
+      assert.deepEqual(headersOf(head), headersOf(got));
       assertEveryResponse(head);
     });
   }

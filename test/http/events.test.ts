@@ -56,14 +56,14 @@ async function follow(
   token: string,
   { after, header }: { readonly after?: number | 'latest'; readonly header?: number } = {},
 ): Promise<Followed> {
-  const calledOff = new AbortController();
+  const controller = new AbortController();
   const query = after === undefined ? '' : `?after=${after}`;
   const response = await fetch(`${service.url}/events/stream${query}`, {
     headers: {
       authorization: `Bearer ${token}`,
       ...(header !== undefined && { 'last-event-id': String(header) }),
     },
-    signal: calledOff.signal,
+    signal: controller.signal,
   });
   let text = '';
   let hasEnded = false;
@@ -84,7 +84,7 @@ async function follow(
     text: () => text,
     hasEnded: () => hasEnded,
     async [Symbol.asyncDispose]() {
-      calledOff.abort();
+      controller.abort();
       await reading;
     },
   };

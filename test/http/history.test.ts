@@ -59,8 +59,8 @@ test('the history contains every kind of transaction, newest first, and adds up 
   for (const one of [debit, credited.transaction]) await shop.does(`POST /transactions/${one.id}/reverse`, { json: { amount: '2' } }, { events: ['gift_card.reversed'] });
 
   const history = await shop.transactions(id);
-  const reported = ({ kind, amount, balance_after: rest, reverses, hold_id: from }: TransactionView) => [kind, amount, rest, reverses, from];
-  assert.deepEqual(history.map(reported), [
+  const summaryOf = ({ kind, amount, balance_after: rest, reverses, hold_id: from }: TransactionView) => [kind, amount, rest, reverses, from];
+  assert.deepEqual(history.map(summaryOf), [
     ['reversal', '-2.00', '14.00', credited.transaction.id, null],
     ['reversal', '2.00', '16.00', debit.id, null],
     ['capture', '-4.00', '14.00', null, hold.id],

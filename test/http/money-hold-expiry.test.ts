@@ -122,11 +122,11 @@ test('the service closes expired holds itself, and publishes each once', async (
   while ((await row())?.['status'] === 'open' && Date.now() < deadline) await sleep(200);
   assert.equal((await row())?.['status'], 'expired');
   assert.equal((await row())?.['closed_at'], (await row())?.['expires_at']);
-  const reported = await service.query(
+  const released = await service.query(
     "select count(*) as count from events where subject_id = ? and type = 'gift_card.hold_released'",
     service.internalId(id),
   );
-  assert.deepEqual(reported[0]?.['count'], 1);
+  assert.deepEqual(released[0]?.['count'], 1);
   const [card] = await service.query(
     'select held, balance from gift_cards where id = ?',
     service.internalId(id),

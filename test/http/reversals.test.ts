@@ -55,8 +55,8 @@ test('a debit can be reversed in parts, up to its amount', async () => {
   await shop.does(line, { form: 'transaction[amount]=5.99&transaction[note]=' }, reversed);
   const rest = await shop.does(line, { json: { amount: null, note: null } }, reversed);
   assert.deepEqual([rest.transaction.amount, rest.gift_card.balance], ['0.01', '25.00']);
-  const again = await shop.error(line, {}, alreadyReversed);
-  assert.equal(problemOf(again).detail, 'The transaction was already reversed in full.');
+  const repeated = await shop.returnsError(line, {}, alreadyReversed);
+  assert.equal(problemOf(repeated).detail, 'The transaction was already reversed in full.');
   await shop.rejects(line, { json: { amount: '0.01' } }, alreadyReversed);
 });
 
@@ -169,7 +169,7 @@ test('a reversal without its scope returns a 403 with the scope in WWW-Authentic
   const { id } = await shop.issue();
   const credited = await credit(id, '5');
   const token = await shop.tokenFor('redeem_gift_cards');
-  const { headers } = await shop.error(
+  const { headers } = await shop.returnsError(
     `POST /transactions/${credited}/reverse`,
     { token },
     { code: 'insufficient-scope' },

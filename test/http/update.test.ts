@@ -545,9 +545,9 @@ test('a card of another store gets the same bytes as an unknown one, for any req
         assert.ok(others && none);
         problemOf(none, { code: 'not-found' });
         assert.equal(others.text, none.text);
-        const reported = (response: typeof none): readonly unknown[] =>
+        const headersOf = (response: typeof none): readonly unknown[] =>
           [...response.headers].filter(([field]) => field !== 'date');
-        assert.deepEqual(reported(others), reported(none));
+        assert.deepEqual(headersOf(others), headersOf(none));
       });
     });
   }

@@ -63,8 +63,8 @@ test('a receiver gets every event at once, and the Standard Webhooks library ver
     new Verifier(secret).verify(body, headers as Record<string, string>);
     assert.equal(headers['content-type'], 'application/json');
   }
-  const reported = receiver.got.map(({ event }) => `${event.sequence} ${event.type}`).toSorted();
-  assert.deepEqual(reported, [
+  const received = receiver.got.map(({ event }) => `${event.sequence} ${event.type}`).toSorted();
+  assert.deepEqual(received, [
     '1 gift_card.created',
     '2 gift_card.redeemed',
     '3 gift_card.disabled',
@@ -155,14 +155,14 @@ test('a repeated creation with the same key creates one webhook and returns the 
 test('an invalid webhook has an error for each field, and is not created', async () => {
   await using shop = await openShop();
   const before = await shop.service.state();
-  const rejected = async (
+  const assertRejected = async (
     json: unknown,
     errors: Readonly<Record<string, readonly string[]>>,
   ): Promise<void> => {
     problemOf(await shop.ask('/webhooks', { method: 'POST', json }), { code: 'invalid-parameter', errors });
   };
-  await rejected({}, { url: ['is required'], events: ['is required'] });
-  await rejected(
+  await assertRejected({}, { url: ['is required'], events: ['is required'] });
+  await assertRejected(
     { url: 5, events: ['gift_card.gone'], more: 1 },
     {
       url: ['must be a string'],
@@ -170,12 +170,15 @@ test('an invalid webhook has an error for each field, and is not created', async
       more: ['is not a known parameter'],
     },
   );
-  await rejected(
+  await assertRejected(
     { url: 'https://a.example.com', events: [] },
     { events: ['must list at least one event type'] },
   );
   for (const events of [[5], '*', 'gift_card.*, customer.created'])
-    await rejected({ url: 'https://a.example.com', events }, { events: ['must be a list of event types'] });
+    await assertRejected(
+      { url: 'https://a.example.com', events },
+      { events: ['must be a list of event types'] },
+    );
   const events = ['*'];
   for (const [url, why] of [
     ['ftp://a.example.com/', 'must be a URL that starts with https://'],

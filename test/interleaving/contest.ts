@@ -56,10 +56,13 @@ export type Contest = {
 
 /**
  * A violation of a contest. `error`: a caller got an unexpected error. `books`: the ledger does not agree.
- * `effect`: no order explains the successes and errors. `words`: no order explains only the data of an error
- * besides its code (the available amount, for example).
+ * `effect`: no order explains the successes and errors. `data`: an order explains those, but not the data of an
+ * error, such as the available amount.
  */
-export type Violation = { readonly kind: 'error' | 'books' | 'effect' | 'words'; readonly reported: string };
+export type Violation = {
+  readonly kind: 'error' | 'books' | 'effect' | 'data';
+  readonly description: string;
+};
 
 export type Verdict = {
   /** Undefined if the contest was fair. */
@@ -117,8 +120,8 @@ function evaluate(
   inOrder: (order: readonly number[]) => Seen,
 ): Violation | undefined {
   const hasBroken = outcomes.some((outcome) => 'thrown' in outcome && !(outcome.thrown instanceof Fault));
-  if (hasBroken) return { kind: 'error', reported: seen.words };
-  if (!seen.agrees) return { kind: 'books', reported: seen.words };
+  if (hasBroken) return { kind: 'error', description: seen.words };
+  if (!seen.agrees) return { kind: 'books', description: seen.words };
   const serial = new Set<string>();
   let hasEffect = false;
   // The order in which they ended explains most contests.
@@ -129,8 +132,8 @@ function evaluate(
     serial.add(`  in turn: ${other.words}`);
   }
   return {
-    kind: hasEffect ? 'words' : 'effect',
-    reported: [`  at once: ${seen.words}`, ...serial].join('\n'),
+    kind: hasEffect ? 'data' : 'effect',
+    description: [`  at once: ${seen.words}`, ...serial].join('\n'),
   };
 }
 
@@ -167,10 +170,10 @@ function seenOf(stage: Stage, desk: Desk, outcomes: readonly Outcome<Done>[]): S
   const left = desk.places.cards.map((cardId) => stage.run(stateOf(desk, cardId)));
   const { mismatches } = stage.run(verify(5));
   const write = (errorOf: (error: unknown) => unknown): string => {
-    const reported = outcomes.map((outcome) =>
+    const results = outcomes.map((outcome) =>
       'done' in outcome ? stage.run(reportOf(desk, outcome.done)) : errorOf(outcome.thrown),
     );
-    return JSON.stringify({ reported, left, ...(mismatches.length > 0 && { mismatches }) }, (_key, value: unknown) =>
+    return JSON.stringify({ results, left, ...(mismatches.length > 0 && { mismatches }) }, (_key, value: unknown) =>
       typeof value === 'bigint' ? Number(value) : value,
     );
   };

@@ -81,10 +81,10 @@ for (const [name, preparation, ...actions] of cases) {
         const { violation } = run(seeded(seed));
         if (!violation) continue;
         kinds.set(violation.kind, (kinds.get(violation.kind) ?? 0) + 1);
-        example ||= `seed ${seed}\n${violation.reported}`;
+        example ||= `seed ${seed}\n${violation.description}`;
       }
     });
-    const tally = [...kinds].map(([kind, times]) => `${kind} ${times}`).join(', ');
-    assert.equal(tally, '', `of ${orders} orders; ${example}`);
+    const violations = [...kinds].map(([kind, times]) => `${kind} ${times}`).join(', ');
+    assert.equal(violations, '', `of ${orders} orders; ${example}`);
   });
 }

@@ -28,7 +28,7 @@ export type Desk = { readonly ctx: Context; readonly store: Store; readonly plac
 export type Done = { readonly card?: Card; readonly hold?: Hold; readonly transfer?: Transfer };
 
 /** An id that does not exist. */
-const anonymous = 1;
+const missingId = 1;
 
 const holdsClosedAtOnce = 50;
 
@@ -38,7 +38,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
   const actor = 'test';
   const on = (card: number): MoneyCommand => ({
     store,
-    cardId: places.cards[card] ?? anonymous,
+    cardId: places.cards[card] ?? missingId,
     actor,
     reference: null,
     note: null,
@@ -69,13 +69,13 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
     case 'hold':
       return yield* placeHold(ctx, { ...on(action.card), amount: money(action.amount), seconds: action.seconds });
     case 'capture': {
-      const holdId = places.holds[action.hold] ?? anonymous;
+      const holdId = places.holds[action.hold] ?? missingId;
       return yield* capture(ctx, { store, holdId, amount: moneyOrNull(action.amount), actor, note: null, versionsOf });
     }
     case 'void':
-      return yield* voidOpenHold(ctx, { store, holdId: places.holds[action.hold] ?? anonymous, versionsOf });
+      return yield* voidOpenHold(ctx, { store, holdId: places.holds[action.hold] ?? missingId, versionsOf });
     case 'reverse': {
-      const transferId = places.transfers[action.transfer] ?? anonymous;
+      const transferId = places.transfers[action.transfer] ?? missingId;
       const amount = moneyOrNull(action.amount);
       const scopes = action.maySell ? (['write_gift_cards', 'redeem_gift_cards'] as const) : (['redeem_gift_cards'] as const);
       return yield* reverse(ctx, { store, transferId, amount, actor, note: null, scopes, versionsOf });
@@ -96,9 +96,9 @@ export function errorOf(error: unknown): {
   readonly reversible?: bigint;
 } {
   if (!(error instanceof Fault)) throw error;
-  const reported = Object.entries(error.extensions ?? {}).map(([name, text]) => {
+  const data = Object.entries(error.extensions ?? {}).map(([name, text]) => {
     assert.match(text, /^\d+\.\d\d$/, `${name} of ${error.code}`);
     return [name, BigInt(text.replace('.', ''))] as const;
   });
-  return { code: error.code, ...Object.fromEntries(reported) };
+  return { code: error.code, ...Object.fromEntries(data) };
 }

@@ -148,8 +148,8 @@ export function clientOf(url: string, token: string) {
 }
 
 /** Asserts an error that the client can retry. */
-export function assertUnavailable(reported: Acknowledged, code?: 'unavailable' | 'overloaded'): void {
-  assert.equal(reported.status, 503, JSON.stringify(reported));
-  assert.ok(Number(reported.retryAfter) >= 1);
-  if (code) assert.equal(reported.code, code);
+export function assertUnavailable(response: Acknowledged, code?: 'unavailable' | 'overloaded'): void {
+  assert.equal(response.status, 503, JSON.stringify(response));
+  assert.ok(Number(response.retryAfter) >= 1);
+  if (code) assert.equal(response.code, code);
 }

@@ -76,10 +76,10 @@ export function startProgram(
       for (;;) {
         const found = pattern.exec(texts.output) ?? pattern.exec(texts.errors);
         if (found) return found;
-        const reported = `${command} ${args.join(' ')}\n${texts.output}\n${texts.errors}`;
-        if (hasEnded) throw new Error(`ended without writing ${String(pattern)}: ${reported}`);
+        const description = `${command} ${args.join(' ')}\n${texts.output}\n${texts.errors}`;
+        if (hasEnded) throw new Error(`ended without writing ${String(pattern)}: ${description}`);
         if (performance.now() > deadline)
-          throw new Error(`did not write ${String(pattern)} in time: ${reported}`);
+          throw new Error(`did not write ${String(pattern)} in time: ${description}`);
         await wait(5);
       }
     },

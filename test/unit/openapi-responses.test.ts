@@ -53,7 +53,7 @@ const webhook: Webhook = {
   url: 'https://shop.example.com/hook',
   patterns: ['gift_card.*'],
   paused: { at: 5, reason: 'failures' },
-  failing: { since: 4, failure: 'answered 503' },
+  failing: { since: 4, failure: 'responded with 503' },
   previousSecretUntil: null,
   createdAt: 1,
   updatedAt: 5,
@@ -124,11 +124,11 @@ for (const { id, statuses, response } of expectedOperations.filter((one) => one.
 }
 
 test('only the responses of a creation and a rotation contain the code of a card', () => {
-  const reported = Object.entries(document.components?.schemas ?? {}).flatMap(([name, schema]) =>
+  const withCode = Object.entries(document.components?.schemas ?? {}).flatMap(([name, schema]) =>
     'properties' in schema && isObject(schema.properties) && 'code' in schema.properties ? [name] : [],
   );
   assert.deepEqual(
-    reported.filter((name) => name in shown),
+    withCode.filter((name) => name in shown),
     ['IssuedGiftCard'],
   );
   const issuing = expectedOperations.filter(({ response }) => response['gift_card'] === 'IssuedGiftCard');

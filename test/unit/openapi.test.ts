@@ -211,11 +211,11 @@ test('the table contains every code with its status and description', () => {
 });
 
 test('every code is documented by an operation or page that can return it', () => {
-  const reported = new Set(described.flatMap(({ operation }) => faultsOf(operation)));
+  const documented = new Set(described.flatMap(({ operation }) => faultsOf(operation)));
   // A 405 does not belong to an operation. Only the table documents it.
-  const untold = Object.keys(problems).filter((code) => !reported.has(code));
-  assert.deepEqual(untold, ['method-not-allowed']);
-  for (const code of reported) assert.ok(code in problems, code);
+  const undocumented = Object.keys(problems).filter((code) => !documented.has(code));
+  assert.deepEqual(undocumented, ['method-not-allowed']);
+  for (const code of documented) assert.ok(code in problems, code);
 });
 
 test('a response documents codes of its own status only, each with an example', () => {
@@ -259,8 +259,8 @@ test('an error response is defined once, however many operations have it', () =>
 
 for (const { id, codes, body, ...rest } of expectedOperations) {
   test(`${id} documents exactly the codes that its kind of request can return`, () => {
-    const reported = faultsOf(operationOf(id));
-    assert.equal(new Set(reported).size, reported.length);
+    const documented = faultsOf(operationOf(id));
+    assert.equal(new Set(documented).size, documented.length);
     const due = [
       ...codesAnywhere,
       ...(body ? codesOfBodies : []),
@@ -268,7 +268,7 @@ for (const { id, codes, body, ...rest } of expectedOperations) {
       ...(isWrite({ codes, ...rest }) ? codesOfKeys : []),
       ...codes,
     ];
-    assert.deepEqual(reported.toSorted(), due.toSorted());
+    assert.deepEqual(documented.toSorted(), due.toSorted());
   });
 }
 

@@ -109,8 +109,8 @@ test('a missing scope is in the detail and the header, with all alternatives', (
       problemHeaders(fault)['www-authenticate'],
       `Bearer realm="largesse", error="insufficient_scope", scope="${listed}"`,
     );
-    const reported = new Fault('insufficient-scope', { scopes, detail: 'Just so.' });
-    assert.equal(problemBody(reported, options).detail, 'Just so.');
+    const detailed = new Fault('insufficient-scope', { scopes, detail: 'Just so.' });
+    assert.equal(problemBody(detailed, options).detail, 'Just so.');
   }
 });
 

@@ -151,9 +151,9 @@ test('the sign of a transaction is that of its effect on the balance, whatever i
     [{ amount: amount(5n, 'KWD'), balanceAfter: amount(0n, 'KWD') }, '-0.005'],
   ];
   for (const [given, shown] of cases) {
-    const reported = transactionOf(sameIds, transferWith(given));
-    assert.equal(reported.amount, shown, show(given.kind));
-    assert.equal(reported.currency, given.amount?.currency.code ?? 'USD');
+    const record = transactionOf(sameIds, transferWith(given));
+    assert.equal(record.amount, shown, show(given.kind));
+    assert.equal(record.currency, given.amount?.currency.code ?? 'USD');
   }
 });
 
@@ -181,13 +181,13 @@ test('an open hold contains its data', () => {
 
 test('an open hold is expired from its expiry time on, closed or not, and as of that time', () => {
   const hold = holdWith();
-  const reported = (now: number) => {
+  const endOf = (now: number) => {
     const { status, closed_at } = holdRecordOf(sameIds, hold, now);
     return [status, closed_at];
   };
-  assert.deepEqual(reported(hold.expiresAt - 1), ['open', null]);
+  assert.deepEqual(endOf(hold.expiresAt - 1), ['open', null]);
   for (const later of [0, 1, 10 ** 9]) {
-    assert.deepEqual(reported(hold.expiresAt + later), ['expired', '2026-06-15T12:15:00Z']);
+    assert.deepEqual(endOf(hold.expiresAt + later), ['expired', '2026-06-15T12:15:00Z']);
   }
 });
 
@@ -196,11 +196,11 @@ test('a closed hold keeps its status at any later time', () => {
   for (const status of ['captured', 'voided', 'expired'] as const) {
     const hold = holdWith({ status, closedAt, captured: amount(status === 'captured' ? 800n : 0n) });
     for (const now of [closedAt, hold.expiresAt, hold.expiresAt + 10 ** 9]) {
-      const reported = holdRecordOf(sameIds, hold, now);
-      assert.equal(reported.status, status);
-      assert.equal(reported.closed_at, '2026-06-15T12:05:00Z');
-      assert.equal(reported.captured_amount, status === 'captured' ? '8.00' : '0.00');
-      assert.equal(reported.amount, '10.00');
+      const record = holdRecordOf(sameIds, hold, now);
+      assert.equal(record.status, status);
+      assert.equal(record.closed_at, '2026-06-15T12:05:00Z');
+      assert.equal(record.captured_amount, status === 'captured' ? '8.00' : '0.00');
+      assert.equal(record.amount, '10.00');
     }
   }
 });

@@ -7,15 +7,15 @@ import { createSqliteDatabase, sqliteFactory } from '../support/sqlite.ts';
 import { addTo, insertRow, listRows } from '../support/row-counts.ts';
 
 /** An engine with a row, and a cache of the rows' names that counts how often it runs a script. */
-async function openRemembering(entriesMax = 4) {
+async function openWithCache(entriesMax = 4) {
   const database = createSqliteDatabase();
   const storage = database.open();
   await storage.migrate(sqliteFactory.migrations);
   await storage.write(() => insertRow(1, 'one'));
-  const memory = storage.memory<readonly string[]>({ entriesMax });
+  const cache = storage.memory<readonly string[]>({ entriesMax });
   let runs = 0;
   const look = (key: string) =>
-    memory.read(key, function* () {
+    cache.read(key, function* () {
       runs += 1;
       return yield* listRows();
     });
@@ -34,20 +34,20 @@ async function openRemembering(entriesMax = 4) {
 }
 
 test('a cached result is returned again, to each key its own', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   assert.equal(await opened.runsOf('a', 'a', 'a'), 1);
   assert.equal(await opened.runsOf('b', 'a', 'b'), 1);
   assert.deepEqual(await opened.look('b'), ['one']);
 });
 
 test('concurrent reads of one turn that miss the cache all run, and agree', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   const looks = await Promise.all(['a', 'a', 'b'].map((key) => opened.look(key)));
   assert.deepEqual(looks, [['one'], ['one'], ['one']]);
 });
 
 test('a write to a table that was read invalidates the cache, also through a trigger', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   const { storage } = opened;
   await opened.look('a');
   await storage.write(() => insertRow(2, 'two'));
@@ -62,14 +62,14 @@ test('a write to a table that was read invalidates the cache, also through a tri
 });
 
 test('a write to another table does not invalidate the cache', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   await opened.look('a');
   await opened.storage.write(() => beat(1));
   assert.equal(await opened.runsOf('a'), 0);
 });
 
 test('any write of another process invalidates the cache, once', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   await using foreign = opened.database.open();
   await opened.look('a');
   await foreign.write(() => beat(1));
@@ -79,7 +79,7 @@ test('any write of another process invalidates the cache, once', async () => {
 });
 
 test('a read in the turn of a write by another process finds the write', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   const plain = opened.database.connect();
   await opened.look('a');
   const before = opened.look('a');
@@ -89,7 +89,7 @@ test('a read in the turn of a write by another process finds the write', async (
 });
 
 test('a read in the turn of a write by its own process runs before it or after it', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   const { storage } = opened;
   await opened.look('a');
   const [before] = await Promise.all([
@@ -103,7 +103,7 @@ test('a read in the turn of a write by its own process runs before it or after i
 });
 
 test('a dry run and a write that is rolled back do not invalidate the cache', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   const { storage } = opened;
   await opened.look('a');
   await storage.dryRun(() => insertRow(2, 'two'));
@@ -117,7 +117,7 @@ test('a dry run and a write that is rolled back do not invalidate the cache', as
 });
 
 test('a migration empties the cache', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   const migration = {
     version: 9_999,
     name: 'renaming',
@@ -130,14 +130,14 @@ test('a migration empties the cache', async () => {
 });
 
 test('a full cache evicts its oldest entry', async () => {
-  await using opened = await openRemembering(2);
+  await using opened = await openWithCache(2);
   assert.equal(await opened.runsOf('a', 'b', 'a', 'b'), 2);
   assert.equal(await opened.runsOf('c', 'b', 'c'), 1, 'c takes the place of a');
   assert.equal(await opened.runsOf('a', 'c', 'a'), 1, 'a takes the place of b');
 });
 
 test('caches are emptied separately', async () => {
-  await using opened = await openRemembering();
+  await using opened = await openWithCache();
   const { storage } = opened;
   const heartbeats = storage.memory<number>({ entriesMax: 1 });
   let runs = 0;
