@@ -20,7 +20,12 @@ import { Fault } from '../domain/fault.ts';
 import type { Secret } from '../domain/secret.ts';
 import { parseDomain, scopes as allScopes, type Scope, type Store } from '../domain/store.ts';
 import { sameBytes } from '../keys.ts';
-import { findOpenDemonstrationStore, findPresented, findShop, type Shop } from '../service/caller.ts';
+import {
+  findOpenDemonstrationStore,
+  findPresentedToken,
+  findSignedStore,
+  type SignedStore,
+} from '../service/caller.ts';
 import { parseToken, tokenDigest, type PresentedToken } from '../service/token.ts';
 import type { ReadCache, Storage } from '../storage/storage.ts';
 import type { FoundToken } from '../storage/token.ts';
@@ -44,7 +49,7 @@ export type Authentication = {
   /** Valid tokens by their hashes. */
   readonly tokens: ReadCache<FoundToken>;
   /** The stores of signed requests, by their domains. */
-  readonly shops: ReadCache<Shop>;
+  readonly signedStores: ReadCache<SignedStore>;
   /** Whether development mode can accept requests without a credential. */
   readonly developmentMode: boolean;
 };
@@ -55,7 +60,7 @@ export type Authentication = {
  * @throws Fault `unauthenticated`, `invalid-signature` or `cross-site-request`.
  */
 export async function authenticate(
-  { ctx, storage, tokens, shops, developmentMode }: Authentication,
+  { ctx, storage, tokens, signedStores, developmentMode }: Authentication,
   request: FastifyRequest,
   {
     query,
@@ -65,13 +70,13 @@ export async function authenticate(
   const token = presentedToken(request);
   const proxied = proxiedBy(query);
   if (!proxied) {
-    if (token) return tokenCaller(await recall(tokens, token), undefined);
+    if (token) return tokenCaller(await findToken(tokens, token), undefined);
     if (!developmentMode) throw new Fault('unauthenticated');
     return enterDevelopment(storage, request);
   }
   const [found, shop] = await Promise.all([
-    token ? recall(tokens, token) : undefined,
-    shops.read(proxied.shop, () => findShop(ctx, proxied.shop)),
+    token ? findToken(tokens, token) : undefined,
+    signedStores.read(proxied.shop, () => findSignedStore(ctx, proxied.shop)),
   ]);
   verifySignature(ctx, proxied, { query, secret: shop?.proxySecret });
   return token ? tokenCaller(found, shop) : customerCaller(shop, proxied, customerMaySearch);
@@ -81,8 +86,8 @@ export async function authenticate(
  * Returns the token if it is valid. Invalid tokens are looked up every time, so the response time does not reveal
  * whether a token exists.
  */
-function recall(tokens: ReadCache<FoundToken>, token: PresentedToken): Promise<FoundToken | undefined> {
-  return tokens.read(tokenDigest(token), () => findPresented(token));
+function findToken(tokens: ReadCache<FoundToken>, token: PresentedToken): Promise<FoundToken | undefined> {
+  return tokens.read(tokenDigest(token), () => findPresentedToken(token));
 }
 
 /**
@@ -92,9 +97,9 @@ function recall(tokens: ReadCache<FoundToken>, token: PresentedToken): Promise<F
 function presentedToken({ headers }: FastifyRequest): PresentedToken | null {
   const [text, ...others] = [
     headers.authorization === undefined ? undefined : bearerOf(headers.authorization),
-    trimmed(headers['x-access-token']),
-    trimmed(headers['x-gcf-access-token']),
-  ].filter((given) => given !== undefined);
+    trim(headers['x-access-token']),
+    trim(headers['x-gcf-access-token']),
+  ].filter((value) => value !== undefined);
   if (text === undefined) return null;
   const token = others.every((other) => other === text) ? parseToken(text) : undefined;
   if (!token) throw new Fault('unauthenticated');
@@ -107,12 +112,12 @@ function bearerOf(authorization: string): string {
   return bearer;
 }
 
-function trimmed(value: string | string[] | undefined): string | undefined {
+function trim(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value.trim() : undefined;
 }
 
 /** @param signedBy the store whose signature the request has; undefined: none. */
-function tokenCaller(found: FoundToken | undefined, signedBy: Shop | undefined): Caller {
+function tokenCaller(found: FoundToken | undefined, signedBy: SignedStore | undefined): Caller {
   if (!found) throw new Fault('unauthenticated');
   const { token, record } = found;
   if (signedBy && signedBy.store.id !== record.store.id) throw new Fault('invalid-signature');
@@ -127,7 +132,11 @@ function tokenCaller(found: FoundToken | undefined, signedBy: Shop | undefined):
   };
 }
 
-function customerCaller(shop: Shop | undefined, { customerId }: Proxied, customerMaySearch: boolean): Caller {
+function customerCaller(
+  shop: SignedStore | undefined,
+  { customerId }: Proxied,
+  customerMaySearch: boolean,
+): Caller {
   if (!shop || !customerMaySearch || !shop.store.customerSearch || customerId === null) {
     throw new Fault('unauthenticated');
   }
@@ -151,16 +160,16 @@ type Proxied = {
 
 /** Null if the request has no signature. @throws Fault `invalid-signature` if a parameter is missing or malformed. */
 function proxiedBy(query: readonly QueryParameter[]): Proxied | null {
-  const given = new Map(query);
-  const signature = given.get('signature');
+  const parameters = new Map(query);
+  const signature = parameters.get('signature');
   if (signature === undefined) return null;
-  const shop = parseDomain(given.get('shop') ?? '');
-  const timestamp = given.get('timestamp');
+  const shop = parseDomain(parameters.get('shop') ?? '');
+  const timestamp = parameters.get('timestamp');
   const allWellFormed = proxyParameters.every((name) =>
-    isWellFormed(name, given.get(name) ?? wellFormedAbsence[name]),
+    isWellFormed(name, parameters.get(name) ?? wellFormedAbsence[name]),
   );
   if (!shop.ok || timestamp === undefined || !allWellFormed) throw new Fault('invalid-signature');
-  const customer = given.get('logged_in_customer_id');
+  const customer = parameters.get('logged_in_customer_id');
   return {
     shop: shop.value,
     timestamp: Number(timestamp),

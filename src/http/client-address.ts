@@ -77,22 +77,22 @@ export type ClientAddresses = {
 export function clientAddresses(trustedProxies: readonly string[]): ClientAddresses {
   const trusted = new BlockList();
   for (const network of trustedProxies) addNetwork(trusted, network);
-  const trusts = ({ text, family }: Address): boolean => trusted.check(text, family);
+  const isTrustedProxy = ({ text, family }: Address): boolean => trusted.check(text, family);
   return {
     isTrusted(peer) {
       const address = parseAddress(peer ?? '');
-      return address !== undefined && trusts(address);
+      return address !== undefined && isTrustedProxy(address);
     },
     of({ socket, headers }) {
       let client = parseAddress(socket.remoteAddress ?? '');
-      if (!client || trustedProxies.length === 0 || !trusts(client)) return client?.text ?? '';
+      if (!client || trustedProxies.length === 0 || !isTrustedProxy(client)) return client?.text ?? '';
       // Each proxy appends its peer, so the last entry is the nearest. The first invalid entry ends the search, because
       // the client may have invented the entries before it.
       for (const entry of forwardedFor(headers['x-forwarded-for']).toReversed()) {
         const next = parseAddress(withoutPort(entry));
         if (!next) break;
         client = next;
-        if (!trusts(next)) break;
+        if (!isTrustedProxy(next)) break;
       }
       return client.text;
     },
@@ -102,7 +102,7 @@ export function clientAddresses(trustedProxies: readonly string[]): ClientAddres
 function addNetwork(list: BlockList, network: string): void {
   const [text = '', length] = network.split('/');
   const address = parseAddress(text);
-  if (!address) throw new Error(`${network} is no network`);
+  if (!address) throw new Error(`${network} is not a network`);
   const { family } = address;
   if (length === undefined) return list.addAddress(address.text, family);
   const isMapped = family === 'ipv4' && isIP(text) === 6;

@@ -44,10 +44,10 @@ type Shown = { readonly isReady: boolean; readonly prefix: string; readonly isLo
 
 function page({ isReady, prefix, isLocal: mayRead }: Shown, { email, developmentMode }: Services): Markup {
   const emails = markup`<dt>Emails</dt>
-<dd><a href="${prefix}/dev/mails">The emails that are kept on this machine</a>: nothing is sent without <code>SMTP_URL</code>.</dd>
+<dd><a href="${prefix}/dev/mails">The emails that are kept on this machine</a>: no email is sent without <code>SMTP_URL</code>.</dd>
 `;
   const development = markup`<dt>Development mode</dt>
-<dd>Until the database holds a real store, requests from this machine need no access token and reach the demonstration store.</dd>
+<dd>Until the database contains a real store, requests from this machine do not need an access token and use the demonstration store.</dd>
 `;
   return markup`<!doctype html>
 <html lang="en">

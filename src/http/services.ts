@@ -15,11 +15,11 @@ import type { TokenUses } from './token-last-used.ts';
 
 /** How the service sends email. */
 export type EmailServices = {
-  readonly way: EmailTransportKind;
+  readonly transportKind: EmailTransportKind;
   /** Where emails are kept in development, for their page; null: there is no page. */
   readonly kept: StoredEmails | null;
   /** Logs, once for each store, that an issued card is not emailed because the service sends no email. */
-  readonly noteUnsent: (store: Store) => void;
+  readonly logUnsent: (store: Store) => void;
 };
 
 export type Services = {

@@ -37,7 +37,10 @@ export function addPages(app: FastifyInstance, services: Services, prefix: strin
         detail: 'The database does not accept writes, or more than one server does.',
         retryAfterSeconds: 1,
       });
-    return { status: 'ready', details: { mail: email.way === 'none' ? noEmail : email.way } };
+    return {
+      status: 'ready',
+      details: { mail: email.transportKind === 'none' ? noEmail : email.transportKind },
+    };
   });
 
   app.get(at('metrics'), async (request, reply) => {

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { systemRandom } from '../../src/random.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
 import { FieldErrors } from '../../src/domain/fault.ts';
-import { issue, assertIssuable, retrieve } from '../../src/service/card.ts';
+import { issue, rejectIssue, retrieve } from '../../src/service/card.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
 import { findCardIdByCode } from '../../src/storage/code.ts';
@@ -136,7 +136,7 @@ export function testCards(factory: StorageFactory): void {
     const checkIssue = (text: string) => {
       const errors = new FieldErrors();
       errors.add('note', 'is too long');
-      return storage.write(() => assertIssuable(ctx, { store, code: code(text), errors }));
+      return storage.write(() => rejectIssue(ctx, { store, code: code(text), errors }));
     };
     await assert.rejects(checkIssue('owncode1234'), {
       errors: { note: ['is too long'], code: ['is taken'] },

@@ -31,7 +31,7 @@ import type { EmailRecord } from '../../src/domain/schemas.ts';
 import { issue, lookUp, update } from '../../src/service/card.ts';
 import { changeEmailSettings, listCardEmails, sendGiftCard, rotateCode } from '../../src/service/email.ts';
 import { requireCard } from '../../src/service/money.ts';
-import { bookReminders, firstPlace, planReminders } from '../../src/service/reminder.ts';
+import { enqueueReminders, firstPlace, planReminders } from '../../src/service/reminder.ts';
 import { debit } from '../../src/service/spend.ts';
 import { claimEmails } from '../../src/storage/email-queue.ts';
 import { all, sql } from '../../src/storage/sql.ts';
@@ -554,7 +554,7 @@ function testReminders(factory: StorageFactory): void {
       let from: typeof firstPlace | undefined = firstPlace;
       while (from) {
         const place: typeof firstPlace = from;
-        from = await storage.write(() => bookReminders(ctx, { store, task, from: place, limit: 3 }));
+        from = await storage.write(() => enqueueReminders(ctx, { store, task, from: place, limit: 3 }));
       }
     }
   };

@@ -7,12 +7,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Fault, FieldErrors } from '../../src/domain/fault.ts';
-import { issue, lookUp, assertIssuable, retrieve, search, undo, update } from '../../src/service/card.ts'; // prettier-ignore
+import { issue, lookUp, rejectIssue, retrieve, search, reenableCard, update } from '../../src/service/card.ts'; // prettier-ignore
 import {
   findOpenDemonstrationStore,
-  findPresented,
-  findShop,
-  noteTokenUses,
+  findPresentedToken,
+  findSignedStore,
+  recordTokenUses,
 } from '../../src/service/caller.ts';
 import { listCardHolds, listCardTransfers, showTransfer } from '../../src/service/history.ts';
 import { capture, expireHolds, placeHold, showHold, voidOpenHold } from '../../src/service/hold.ts';
@@ -82,8 +82,8 @@ const disabling = ({ storage, ctx, store, card }: Shop, releaseHolds: boolean) =
 const amount = money('1');
 
 const operations: readonly Operation[] = [
-  { name: 'find a presented token', awaited: [1], script: ({ presented }) => findPresented(presented) },
-  { name: 'find a signed shop', awaited: [1], script: ({ ctx, store }) => findShop(ctx, store.domain) },
+  { name: 'find a presented token', awaited: [1], script: ({ presented }) => findPresentedToken(presented) },
+  { name: 'find a signed shop', awaited: [1], script: ({ ctx, store }) => findSignedStore(ctx, store.domain) },
   { name: 'find the demonstration store', awaited: [1], script: findOpenDemonstrationStore },
 
   { name: 'retrieve', awaited: [1], script: ({ store, card }) => retrieve(store.id, card.id) },
@@ -164,7 +164,7 @@ const operations: readonly Operation[] = [
     script: ({ ctx, store }) => {
       const errors = new FieldErrors();
       errors.add('note', 'is too long');
-      return expectFault(assertIssuable(ctx, { store, code: code('owncode1234'), errors }));
+      return expectFault(rejectIssue(ctx, { store, code: code('owncode1234'), errors }));
     },
   },
   {
@@ -182,7 +182,7 @@ const operations: readonly Operation[] = [
           shop.store,
           shop.card.id,
           { note: 'new' },
-          { claimedCode: shop.drawn, versions: currentVersion(shop) },
+          { echoedCode: shop.drawn, versions: currentVersion(shop) },
         ),
       ),
   },
@@ -209,7 +209,7 @@ const operations: readonly Operation[] = [
     name: 'undo a disabling',
     awaited: [2, 2],
     prepare: (shop) => disabling(shop, true),
-    script: ({ ctx, store, card }) => undo(ctx, { store, cardId: card.id, versions: null }),
+    script: ({ ctx, store, card }) => reenableCard(ctx, { store, cardId: card.id, versions: null }),
   },
 
   { name: 'debit', awaited: [1, 1], script: ({ ctx, movement }) => debit(ctx, { ...movement, amount, partial: false }) },
@@ -354,7 +354,7 @@ const operations: readonly Operation[] = [
   {
     name: 'record the uses of tokens',
     awaited: [0],
-    script: ({ store, token }) => noteTokenUses([{ storeId: store.id, id: token.id, usedAt: 1 }]),
+    script: ({ store, token }) => recordTokenUses([{ storeId: store.id, id: token.id, usedAt: 1 }]),
   },
   {
     name: 'release two expired holds',

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { search, update, type SearchCommand } from '../../src/service/card.ts';
-import { failuresLeft, recordFailedLookup, throttled } from '../../src/service/lookup-throttle.ts';
+import { failuresLeft, recordFailedLookup, tooManyLookups } from '../../src/service/lookup-throttle.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { linkCustomer, showCustomer } from '../../src/service/customer.ts';
 import { createStore } from '../../src/service/store.ts';
@@ -116,7 +116,9 @@ export function testSearch(factory: StorageFactory): void {
     const refilledAt = (await storage.read(() => findRefilledAt(caller))) ?? 0;
     const budget = { now: ctx.clock.now(), perHour };
     const failures = failuresLeft(refilledAt, budget);
-    return failures > 0 ? failures : { retryAfterSeconds: throttled(refilledAt, budget).retryAfterSeconds };
+    return failures > 0
+      ? failures
+      : { retryAfterSeconds: tooManyLookups(refilledAt, budget).retryAfterSeconds };
   };
 
   test('a caller has a number of failed lookups an hour, which refill one by one', async () => {

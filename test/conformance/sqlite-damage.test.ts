@@ -5,7 +5,7 @@ import { closeSync, copyFileSync, ftruncateSync, openSync, readSync, statSync, w
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'node:test';
-import { drawSigningSecret } from '../../src/delivery/webhooks/signature.ts';
+import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import { issue, update } from '../../src/service/card.ts';
 import { placeHold } from '../../src/service/hold.ts';
 import { fingerprintsOf, withIdempotencyKey } from '../../src/service/idempotency.ts';
@@ -31,7 +31,7 @@ async function fill(file: string): Promise<void> {
   await storage.write(() => checkKeys(ctx));
   const store = await storage.write(() => createStore(ctx, newStore()));
   await storage.write(() => createToken(ctx, { store, name: 'till', scopes: ['read_gift_cards'] }));
-  const secret = drawSigningSecret(ctx.random);
+  const secret = generateSigningSecret(ctx.random);
   const webhook = { storeId: store.id, url: 'https://receiver.example/', patterns: ['*'], secret };
   await storage.write(() => addWebhook(ctx, webhook));
   const issueAndHold = async (number: number): Promise<void> => {

@@ -44,7 +44,7 @@ export function testUpdates(factory: StorageFactory): void {
       store,
       card.id,
       { disable: true },
-      { errors, claimedCode: code('another0code') },
+      { errors, echoedCode: code('another0code') },
     );
     const expected = { errors: { note: ['is too long'], code: ['cannot be changed'] } };
     for (let start = 0; start < 3; start += 1)
@@ -166,17 +166,17 @@ export function testUpdates(factory: StorageFactory): void {
     await using opened = await openStore(factory);
     const { card } = await opened.issue({ code: code('aaaaaaaa0001') });
     const other = await opened.issue({ code: code('bbbbbbbb0001') });
-    const claims = new Map([['initial_value', '15.00']] as const);
-    const claimedCode = code('AAAA-AAAA-0001');
-    await change(opened, card.id, { note: 'x' }, { claims, claimedCode });
+    const echoed = new Map([['initial_value', '15.00']] as const);
+    const echoedCode = code('AAAA-AAAA-0001');
+    await change(opened, card.id, { note: 'x' }, { echoed, echoedCode });
     const wrong: Given[] = [
-      { claims: new Map([['initial_value', '16.00']] as const) },
-      { claimedCode: code('bbbbbbbb0001') },
-      { claimedCode: code('cccccccc0001') },
+      { echoed: new Map([['initial_value', '16.00']] as const) },
+      { echoedCode: code('bbbbbbbb0001') },
+      { echoedCode: code('cccccccc0001') },
     ];
     for (const given of wrong)
       await assert.rejects(change(opened, card.id, { note: 'y' }, given), { code: 'invalid-parameter' });
-    await change(opened, other.card.id, { note: 'x' }, { claimedCode: code('bbbbbbbb0001') });
+    await change(opened, other.card.id, { note: 'x' }, { echoedCode: code('bbbbbbbb0001') });
   });
 
   test('an outdated value of a card does not replace the current one', async () => {

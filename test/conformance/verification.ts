@@ -40,7 +40,7 @@ const tamperings: readonly Tampering[] = [
     statements: ({ card }) => [
       sql`update transfers set amount = amount + 1 where card_id = ${card.id} and sequence = 2`,
     ],
-    found: /the hash of transfer \d+ does not fit its content/,
+    found: /the hash of transfer \d+ does not match its content/,
   },
   {
     what: 'a changed amount with balances made to fit',
@@ -49,19 +49,19 @@ const tamperings: readonly Tampering[] = [
       sql`update transfers set balance_after = balance_after + 100 where card_id = ${card.id} and sequence = 4`,
       sql`update gift_cards set balance = balance + 100 where id = ${card.id}`,
     ],
-    found: /the hash of transfer \d+ does not fit its content/,
+    found: /the hash of transfer \d+ does not match its content/,
   },
   {
     what: 'a changed note of a transfer',
     statements: ({ card }) => [
       sql`update transfers set note = 'with regards' where card_id = ${card.id} and sequence = 1`,
     ],
-    found: /the hash of transfer \d+ does not fit its content/,
+    found: /the hash of transfer \d+ does not match its content/,
   },
   ...(['actor', 'reference', 'reverses', 'created_at', 'id', 'kind'] as const).map((column) => ({
     what: `a changed ${column}`,
     statements: ({ card }: Books) => [changed[column](card.id)],
-    found: /the hash of transfer \d+ does not fit its content/,
+    found: /the hash of transfer \d+ does not match its content/,
   })),
   {
     what: 'accounts turned round',
@@ -69,14 +69,14 @@ const tamperings: readonly Tampering[] = [
       sql`update transfers set debit_account = credit_account, credit_account = debit_account
           where card_id = ${card.id} and sequence = 3`,
     ],
-    found: /another balance than the sum so far/,
+    found: /has a balance that is not the sum up to it/,
   },
   {
     what: 'another account on the other side',
     statements: ({ card }) => [
       sql`update transfers set debit_account = 'promotions' where card_id = ${card.id} and sequence = 1`,
     ],
-    found: /the hash of transfer \d+ does not fit its content/,
+    found: /the hash of transfer \d+ does not match its content/,
   },
   {
     what: 'another currency of a transfer',
@@ -90,19 +90,19 @@ const tamperings: readonly Tampering[] = [
     statements: ({ card }) => [
       sql`update transfers set hash = ${new Uint8Array(32)} where card_id = ${card.id} and sequence = 4`,
     ],
-    found: /the hash of transfer \d+ does not fit its content/,
+    found: /the hash of transfer \d+ does not match its content/,
   },
   {
     what: 'a changed balance after a transfer',
     statements: ({ card }) => [
       sql`update transfers set balance_after = 1 where card_id = ${card.id} and sequence = 2`,
     ],
-    found: /another balance than the sum so far/,
+    found: /has a balance that is not the sum up to it/,
   },
   {
     what: 'the first transfer deleted',
     statements: ({ card }) => [sql`delete from transfers where card_id = ${card.id} and sequence = 1`],
-    found: /has the place 2, not 1/,
+    found: /has the sequence number 2, not 1/,
   },
   {
     what: 'the first transfer deleted and the others moved up',
@@ -110,12 +110,12 @@ const tamperings: readonly Tampering[] = [
       sql`delete from transfers where card_id = ${card.id} and sequence = 1`,
       ...shift(card, [2, 3, 4], -1),
     ],
-    found: /is an adjustment at place 1/,
+    found: /is the entry 1 of the card, but of the kind adjustment/,
   },
   {
     what: 'a transfer in the middle deleted',
     statements: ({ card }) => [sql`delete from transfers where card_id = ${card.id} and sequence = 2`],
-    found: /has the place 3, not 2/,
+    found: /has the sequence number 3, not 2/,
   },
   {
     what: 'two transfers in the middle deleted that cancel out, and the last moved up',
@@ -124,7 +124,7 @@ const tamperings: readonly Tampering[] = [
       sql`delete from transfers where card_id = ${card.id} and sequence in (2, 3)`,
       ...shift(card, [4], -2),
     ],
-    found: /the hash of transfer \d+ does not fit its content/,
+    found: /the hash of transfer \d+ does not match its content/,
   },
   {
     what: 'the last transfer deleted',
@@ -143,7 +143,7 @@ const tamperings: readonly Tampering[] = [
       sql`update transfers set sequence = 2 where card_id = ${card.id} and sequence = 3`,
       sql`update transfers set sequence = 3 where card_id = ${card.id} and sequence = 99`,
     ],
-    found: /another balance than the sum so far/,
+    found: /has a balance that is not the sum up to it/,
   },
   {
     what: 'a changed balance',
@@ -171,7 +171,7 @@ const tamperings: readonly Tampering[] = [
       sql`delete from gift_card_codes where card_id = ${card.id}`,
       sql`delete from gift_cards where id = ${card.id}`,
     ],
-    found: /has transfers, but there is no such card/,
+    found: /has transfers, but the card does not exist/,
   },
   {
     what: 'transfers moved to a card that does not exist',
@@ -288,7 +288,7 @@ export function testVerification(factory: StorageFactory): void {
       assert.deepEqual(
         mismatches.map((mismatch) => [mismatch.cardId, mismatch.problem]),
         [
-          [cardId, 'has transfers, but there is no such card'],
+          [cardId, 'has transfers, but the card does not exist'],
           [null, 'the totals of the ledger are not the sum of the balances'],
         ],
         place,
@@ -314,7 +314,7 @@ export function testVerification(factory: StorageFactory): void {
       {
         store: store.domain,
         cardId: card.id,
-        problem: 'has events that say other balances than its transfers',
+        problem: 'has events whose balances differ from its transfers',
       },
     ]);
     await database.tamper(
@@ -403,7 +403,7 @@ export function testVerification(factory: StorageFactory): void {
         [first, 'has no event of version 1'],
         [beforeEnd, 'has no event of version 1'],
         [behindEnd, 'has no event of version 1'],
-        [missing, 'has codes, but there is no such card'],
+        [missing, 'has codes, but the card does not exist'],
         [last, 'has no code'],
       ],
     );

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Webhook as Verifier } from 'standardwebhooks';
-import { drawSigningSecret } from '../../src/delivery/webhooks/signature.ts';
+import { generateSigningSecret } from '../../src/delivery/webhooks/signature.ts';
 import type { EmailAddress } from '../../src/domain/email-address.ts';
 import type { Store } from '../../src/domain/store.ts';
 import type { Delivery, Webhook } from '../../src/domain/webhook.ts';
@@ -63,7 +63,7 @@ async function open(factory: StorageFactory): Promise<Opened> {
     store,
     another: () => opened.database.open(),
     async webhook(patterns = ['gift_card.*'], url = 'https://shop.example.com/hook') {
-      const secret = drawSigningSecret(ctx.random);
+      const secret = generateSigningSecret(ctx.random);
       const { webhook } = await storage.write(() =>
         addWebhook(ctx, { storeId: store.id, url, patterns, secret }),
       );
@@ -204,7 +204,7 @@ function testSending(factory: StorageFactory): void {
     await using opened = await open(factory);
     const { storage, ctx, store } = opened;
     const webhook = await opened.webhook();
-    const secret = drawSigningSecret(ctx.random);
+    const secret = generateSigningSecret(ctx.random);
     const command = { storeId: store.id, id: webhook.id, versions: null };
     await storage.write(() => replaceWebhookSecret(ctx, { ...command, secret }));
     const got: PostRequest[] = [];

@@ -47,7 +47,7 @@ test('a backup under load is sound, verifies with the same keys, and holds every
     t.diagnostic(`${name}: ${acknowledged.size} cards acknowledged before, ${cards.size} in it`);
     const again = await command(environment, 'backup', target);
     assert.equal(again.code, 1);
-    assert.match(again.errors, /is there already/);
+    assert.match(again.errors, /already exists/);
   }
 
   isOver = true;

@@ -150,7 +150,7 @@ test(`the service loses no email when killed ${rounds} times while it sends them
   assert.ok(twice <= claimedAtKill, `${twice} arrived twice, ${claimedAtKill} were claimed during a kill`);
   const sealed = await database.query('select 1 from email_deliveries where code is not null');
   const metrics = await (await fetch(`${service.url}/metrics`)).text();
-  assert.match(metrics, /largesse_mails_taken_over_total \d+/);
+  assert.match(metrics, /largesse_emails_reclaimed_total \d+/);
   service.kill('SIGTERM');
   await service.ended();
   const whole = await database.bytes();

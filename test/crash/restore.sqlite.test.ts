@@ -134,8 +134,8 @@ test('restore rejects a damaged backup or one with other keys, and changes nothi
   const cases: readonly [name: string, path: string, message: RegExp][] = [
     ['one that is missing', join(database.folder, 'none.db'), /there is no file .*none\.db/],
     ['the database itself', file, /is the database itself/],
-    ['no database', text, /text\.db is no SQLite database/],
-    ['a damaged one', damaged, /damaged\.db was not restored, and the database is as it was: /],
+    ['no database', text, /text\.db is not a SQLite database/],
+    ['a damaged one', damaged, /damaged\.db was not restored, and the database was not changed: /],
     ['one with a wrong balance', tampered.path, /it is damaged: flowers\.example, gift card \d+ /],
     ['one of another key file', other.backup, /backup\.db was not restored.*key file lacks the key/],
   ];

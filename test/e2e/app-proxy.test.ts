@@ -26,7 +26,9 @@ async function startProxy(
   const program = home.start([
     'app-proxy', '--store', domain, '--prefix', prefix, '--listen', '0', '--to', to, ...args,
   ]); // prettier-ignore
-  const [, url = '', shop = ''] = await program.written(/^(http:\S+) plays (\S+) and hands on to/);
+  const [, url = '', shop = ''] = await program.written(
+    /^(http:\S+) simulates the app proxy of (\S+) and forwards requests to/,
+  );
   assert.equal(shop, domain);
   assert.ok(url.endsWith(prefix));
   return { url, program };

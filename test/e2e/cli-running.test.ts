@@ -66,7 +66,7 @@ test('a running request gets its response after SIGTERM, even if the signal is s
   await loggedAsk(service);
 
   service.program.kill('SIGTERM');
-  await service.program.written(/"message":"stopping: requests in flight finish"/);
+  await service.program.written(/"message":"stopping: waiting for requests in flight"/);
   // A terminal signals npm and the service, and npm forwards its signal: there are always two.
   service.program.kill('SIGTERM');
   const uploaded = once(upload, 'response') as Promise<[IncomingMessage]>;
@@ -152,7 +152,7 @@ test('verify reports the totals, and names a card whose balance was changed outs
   ]);
   const sound = await home.runProcess(['verify']);
   assert.equal(sound.code, 0);
-  assert.match(sound.output, /^flowers\.example +2 +3 +35\.00 +EUR\n.* agrees with every balance\.\n$/m);
+  assert.match(sound.output, /^flowers\.example +2 +3 +35\.00 +EUR\nThe ledger matches every balance\.\n$/m);
 
   const row = internalIdOf(home.database.keysFile, card.id);
   await home.database.meddle(`update gift_cards set balance = balance + 100 where id = ${row}`);
@@ -162,7 +162,7 @@ test('verify reports the totals, and names a card whose balance was changed outs
     found.output.includes(`${domain}, gift card ${card.id} (row ${row}): has a balance that is not the sum`),
   );
   assert.ok(!found.output.includes(`gift card ${other.id}`), 'the sound card is not named');
-  assert.match(found.output, /THE LEDGER DOES NOT AGREE\.\n$/);
+  assert.match(found.output, /The ledger does not match\.\n$/);
 
   const asJson = await home.runProcess(['verify', '--json']);
   assert.equal(asJson.code, 1);

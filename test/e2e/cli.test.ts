@@ -118,11 +118,11 @@ test('wrong usage exits with code 2 and changes nothing', { concurrency }, async
     [[...create, 'EUR', '--time-zone', 'Mars/Olympus'], /^error: .*'Mars\/Olympus'.* IANA name such as/m],
     [[...create, 'EUR', '--proxy-secret', 'abc'], /^error: .*--proxy-secret.* at least 4 characters\.$/m],
     [['token', 'create', '--store', domain, '--scopes', 'all'], /^error: .*'all'.* some of read_gift_cards,/m],
-    [['token', 'revoke', '--store', domain, 'till'], /^error: .*'till'.* the id that token list shows\.$/m],
+    [['token', 'revoke', '--store', domain, 'till'], /^error: .*'till'.* an id that largesse token list shows\.$/m],
     [['app-proxy', '--store', domain, '--prefix', 'apps'], /^error: .*'apps'.* a path such as/m],
-    [['app-proxy', '--store', domain, '--listen', '70000'], /^error: .*'70000'.* takes a port\.$/m],
-    [['app-proxy', '--store', domain, '--to', 'ftp://x'], /^error: .*'ftp:\/\/x'.* an address such as/m],
-    [['app-proxy', '--store', domain, '--customer', '-'], /^error: .*'-'.* a customer's id\.$/m],
+    [['app-proxy', '--store', domain, '--listen', '70000'], /^error: .*'70000'.* a port from 0 to 65535\.$/m],
+    [['app-proxy', '--store', domain, '--to', 'ftp://x'], /^error: .*'ftp:\/\/x'.* an http URL such as/m],
+    [['app-proxy', '--store', domain, '--customer', '-'], /^error: .*'-'.* a customer's id, an integer from 1 to 2\^53 - 1\.$/m],
   ]; // prettier-ignore
   await Promise.all([
     ...wrong.map(([args, message]) =>
@@ -161,7 +161,7 @@ test('an error is reported in one line, with exit code 1', { concurrency }, asyn
     [['store', 'update', domain, '--issue-limit', '0'], /--issue-limit must be greater than 0/],
     [['store', 'update', domain, '--issue-limit', '1e3'], /--issue-limit must be a decimal number/],
     [['store', 'create', 'a.example', '--currency', 'EUR', '--require-signature'], /--proxy-secret/],
-    [['store', 'update', domain, '--require-signature'], /needs a proxy secret/],
+    [['store', 'update', domain, '--require-signature'], /require_signature cannot be true without a proxy secret/],
     [['store', 'update', domain, '--mail-language', 'tlh'], /--mail-language must be a tag of a known language: en, .*\bpt\b.*zh-Hans$/m],
     [['store', 'update', domain, '--mail-language', 'no tag'], /--mail-language must be a language tag such as/],
     [['app-proxy', '--store', domain, '--listen', '0'], /flowers\.example has no proxy secret: largesse store update/],
@@ -216,9 +216,9 @@ test('a missing, invalid or different key file is an error, and is not replaced'
   const secret = Buffer.alloc(32, 7).toString('base64');
   const broken: readonly (readonly [what: string, content: string | null, message: RegExp])[] = [
     ['missing', null, /the key file \S+largesse\.keys\.json is missing, .*: put it back, or set KEYS_FILE$/m],
-    ['cut off', readFileSync(kept, 'utf8').slice(0, 40), /largesse\.keys\.json is no key file/],
-    ['without keys', '{"keys": []}', /largesse\.keys\.json is no key file/],
-    ['with a short secret', `{"keys": [{"id": "${id}", "secret": "AAAA"}]}`, /largesse\.keys\.json is no key file/],
+    ['cut off', readFileSync(kept, 'utf8').slice(0, 40), /largesse\.keys\.json is not a key file/],
+    ['without keys', '{"keys": []}', /largesse\.keys\.json is not a key file/],
+    ['with a short secret', `{"keys": [{"id": "${id}", "secret": "AAAA"}]}`, /largesse\.keys\.json is not a key file/],
     ['of another database', `{"keys": [{"id": "other", "secret": "${secret}"}]}`, new RegExp(`lacks the key "${id}"`)],
     ['with another secret', `{"keys": [{"id": "${id}", "secret": "${secret}"}]}`, new RegExp(`the key "${id}" is not the one`)],
   ]; // prettier-ignore
@@ -356,7 +356,7 @@ test('stores and tokens are created, changed and listed, as JSON and as text', a
     assertRejected(
       await home.run(['store', 'update', domain, '--lookup-failures-per-hour', wrong]),
       2,
-      /It takes 1 to 100000, or default/,
+      /It must be an integer from 1 to 100000, or default/,
     );
   const reset = await home.json('store', 'update', domain, '--lookup-failures-per-hour', 'default');
   assert.deepEqual(reset, { ...changed, ...emailSettings, lookup_failures_per_hour: null });
@@ -389,9 +389,9 @@ test('a command without --store uses the only store, or lists several', async (t
   const { id } = await home.json<{ readonly id: number }>('token', 'create');
   assert.deepEqual((await home.json<readonly { id: number }[]>('token', 'list')).map((token) => token.id), [id]);
   assert.equal((await home.run(['webhook', 'list'])).output, `${domain} has no webhooks.\n`);
-  assert.match((await home.run(['mail', 'list'])).output, /flowers\.example has no /);
+  assert.match((await home.run(['mail', 'list'])).output, /flowers\.example has no emails\./);
   const proxy = home.start(['app-proxy', '--listen', '0']);
-  await proxy.written(/plays flowers\.example/);
+  await proxy.written(/simulates the app proxy of flowers\.example/);
   proxy.kill('SIGTERM');
   await home.json('store', 'create', 'tea.example', '--currency', 'EUR');
   for (const args of [['token', 'create'], ['token', 'list'], ['webhook', 'list'], ['mail', 'list'], ['app-proxy']]) {
@@ -404,9 +404,9 @@ test('a command without --store uses the only store, or lists several', async (t
 test('a command without --store uses the demonstration store if there is no other', async () => {
   await using home = await makeHome();
   const service = await home.serve();
-  assert.match((await home.run(['mail', 'list'])).output, /demo\.localhost has no /);
+  assert.match((await home.run(['mail', 'list'])).output, /demo\.localhost has no emails\./);
   await home.json('store', 'create', domain, '--currency', 'EUR');
-  assert.match((await home.run(['mail', 'list'])).output, /flowers\.example has no /);
+  assert.match((await home.run(['mail', 'list'])).output, /flowers\.example has no emails\./);
   await service.stop();
 });
 
@@ -485,7 +485,7 @@ test('a token is shown once, and is not in a list or in the database', async () 
   const rotated = await home.json<Token>('token', 'rotate', '--store', domain, String(created.id));
   const shown = await home.run(['token', 'create', '--store', domain, '--scopes', 'read_gift_cards']);
   const [printed] = /lgs_\w+/.exec(shown.output) ?? [];
-  assert.match(shown.output, /Keep it now: it is not shown again\.\n$/);
+  assert.match(shown.output, /Save it now: it is not shown again\.\n$/);
   assert.equal(rotated.api_client_id, created.api_client_id);
 
   const tokens = [created.token, rotated.token, printed];

@@ -70,7 +70,7 @@ async function assertRejects(client: Client): Promise<void> {
   const { status, text, headers } = await client.issue();
   assert.equal(status, 503, text);
   assert.match(text, /\/docs\/problems\/not-writable"/);
-  assert.match(text, /Nothing was done/);
+  assert.match(text, /The change was not made/);
   assert.doesNotMatch(text, /unknown|largesse\.db|sqlite|tmp/i);
   assert.ok(Number(headers.get('retry-after')) >= 1);
 }

@@ -150,7 +150,7 @@ const notPositive = 'must be greater than 0';
 const notDecimal = 'must be a decimal number such as "15.00"';
 const tooManyDecimals = 'must have at most 2 decimals, as USD has';
 const tooLong = 'must have at most 12 digits before the point';
-const inexact = 'is a number that cannot be held exactly; send it as a string';
+const inexact = 'is a number that cannot be represented exactly; send it as a string';
 
 test('initial_value rejects every other value, and no value is rounded', async (t) => {
   const rejected: readonly (readonly [json: string, message: string])[] = [

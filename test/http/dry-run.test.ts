@@ -128,7 +128,7 @@ test('dry_run is true or false, at most once, and only on writes', async () => {
       ask,
       { code: 'invalid-query', errors: { dry_run: ['must be true or false'] } },
     );
-  await shop.rejects(`${line}?dry_run=true&dry_run=true`, ask, { code: 'invalid-query', errors: { dry_run: ['is given twice'] } });
+  await shop.rejects(`${line}?dry_run=true&dry_run=true`, ask, { code: 'invalid-query', errors: { dry_run: ['is repeated'] } });
   for (const reading of [`GET /gift_card/${id}`, `GET /gift_card/${id}/holds`, 'GET /holds/1', 'POST /gift_card/lookup'])
     await shop.rejects(`${reading}?dry_run=true`, {}, { code: 'invalid-query', errors: { dry_run: ['is not a known parameter'] } });
   await shop.rejects(line, { json: { amount: 1, dry_run: true } }, { code: 'invalid-parameter' });

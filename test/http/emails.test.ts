@@ -283,9 +283,11 @@ test('an invalid send_on is rejected together with all other errors', async () =
   assert.deepEqual(await errorsOf({ ...grace, send_on: '2099-01-01' }), {
     send_on: ['must be at most a year ahead'],
   });
-  assert.deepEqual(await errorsOf({ send_on: soon }), { send_on: ['needs a recipient_email or an email'] });
+  assert.deepEqual(await errorsOf({ send_on: soon }), {
+    send_on: ['cannot be set without recipient_email or email'],
+  });
   assert.deepEqual(await errorsOf({ ...grace, send_on: soon, notify: false }), {
-    send_on: ['cannot be kept: no mail is sent'],
+    send_on: ['cannot be set because no email is sent'],
   });
   assert.deepEqual(await errorsOf({ ...grace, send_on: soon, expires_on: new Date(shop.service.clock.now() + 2 * 86_400_000).toISOString().slice(0, 10) }), {
     send_on: ['must not be after expires_on'],

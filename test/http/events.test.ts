@@ -109,7 +109,7 @@ test('pages of events follow each other, and a later request continues from the 
   problemOf(await service.request('/events/5', { token }), { code: 'not-found' });
   problemOf(await service.request('/events?after=5', { token }), {
     code: 'invalid-query',
-    errors: { after: ['names no event'] },
+    errors: { after: ['must be the id of an event'] },
   });
 });
 

@@ -46,7 +46,7 @@ test('a debit of the whole balance leaves 0.00, and the next one is rejected', a
   const { id } = await shop.issue();
   await shop.debits(id, '25');
   const line = `POST /gift_card/${id}/debit`;
-  const errors = { amount: ['exceeds what is available: 0.00'] };
+  const errors = { amount: ['must be at most 0.00, the available amount'] };
   for (const partial of [false, true]) {
     await shop.rejects(
       line,
@@ -64,7 +64,7 @@ test('a debit above the available amount is rejected with that amount, which exc
     { json: { amount: '25.01' } },
     {
       code: 'insufficient-balance',
-      errors: { amount: ['exceeds what is available: 25.00'] },
+      errors: { amount: ['must be at most 25.00, the available amount'] },
       available: '25.00',
     },
   );
@@ -72,7 +72,7 @@ test('a debit above the available amount is rejected with that amount, which exc
   await shop.rejects(
     line,
     { json: { amount: '5.01' } },
-    { code: 'insufficient-balance', errors: { amount: ['exceeds what is available: 5.00'] } },
+    { code: 'insufficient-balance', errors: { amount: ['must be at most 5.00, the available amount'] } },
   );
   const { gift_card: card } = await shop.does(line, { json: { amount: 5 } }, redeemed);
   assert.deepEqual([card.balance, card.held, card.available], ['20.00', '20.00', '0.00']);

@@ -122,7 +122,7 @@ for (const name of names) {
     const type = (value: string) => ({ 'content-type': value });
     for (const text of ['{', '[]', 'null', '5', '"x"'])
       await shop.rejects(line, raw(text), { code: 'invalid-body' });
-    const twice = { code: 'invalid-body', errors: { amount: ['is given twice'] } } as const;
+    const twice = { code: 'invalid-body', errors: { amount: ['is repeated'] } } as const;
     await shop.rejects(line, raw('{"amount":1,"amount":2}'), twice);
     await shop.rejects(line, raw(`{"${wrapper}":{"amount":1,"amount":1}}`), twice);
     await shop.rejects(line, { form: 'amount=1&amount=1' }, twice);

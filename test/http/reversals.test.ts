@@ -40,7 +40,7 @@ test('a debit can be reversed in parts, up to its amount', async () => {
   const line = `POST /transactions/${debit.id}/reverse`;
   const exceeds = (left: string) => ({
     code: 'reversal-exceeds-transaction' as const,
-    errors: { amount: [`exceeds what is left of the transaction: ${left}`] },
+    errors: { amount: [`must be at most ${left}, the amount that can be reversed`] },
     reversible: left,
   });
   const alreadyReversed = {
@@ -84,7 +84,7 @@ test('a credit can be reversed in parts, up to the available amount', async () =
   const line = `POST /transactions/${credited}/reverse`;
   await shop.debits(id, '10');
   await shop.holds(id, '5');
-  const errors = { amount: ['exceeds what is available: 10.00'] };
+  const errors = { amount: ['must be at most 10.00, the available amount'] };
   await shop.rejects(line, {}, { code: 'insufficient-balance', errors, available: '10.00' });
   await shop.rejects(line, { json: { amount: '10.01' } }, { code: 'insufficient-balance' });
   const part = await shop.does(line, { json: { amount: '9.99' } }, reversed);

@@ -166,13 +166,13 @@ test('an invalid webhook has an error for each field, and is not created', async
     { url: 5, events: ['gift_card.gone'], more: 1 },
     {
       url: ['must be a string'],
-      events: ['must list event types: "gift_card.gone" is none'],
+      events: ['must list event types: "gift_card.gone" is not one'],
       more: ['is not a known parameter'],
     },
   );
   await assertRejected(
     { url: 'https://a.example.com', events: [] },
-    { events: ['must name at least one event type'] },
+    { events: ['must list at least one event type'] },
   );
   for (const events of [[5], '*', 'gift_card.*, customer.created'])
     await assertRejected(
@@ -254,7 +254,7 @@ test('webhooks and events of another store are not found', async () => {
   assert.deepEqual((await service.request('/events', { token: stranger })).json, { events: [] });
   problemOf(await service.request(`/events?after=${eventId}`, { token: stranger }), {
     code: 'invalid-query',
-    errors: { after: ['names no event'] },
+    errors: { after: ['must be the id of an event'] },
   });
 });
 
@@ -289,7 +289,7 @@ test('tests, failures and redeliveries are in the delivery log', async () => {
   assert.equal(webhookOf(await shop.ask(`/webhooks/${id}`)).failing_since, null);
   problemOf(await shop.ask(`/events/${eventId}/redeliver`, { method: 'POST', json: { webhook_id: 5 } }), {
     code: 'invalid-parameter',
-    errors: { webhook_id: ['names no webhook'] },
+    errors: { webhook_id: ['must be the id of a webhook'] },
   });
   assert.match(
     await fetch(new URL('/metrics', shop.service.url)).then((response) => response.text()),

@@ -8,7 +8,7 @@ import type { Hold } from '../../src/domain/hold.ts';
 import type { Transfer } from '../../src/domain/ledger.ts';
 import type { Money } from '../../src/domain/money.ts';
 import type { Store } from '../../src/domain/store.ts';
-import { issue, undo, update } from '../../src/service/card.ts';
+import { issue, reenableCard, update } from '../../src/service/card.ts';
 import { capture, expireHolds, placeHold, voidOpenHold } from '../../src/service/hold.ts';
 import type { MoneyCommand } from '../../src/service/money.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
@@ -57,7 +57,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
     case 'update': {
       const { balance, ...others } = action.changes;
       const changes: CardChanges = { ...others, ...(balance !== undefined && { balance: money(balance) }) };
-      const asked = { changes, releaseHolds: action.releaseHolds, claims: new Map(), claimedCode: null };
+      const asked = { changes, releaseHolds: action.releaseHolds, echoed: new Map(), echoedCode: null };
       const card = yield* update(ctx, { ...on(action.card), ...asked, errors: new FieldErrors() });
       // The response does not show the held amount.
       return { card: { ...card, held: money(0n) } };
@@ -81,7 +81,7 @@ export function* perform(desk: Desk, action: Action, versions: readonly number[]
       return yield* reverse(ctx, { store, transferId, amount, actor, note: null, scopes, versionsOf });
     }
     case 'undo':
-      return { card: yield* undo(ctx, on(action.card)) };
+      return { card: yield* reenableCard(ctx, on(action.card)) };
     case 'expire':
       yield* expireHolds(ctx, holdsClosedAtOnce);
       return {};

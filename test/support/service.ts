@@ -12,7 +12,7 @@ import { openDatabase } from '../../src/database.ts';
 import { currencyOf } from '../../src/domain/currency.ts';
 import { Secret } from '../../src/domain/secret.ts';
 import { scopes as allScopes, type Scope } from '../../src/domain/store.ts';
-import { logThrough } from '../../src/log.ts';
+import { logWith } from '../../src/log.ts';
 import { start } from '../../src/main.ts';
 import { createStore, requireStore, type NewStore } from '../../src/service/store.ts';
 import { createToken } from '../../src/service/token.ts';
@@ -136,7 +136,7 @@ export async function startService({
       done();
     },
   });
-  const log = logThrough(pino({ level: 'trace', messageKey: 'message' }, sink));
+  const log = logWith(pino({ level: 'trace', messageKey: 'message' }, sink));
   const service = await start(config, { clock, log });
   const url = `${service.url}${config.basePath}`;
   const second = processes === 2 ? await serve({ ...environment, LOG_LEVEL: 'info' }) : undefined;

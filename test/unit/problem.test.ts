@@ -115,7 +115,7 @@ test('a missing scope is in the detail and the header, with all alternatives', (
 });
 
 test('the extensions of a fault precede the request id', () => {
-  const errors = { amount: ['exceeds what is available: 5.00'] };
+  const errors = { amount: ['must be at most 5.00, the available amount'] };
   const fault = new Fault('insufficient-balance', { errors, extensions: { available: '5.00' } });
   assert.equal(
     JSON.stringify(problemBody(fault, options)),

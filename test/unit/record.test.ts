@@ -7,11 +7,11 @@ import { InexactNumber } from '../../src/domain/money.ts';
 import { readOnlyFields as claimableFields } from '../../src/api/cards.ts';
 import {
   holdRecordOf,
-  isTrue as isTrueOn,
+  matchesRecord as isTrueOn,
   recordOf,
   spendableRecordOf,
   transactionOf,
-  type ClaimableField,
+  type ReadOnlyField,
 } from '../../src/domain/record.ts';
 import { amount, cardWith, holdWith, show, transferWith, sameIds } from './samples.ts';
 
@@ -34,7 +34,7 @@ const bare = cardWith({
 });
 
 const today = '2026-06-15';
-const isTrue = (ids: PublicIds, claim: unknown, field: ClaimableField, card: Card): boolean =>
+const matchesRecord = (ids: PublicIds, claim: unknown, field: ReadOnlyField, card: Card): boolean =>
   isTrueOn(ids, claim, field, { card, today });
 
 test('a record has every field of the specification, in its order', () => {
@@ -227,9 +227,12 @@ test('every field of a retrieved record matches the card', async (t) => {
     const sent = JSON.parse(JSON.stringify(read)) as Readonly<Record<string, unknown>>;
     for (const field of claimableFields) {
       await t.test(`${name}: ${field}`, () => {
-        assert.equal(isTrue(sameIds, sent[field], field, card), true);
+        assert.equal(matchesRecord(sameIds, sent[field], field, card), true);
         // The parser has converted an id in a form to an integer.
-        assert.equal(isTrue(sameIds, asFormText(sent[field]), field, card), typeof sent[field] !== 'number');
+        assert.equal(
+          matchesRecord(sameIds, asFormText(sent[field]), field, card),
+          typeof sent[field] !== 'number',
+        );
       });
     }
   }
@@ -242,7 +245,7 @@ function asFormText(value: unknown): string {
 
 test('a field can match the card in another notation', () => {
   const card = cardWith();
-  const cases: readonly (readonly [ClaimableField, unknown])[] = [
+  const cases: readonly (readonly [ReadOnlyField, unknown])[] = [
     ['initial_value', 25],
     ['initial_value', '25'],
     ['initial_value', '25.0'],
@@ -256,11 +259,11 @@ test('a field can match the card in another notation', () => {
     ['available', 10.5],
   ];
   for (const [field, claim] of cases)
-    assert.equal(isTrue(sameIds, claim, field, card), true, `${field} ${show(claim)}`);
+    assert.equal(matchesRecord(sameIds, claim, field, card), true, `${field} ${show(claim)}`);
 });
 
 test('a value that differs from the card does not match', async (t) => {
-  const cases: readonly (readonly [ClaimableField, readonly unknown[]])[] = [
+  const cases: readonly (readonly [ReadOnlyField, readonly unknown[]])[] = [
     [
       'id',
       [244_212_357_348, '244212357349', '0244212357349', ' 244212357349', null, '', true, [244_212_357_349]],
@@ -293,9 +296,10 @@ test('a value that differs from the card does not match', async (t) => {
     cases.map(([field]) => field),
     [...claimableFields],
   );
-  for (const [field, claims] of cases) {
+  for (const [field, values] of cases) {
     await t.test(field, () => {
-      for (const claim of claims) assert.equal(isTrue(sameIds, claim, field, cardWith()), false, show(claim));
+      for (const claim of values)
+        assert.equal(matchesRecord(sameIds, claim, field, cardWith()), false, show(claim));
     });
   }
 });
@@ -310,7 +314,7 @@ test('a state is that of the day: disabled before expired, and active until the 
   for (const [given, state] of states) {
     for (const claim of ['active', 'expired', 'disabled'])
       assert.equal(
-        isTrue(sameIds, claim, 'state', cardWith(given)),
+        matchesRecord(sameIds, claim, 'state', cardWith(given)),
         claim === state,
         `${show(given)} ${claim}`,
       );
@@ -322,10 +326,10 @@ test('if the card has no value, only null and the empty text of a form match', (
   const empty = claimableFields.filter((field) => record[field] === null);
   assert.ok(empty.length > 5);
   for (const field of empty) {
-    assert.equal(isTrue(sameIds, null, field, bare), true);
-    assert.equal(isTrue(sameIds, '', field, bare), true);
+    assert.equal(matchesRecord(sameIds, null, field, bare), true);
+    assert.equal(matchesRecord(sameIds, '', field, bare), true);
     for (const claim of [0, false, ' ', 'null', undefined, [], {}]) {
-      assert.equal(isTrue(sameIds, claim, field, bare), false, `${field} ${show(claim)}`);
+      assert.equal(matchesRecord(sameIds, claim, field, bare), false, `${field} ${show(claim)}`);
     }
   }
 });
