@@ -50,7 +50,7 @@ function* counted<T>(script: Script<T>, counts: { awaited: number }): Script<T> 
 async function openShop(factory: StorageFactory) {
   const opened = await openStore(factory, { undoWindowMinutes: 15 });
   const { storage, ctx, store } = opened;
-  const { card, code: drawn } = await opened.issue({ customer: ann, recipient: bea });
+  const { card, code: issuedCode } = await opened.issue({ customer: ann, recipient: bea });
   const movement: MoneyCommand = {
     store, cardId: card.id, actor: 'test', reference: null, note: null, orderId: null, versions: null,
   }; // prettier-ignore
@@ -60,7 +60,7 @@ async function openShop(factory: StorageFactory) {
   const { secret, token } = await storage.write(() => createToken(ctx, { store, name: 'till', scopes }));
   const presented = parseToken(secret.reveal());
   assert.ok(presented);
-  return { ...opened, card: placed.card, drawn, movement, spent, sold, placed, presented, token };
+  return { ...opened, card: placed.card, issuedCode, movement, spent, sold, placed, presented, token };
 }
 
 type Shop = Awaited<ReturnType<typeof openShop>>;
@@ -102,7 +102,7 @@ const operations: readonly Operation[] = [
   {
     name: 'look up by code',
     awaited: [1],
-    script: ({ ctx, store, drawn }) => lookUp(ctx, { store, code: drawn, usableOnly: false }),
+    script: ({ ctx, store, issuedCode }) => lookUp(ctx, { store, code: issuedCode, usableOnly: false }),
   },
   {
     name: 'look up an unknown code',
@@ -182,7 +182,7 @@ const operations: readonly Operation[] = [
           shop.store,
           shop.card.id,
           { note: 'new' },
-          { echoedCode: shop.drawn, versions: currentVersion(shop) },
+          { echoedCode: shop.issuedCode, versions: currentVersion(shop) },
         ),
       ),
   },
@@ -242,8 +242,8 @@ const operations: readonly Operation[] = [
   {
     name: 'redeem by code',
     awaited: [2, 2],
-    *script({ ctx, store, movement, drawn }) {
-      const found = yield* lookUp(ctx, { store, code: drawn, usableOnly: true });
+    *script({ ctx, store, movement, issuedCode }) {
+      const found = yield* lookUp(ctx, { store, code: issuedCode, usableOnly: true });
       assert.ok(found.kind === 'found');
       const { card, codeLookup } = found;
       yield* debit(ctx, { ...movement, cardId: card.id, amount, partial: false, codeLookup });

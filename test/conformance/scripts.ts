@@ -235,13 +235,13 @@ export function testScripts(factory: StorageFactory): void {
       () => parallel(insertRow(ids(), 'in parallel'), listRows()),
       () => all(insertion(ids(), 'awaited')),
     ];
-    let drawn = 0;
+    let generated = 0;
     const ids = (): number => {
-      drawn += 1;
-      return drawn % 2 === 1 ? 1 : drawn;
+      generated += 1;
+      return generated % 2 === 1 ? 1 : generated;
     };
     for (const attempt of tries) await storage.write(attempt);
-    assert.equal(drawn, 2 * tries.length);
+    assert.equal(generated, 2 * tries.length);
     assert.deepEqual(await storage.read(listRows), ['at the end', 'awaited', 'in parallel', 'taken']);
   });
 

@@ -344,10 +344,10 @@ export function testVerification(factory: StorageFactory): void {
   test('more cards than fit a page are verified page by page, and none is skipped', async () => {
     // The first ids are of two stores. Then the ids of a card, its transfer and its event alternate. The
     // cards' ids have no gaps, and a page that starts one too late skips a card.
-    let draws = 0;
+    let calls = 0;
     const draw = (): number => {
-      draws += 1;
-      return draws % 3 === 0 ? 1_000_000 + draws / 3 : 2_000_000 + draws;
+      calls += 1;
+      return calls % 3 === 0 ? 1_000_000 + calls / 3 : 2_000_000 + calls;
     };
     await using opened = await openStore(factory, { ctx: testContext({ random: { id: draw } }) });
     const { storage, ctx, store, database } = opened;

@@ -628,8 +628,8 @@ test('a code cannot be used again in a store, even after its replacement; anothe
     { events: ['gift_card.disabled disabled_at'] },
   );
   await shop.rejects(post, { json: { initial_value: 5, code: 'onceonly1' } }, taken);
-  const drawn = await shop.issue();
-  await shop.rejects(post, { json: { initial_value: 5, code: drawn.code.toUpperCase() } }, taken);
+  const generated = await shop.issue();
+  await shop.rejects(post, { json: { initial_value: 5, code: generated.code.toUpperCase() } }, taken);
   const { card } = await yen.creates({ json: { initial_value: 5, code: 'onceonly1' } });
   assert.equal(card.code, 'onceonly1');
   const never = newAddress();

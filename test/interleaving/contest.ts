@@ -164,7 +164,7 @@ type Seen = {
  * nothing whether it is closed or not, and any caller can close it.
  */
 function seenOf(stage: Stage, desk: Desk, outcomes: readonly Outcome<Done>[]): Seen {
-  // An event's id can be taken: the trigger has moved the id of a concurrent transaction beyond those drawn so far.
+  // An event's id can be taken: the trigger has moved the id of a concurrent transaction beyond those generated so far.
   const [expired] = stage.inTurn([() => expireHolds(desk.ctx, 1_000)], [0]);
   if (expired && 'thrown' in expired) throw expired.thrown;
   const left = desk.places.cards.map((cardId) => stage.run(stateOf(desk, cardId)));

@@ -272,9 +272,9 @@ function interleave<T>(
     const ready = callers.flatMap((caller, place) =>
       caller.outcome === undefined && caller.waitsFor === undefined ? [{ caller, place }] : [],
     );
-    const drawn = ready[Math.floor(engine.random() * ready.length)];
-    if (!drawn) break;
-    const { caller, place } = drawn;
+    const chosen = ready[Math.floor(engine.random() * ready.length)];
+    if (!chosen) break;
+    const { caller, place } = chosen;
     try {
       advance(place, caller);
     } catch (error) {

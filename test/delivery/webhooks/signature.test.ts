@@ -66,10 +66,10 @@ test('the library rejects a changed body, id or time, and an old message', () =>
 });
 
 test('a new secret is whsec_ and 32 random bytes', () => {
-  const drawn = Array.from({ length: 20 }, () => generateSigningSecret(random).reveal());
-  for (const text of drawn) assert.match(text, /^whsec_[A-Za-z0-9+/]{43}=$/);
-  assert.equal(new Set(drawn).size, drawn.length);
-  assert.ok(drawn.every((text) => parseSigningSecret(text).ok));
+  const generated = Array.from({ length: 20 }, () => generateSigningSecret(random).reveal());
+  for (const text of generated) assert.match(text, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  assert.equal(new Set(generated).size, generated.length);
+  assert.ok(generated.every((text) => parseSigningSecret(text).ok));
 });
 
 test('a client’s secret has 24 to 64 bytes in canonical base64', async (t) => {
