@@ -3,7 +3,7 @@
  * declared safe.
  */
 
-/** Finished HTML. Only `markup` and `joinMarkup` create it. */
+/** Finished HTML. Only functions of this file create it. */
 class Markup {
   readonly #html: string;
 
@@ -50,4 +50,16 @@ export function markup(strings: TemplateStringsArray, ...fragments: readonly Mar
 /** Joins `parts` with `separator`. */
 export function joinMarkup(parts: readonly MarkupPart[], separator: MarkupPart): Markup {
   return new Markup(parts.map(written).join(written(separator)));
+}
+
+/** Replaces single characters of escaped text by tags. */
+export function insertTags(text: Markup, tags: Readonly<Record<string, string>>): Markup {
+  return new Markup(
+    Object.entries(tags).reduce((done, [character, tag]) => done.replaceAll(character, tag), text.toString()),
+  );
+}
+
+/** Text of several lines: line breaks become `<br />`. */
+export function linesOf(text: string): readonly Markup[] {
+  return text.split('\n').map((line, index) => (index === 0 ? markup`${line}` : markup`<br />${line}`));
 }
