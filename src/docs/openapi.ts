@@ -9,7 +9,6 @@ import type { Scope } from '../domain/store.ts';
 import { pagePaths } from '../http/page-paths.ts';
 import { problems } from '../http/problem.ts';
 import { version } from '../version.ts';
-import { urlOf } from './content.ts';
 import { headerReferences, sharedErrors, type Response, type Responses } from './errors.ts';
 import { guides } from './guides.ts';
 import { headersOf, parametersOf, sampleOf, pathTemplateOf } from './operation.ts';
@@ -82,18 +81,12 @@ export function openApiDocument(basePath: string, origin: string): OpenApiDocume
   };
 }
 
-/** The introduction and the guides, with links to the pages of the reference. */
+/** The introduction, with links to the guides of the reference. */
 function descriptionAt(basePath: string): string {
-  const sections = guides.map(
-    ({ title, text }) => `## ${title}\n\n${text.trim().replaceAll(/^## /gm, '### ')}`,
+  const links = guides.map(
+    ({ name, title, note }) => `- [${title}](${basePath}${pagePaths.reference}/${name}): ${note}`,
   );
-  return [texts.introduction, ...sections]
-    .join('\n\n')
-    .replaceAll(/\]\(([^()\s]+)\)/g, (_, target: string) =>
-      target.startsWith('https://')
-        ? `](${target})`
-        : `](${basePath}/${urlOf(target, { folder: 'root', extension: '' })})`,
-    );
+  return [texts.introduction, '## Guides', links.join('\n')].join('\n\n');
 }
 
 function operationPaths(): Paths {
