@@ -3,6 +3,7 @@
 import { dirname, join } from 'node:path';
 import { systemClock, type Clock } from './clock.ts';
 import { systemRandom, type Random } from './random.ts';
+import { CodeCohorts } from './code-cohorts.ts';
 import { shownLocation, type DatabaseConfig } from './config.ts';
 import type { Context } from './context.ts';
 import { Fault } from './domain/fault.ts';
@@ -67,9 +68,9 @@ export async function openDatabase(
       makeKeyFile(config.keysFile, random);
     const masterKeys = readKeyFile(config.keysFile);
     if (!masterKeys) throw new KeyFileError(missingKeys(config));
-    const opening: Context = { clock, random, keys: keysOf(masterKeys) };
+    const opening: Context = { clock, random, keys: keysOf(masterKeys), codeCohorts: new CodeCohorts() };
     const oldestKey = await checkAllKeys(storage, opening);
-    const ctx: Context = { clock, random, keys: keysOf(masterKeys, oldestKey) };
+    const ctx: Context = { ...opening, keys: keysOf(masterKeys, oldestKey) };
     return { ctx, storage, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
   } catch (error) {
     await storage[Symbol.asyncDispose]();

@@ -3,7 +3,7 @@
 import type { Context } from '../context.ts';
 import { choose, effectiveChanges, isDisabled, isExpired, validateChanges } from '../domain/card.ts';
 import type { Card, CardChanges, CardDetails } from '../domain/card.ts';
-import { lastCharactersOf, randomCode } from '../domain/code.ts';
+import { lastCharactersOf } from '../domain/code.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
 import {
   cardCreatedEvent,
@@ -57,7 +57,7 @@ export function* issue(
   command: IssueCommand,
 ): Script<{ readonly card: Card; readonly code: Secret }> {
   const { store, value, emails } = command;
-  const code = command.code ?? randomCode((length) => ctx.random.bytes(length));
+  const code = command.code ?? ctx.codeCohorts.generate(store.id, ctx);
   const now = ctx.clock.now();
   const [forCustomer, forRecipient] = yield* parallel(
     findOrInsert(ctx, store, command.customer),
