@@ -19,16 +19,32 @@ import type { Money } from '../domain/money.ts';
 import { matchesRecord, type ReadOnlyField } from '../domain/record.ts';
 import type { Secret } from '../domain/secret.ts';
 import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
-import { findCardsOf, insertCard, lockCard, replaceCard, type CurrentCard } from '../storage/card.ts';
+import {
+  findCardsOf,
+  insertCard,
+  lockCard,
+  replaceCard,
+  type CurrentCard,
+  findChainEnd,
+} from '../storage/card.ts';
 import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../storage/code.ts';
 import { findOrInsertCustomer } from '../storage/customer.ts';
 import { recordEvent } from '../storage/event.ts';
 import { listOpenHolds } from '../storage/hold.ts';
 import { resolved, parallel, type Script } from '../storage/sql.ts';
-import { findChainEnd, noChain } from '../storage/transfer.ts';
+import { endAt, insertTransfer, openChain } from '../storage/transfer.ts';
 import { linkNewCustomer, findLinkError } from './customer.ts';
 import { enqueueCardEmails, assertSendTime, type CardEmails } from './email.ts';
-import { record, assertVersion, releaseHold, requireCard, loadCard, today, type Closing } from './money.ts';
+import {
+  record,
+  assertVersion,
+  releaseHold,
+  requireCard,
+  loadCard,
+  today,
+  transferOf,
+  type Closing,
+} from './money.ts';
 
 export type IssueCommand = {
   readonly store: Store;
@@ -84,12 +100,14 @@ export function* issue(
     userId: null,
     apiClientId: command.apiClientId,
   };
-  yield* insertCard(card);
+  const issued = transferOf(ctx, card, { movement: issueOf(value), why: detailsOf(command, now) });
+  const first = openChain(ctx, issued, { issuedExpiresOn: card.expiresOn });
+  yield* insertCard(card, endAt(first));
   const keyedCode = { storeId: store.id, cardId: card.id, code };
   if (!command.code) yield* insertCode(ctx, keyedCode);
   else if (!(yield* insertChosenCode(ctx, keyedCode)))
     throw new Fault('invalid-parameter', { errors: { code: [codeTaken] } });
-  yield* record(ctx, { card, end: noChain }, issueOf(value), detailsOf(command, now));
+  yield* insertTransfer(first);
   yield* recordEvent(ctx, cardCreatedEvent(ctx.keys.publicIds, card));
   if (emails) yield* enqueueCardEmails(ctx, { card, code, emails });
   return { card, code };
@@ -228,7 +246,7 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
   const [, , end] = yield* parallel(
     parallel(...releasing),
     replaceCard(released, changed),
-    effective.balance ? findChainEnd({ storeId: store.id, cardId }) : resolved(noChain),
+    effective.balance ? findChainEnd({ storeId: store.id, cardId }) : resolved(null),
   );
   if (effective.balance) {
     const movement = adjustmentOf(card.balance, effective.balance);

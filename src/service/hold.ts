@@ -1,6 +1,7 @@
 /** Holds for a checkout: place, show, capture, void and expire. */
 
 import type { Context } from '../context.ts';
+import { findChainEnd } from '../storage/card.ts';
 import { movementEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { isHoldExpired, type Hold } from '../domain/hold.ts';
@@ -11,7 +12,6 @@ import type { Store } from '../domain/store.ts';
 import { recordEvent } from '../storage/event.ts';
 import { findHold, insertHold, claimExpiredHolds } from '../storage/hold.ts';
 import { resolved, parallel, type Script } from '../storage/sql.ts';
-import { findChainEnd } from '../storage/transfer.ts';
 import {
   closeExpiredHolds,
   applyMovement,

@@ -1,5 +1,6 @@
 /** Shared by the operations on a card's money: movements, their errors, releases of holds, and transfers. */
 
+import assert from 'node:assert/strict';
 import type { Context } from '../context.ts';
 import { availableOf, isDisabled, isExpired, type Card } from '../domain/card.ts';
 import { dayOf } from '../domain/day.ts';
@@ -16,13 +17,14 @@ import {
   lockCard,
   updateBalance,
   type CardKey,
+  type ChainEnd,
   type MoveDemands,
   type CurrentCard,
 } from '../storage/card.ts';
 import { recordEvent } from '../storage/event.ts';
 import { closeHold, listOpenHolds } from '../storage/hold.ts';
 import { RetryTransaction, parallel, type Script } from '../storage/sql.ts';
-import { recordTransfer, type ChainEnd } from '../storage/transfer.ts';
+import { recordTransfer, type NewTransfer } from '../storage/transfer.ts';
 
 /** A movement on a card, with the details of its transfer. */
 export type MoneyCommand = {
@@ -226,23 +228,36 @@ export function* releaseHold(
   return { hold, card };
 }
 
+/** The details of a transfer that its movement and its card do not give. */
+type Details = Pick<Transfer, 'actor' | 'reference' | 'note' | 'orderId'> & {
+  readonly holdId?: number;
+  readonly reverses?: number;
+  /** Default: now. */
+  readonly createdAt?: number;
+};
+
 /**
  * Records the transfer of a movement.
  * @param card the card after the movement.
- * @param end the end of the card's chain before the transfer.
+ * @param end the end of the card's chain before the transfer; null only if there is no such card.
  */
 export function* record(
   ctx: Context,
-  { card, end }: { readonly card: Card; readonly end: ChainEnd },
+  { card, end }: { readonly card: Card; readonly end: ChainEnd | null },
   movement: Movement,
-  why: Pick<Transfer, 'actor' | 'reference' | 'note' | 'orderId'> & {
-    readonly holdId?: number;
-    readonly reverses?: number;
-    /** Default: now. */
-    readonly createdAt?: number;
-  },
+  why: Details,
 ): Script<Transfer> {
-  return yield* recordTransfer(ctx, end, {
+  assert(end, 'every card has a chain');
+  return yield* recordTransfer(ctx, end, transferOf(ctx, card, { movement, why }));
+}
+
+/** The transfer of a movement, before it has a place in the chain. @param card the card after the movement. */
+export function transferOf(
+  ctx: Context,
+  card: Card,
+  { movement, why }: { readonly movement: Movement; readonly why: Details },
+): NewTransfer {
+  return {
     ...movement,
     storeId: card.storeId,
     cardId: card.id,
@@ -254,7 +269,7 @@ export function* record(
     holdId: why.holdId ?? null,
     reverses: why.reverses ?? null,
     createdAt: why.createdAt ?? ctx.clock.now(),
-  });
+  };
 }
 
 /** The changes of the card by a movement, in minor units. */

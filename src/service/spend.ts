@@ -9,10 +9,10 @@ import { creditOf, debitOf, isReversible, reversalOf, type Transfer } from '../d
 import { exceeds, formatMoney, integerDigitsMax, subtract, type Money } from '../domain/money.ts';
 import { transactionOf } from '../domain/record.ts';
 import type { Scope, Store } from '../domain/store.ts';
-import { lockCard, lockCardOfTransfer } from '../storage/card.ts';
+import { lockCard, lockCardOfTransfer, findChainEnd } from '../storage/card.ts';
 import { recordEvent } from '../storage/event.ts';
 import { RetryTransaction, parallel, type Script } from '../storage/sql.ts';
-import { findChainEnd, findTransferAndVersion, sumReversals } from '../storage/transfer.ts';
+import { findTransferAndVersion, sumReversals } from '../storage/transfer.ts';
 import {
   effect,
   applyMovement,

@@ -168,10 +168,31 @@ export function* findCardsOf(
   return rows.map(toCard);
 }
 
-/** Inserts a new card with its initial balance. The caller records the matching transfer in the same script. */
-export function* insertCard(card: Card): Script<void> {
+/** The last transfer of a card's chain. */
+export type ChainEnd = { readonly transferId: number; readonly sequence: number; readonly hash: Uint8Array };
+
+/**
+ * Returns the end of a card's chain. It can change during the transaction unless the same transaction has
+ * updated the card's row before. Returns null if there is no such card.
+ */
+export function* findChainEnd({ storeId, cardId }: CardKey): Script<ChainEnd | null> {
+  const row = yield* first(sql<{ last_transfer_id: bigint; chain_length: bigint; chain_hash: Uint8Array }>`
+    select last_transfer_id, chain_length, chain_hash from gift_cards
+    where store_id = ${storeId} and id = ${cardId}`);
+  return row
+    ? {
+        transferId: toNumber(row.last_transfer_id),
+        sequence: toNumber(row.chain_length),
+        hash: row.chain_hash,
+      }
+    : null;
+}
+
+/** Inserts a new card with its initial balance. The caller inserts its first transfer in the same script. */
+export function* insertCard(card: Card, end: ChainEnd): Script<void> {
   yield* execute(sql`
-    insert into gift_cards (${cards.names}) values (${cards.values(card)})`);
+    insert into gift_cards (${cards.names}, last_transfer_id, chain_length, chain_hash)
+    values (${cards.values(card)}, ${end.transferId}, ${end.sequence}, ${end.hash})`);
 }
 
 /**

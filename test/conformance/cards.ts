@@ -150,6 +150,8 @@ export function testCards(factory: StorageFactory): void {
     const sources = [3, 1, 1, 1, 2];
     let generated = 0;
     const bytes = (length: number) => {
+      // The salt of a chain.
+      if (length === 16) return new Uint8Array(length);
       generated += 1;
       return new Uint8Array(length).fill(sources[generated - 1] ?? assert.fail('generated too many codes'));
     };

@@ -2,13 +2,12 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { findCard } from '../../src/storage/card.ts';
+import { findCard, findChainEnd } from '../../src/storage/card.ts';
 import { findIdempotencyRecords } from '../../src/storage/idempotency.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { postgresDialect } from '../../src/storage/postgres/session.ts';
 import { all, sql, Statement, type Script } from '../../src/storage/sql.ts';
 import { findActiveToken } from '../../src/storage/token.ts';
-import { findChainEnd } from '../../src/storage/transfer.ts';
 import { openStore } from '../support/open-store.ts';
 import { postgresFactory } from '../support/postgres.ts';
 

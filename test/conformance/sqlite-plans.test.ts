@@ -85,9 +85,10 @@ test('operations on a card read no more rows of a store than they need', async (
     const text = statement.text(sqliteDialect);
     for (const row of connection.prepare(`explain query plan ${text}`).all()) {
       const detail = String(row['detail']);
+      // A walk through a card's chain names its rows `l`.
       assert.doesNotMatch(
         detail,
-        /^SCAN (?!\(|CONSTANT)(?:customers|gift_cards|holds|transfers|events|email_deliveries|webhook_deliveries|[a-z]) ?/,
+        /^SCAN (?!\(|CONSTANT)(?:customers|gift_cards|holds|transfers|events|email_deliveries|webhook_deliveries|(?!l(?: |$))[a-z]) ?/,
         text,
       );
       // A store has one row of settings.

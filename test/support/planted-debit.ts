@@ -1,5 +1,6 @@
 /** Planted bugs: debits that are wrong on purpose, and that the tests of debits must detect. */
 
+import { findChainEnd } from '../../src/storage/card.ts';
 import type { Context } from '../../src/context.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { debitOf } from '../../src/domain/ledger.ts';
@@ -7,7 +8,6 @@ import type { Money } from '../../src/domain/money.ts';
 import { record, requireCard } from '../../src/service/money.ts';
 import type { MovementResult } from '../../src/service/spend.ts';
 import { execute, sql, parallel, type Script } from '../../src/storage/sql.ts';
-import { findChainEnd } from '../../src/storage/transfer.ts';
 
 type DebitCommand = { readonly storeId: number; readonly cardId: number; readonly amount: Money };
 
