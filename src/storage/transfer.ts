@@ -191,14 +191,14 @@ export function* listTransfers(
       join transfers t on t.store_id = ${storeId} and t.id = g.last_transfer_id
       where g.store_id = ${storeId} and g.id > ${after} and g.id <= ${upTo}
       union all
-      select c.chain_of, t.id, t.previous_id, t.sequence from chain c
-      join transfers t on t.store_id = ${storeId} and t.id = c.previous_id
+      select l.chain_of, t.id, t.previous_id, t.sequence from chain l
+      join transfers t on t.store_id = ${storeId} and t.id = l.previous_id
       -- Ends even if rows that were tampered with refer to each other.
-      where t.sequence < c.sequence
+      where t.sequence < l.sequence
     )
-    select c.chain_of, ${auditedTransfers.of('t')}, ${entries.of('t')} from chain c
-    join transfers t on t.store_id = ${storeId} and t.id = c.id
-    order by c.chain_of, t.sequence`);
+    select l.chain_of, ${auditedTransfers.of('t')}, ${entries.of('t')} from chain l
+    join transfers t on t.store_id = ${storeId} and t.id = l.id
+    order by l.chain_of, t.sequence`);
   return rows.map((row) => ({
     chainOf: Number(row.chain_of),
     transfer: auditedTransfers.read(row),
