@@ -25,7 +25,7 @@ import {
   lockCard,
   replaceCard,
   type CurrentCard,
-  findChainEnd,
+  type LoadedCard,
 } from '../storage/card.ts';
 import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../storage/code.ts';
 import { findOrInsertCustomer } from '../storage/customer.ts';
@@ -243,14 +243,10 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
     // Each release adds one version. `replaceCard` detects any other new version.
     releaseHold(ctx, hold, { ...closing, version: null }),
   );
-  const [, , end] = yield* parallel(
-    parallel(...releasing),
-    replaceCard(released, changed),
-    effective.balance ? findChainEnd({ storeId: store.id, cardId }) : resolved(null),
-  );
+  yield* parallel(parallel(...releasing), replaceCard(released, changed));
   if (effective.balance) {
     const movement = adjustmentOf(card.balance, effective.balance);
-    yield* record(ctx, { card: changed, end }, movement, detailsOf(command, now));
+    yield* record(ctx, { card: changed, end: state.chainEnd }, movement, detailsOf(command, now));
   }
   for (const event of cardUpdateEvents(ctx.keys.publicIds, changed, effective))
     yield* recordEvent(ctx, event);
@@ -261,7 +257,7 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
 function* requireVersion(
   ctx: Context,
   { store, cardId, versions }: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
-): Script<CurrentCard> {
+): Script<LoadedCard> {
   const key = { storeId: store.id, cardId };
   yield* lockCard(key);
   const state = yield* loadCard(ctx, key);

@@ -9,7 +9,7 @@ import { creditOf, debitOf, isReversible, reversalOf, type Transfer } from '../d
 import { exceeds, formatMoney, integerDigitsMax, subtract, type Money } from '../domain/money.ts';
 import { transactionOf } from '../domain/record.ts';
 import type { Scope, Store } from '../domain/store.ts';
-import { lockCard, lockCardOfTransfer, findChainEnd } from '../storage/card.ts';
+import { lockCard, lockCardOfTransfer } from '../storage/card.ts';
 import { recordEvent } from '../storage/event.ts';
 import { RetryTransaction, parallel, type Script } from '../storage/sql.ts';
 import { findTransferAndVersion, sumReversals } from '../storage/transfer.ts';
@@ -22,6 +22,7 @@ import {
   loadCard,
   requireUsableState,
   type MoneyCommand,
+  readNothing,
 } from './money.ts';
 
 /** A new transfer, and its card after it. */
@@ -49,8 +50,8 @@ export function* debit(
     ...requireUsableState(ctx, command.store),
     ...(command.codeLookup !== undefined && { codeLookup: command.codeLookup }),
   };
-  const movementScript = applyMovement(ctx, { ...command, version }, effect(movement), demands, findChainEnd);
-  const { card, seen: end } = yield* movementScript;
+  const movementScript = applyMovement(ctx, { ...command, version }, effect(movement), demands, readNothing);
+  const { card, chainEnd: end } = yield* movementScript;
   const transfer = yield* record(ctx, { card, end }, movement, command);
   yield* recordEvent(
     ctx,
@@ -95,9 +96,9 @@ export function* credit(
     { ...command, version },
     effect(movement),
     requireUsableState(ctx, store),
-    findChainEnd,
+    readNothing,
   );
-  const { card, seen: end } = yield* movementScript;
+  const { card, chainEnd: end } = yield* movementScript;
   assertWithinLimit(store.issueLimit ?? largestBalance(card.balance.currency), card);
   const transfer = yield* record(ctx, { card, end }, movement, command);
   yield* recordEvent(
@@ -170,11 +171,10 @@ export function* reverse(
 
   const movement = reversalOf(reversed, amount);
   const demands = { today: null, disabledAllowed: false };
-  const movementScript = applyMovement(ctx, { store, cardId, version }, effect(movement), demands, (key) =>
-    parallel(findChainEnd(key), sumReversals(store.id, transferId)),
+  const movementScript = applyMovement(ctx, { store, cardId, version }, effect(movement), demands, () =>
+    sumReversals(store.id, transferId),
   );
-  const { card, seen } = yield* movementScript;
-  const [end, reversedBefore] = seen;
+  const { card, chainEnd: end, seen: reversedBefore } = yield* movementScript;
   // The card is locked now, so the sum contains all earlier reversals of the transfer.
   if (reversedBefore !== before) throw new RetryTransaction('the transfer was reversed concurrently');
 

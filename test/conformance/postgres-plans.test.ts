@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { findCard, findChainEnd } from '../../src/storage/card.ts';
+import { findCard, findCardState } from '../../src/storage/card.ts';
 import { findIdempotencyRecords } from '../../src/storage/idempotency.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { postgresDialect } from '../../src/storage/postgres/session.ts';
@@ -21,7 +21,7 @@ const lookups: Readonly<Record<string, Script<unknown>>> = {
     plain: digest,
   }),
   'a card': findCard(1, 1),
-  'the end of a chain': findChainEnd({ storeId: 1, cardId: 1 }),
+  'a card and the end of its chain': findCardState({ storeId: 1, cardId: 1 }, 0),
   'the newest transfers of a card': listTransfersBefore(
     { storeId: 1, cardId: 1 },
     { before: null, limit: 50 },
