@@ -163,16 +163,19 @@ export function* reverse(
   const { cardId } = reversed;
   const versions = command.versionsOf(cardId);
   assertVersion(versions, cardVersion);
-  // The reversible amount of a credit depends on its earlier reversals, so the card must still have this version.
-  const version = reversed.kind === 'credit' || versions ? cardVersion : null;
   const left = subtract(reversed.amount, { minor: before, currency: reversed.amount.currency });
   const amount = command.amount ?? left;
   if (amount.minor === 0n || exceeds(amount, left)) throw exceedsTransaction(left);
 
+  // The reversible amount depends on earlier reversals, so the card must still have the version that was read.
   const movement = reversalOf(reversed, amount);
   const demands = { today: null, disabledAllowed: false };
-  const movementScript = applyMovement(ctx, { store, cardId, version }, effect(movement), demands, () =>
-    sumReversals(store.id, transferId),
+  const movementScript = applyMovement(
+    ctx,
+    { store, cardId, version: cardVersion },
+    effect(movement),
+    demands,
+    () => sumReversals(store.id, transferId),
   );
   const { card, chainEnd: end, seen: reversedBefore } = yield* movementScript;
   // The card is locked now, so the sum contains all earlier reversals of the transfer.
