@@ -2,10 +2,12 @@
 
 import type { Clock } from './clock.ts';
 import type { Random } from './random.ts';
+import type { CodeCohorts } from './code-cohorts.ts';
 import type { Keys } from './keys.ts';
 
 export type Context = {
   readonly clock: Clock;
   readonly random: Random;
   readonly keys: Keys;
+  readonly codeCohorts: CodeCohorts;
 };

@@ -3,6 +3,7 @@
 import { dirname, join } from 'node:path';
 import { systemClock, type Clock } from './clock.ts';
 import { systemRandom, type Random } from './random.ts';
+import { CodeCohorts } from './code-cohorts.ts';
 import { shownLocation, type DatabaseConfig } from './config.ts';
 import type { Context } from './context.ts';
 import { Fault } from './domain/fault.ts';
@@ -11,7 +12,8 @@ import { KeyFileError, makeKeyFile, readKeyFile } from './key-file.ts';
 import { keysOf } from './keys.ts';
 import { assertNotHalfCopied } from './service/copy.ts';
 import { checkKeys, checkKeysWithoutWriting, hasKeys } from './service/key-check.ts';
-import { loadMigrations, MigrationError, pending, type Migration } from './storage/migrate.ts';
+import { loadMigrations, pending, type Migration } from './storage/migrate.ts';
+import { MigrationError } from './storage/migration-error.ts';
 import { openPostgres } from './storage/postgres/engine.ts';
 import { openSqlite } from './storage/sqlite/engine.ts';
 import type { Storage, StorageObserver } from './storage/storage.ts';
@@ -67,9 +69,9 @@ export async function openDatabase(
       makeKeyFile(config.keysFile, random);
     const masterKeys = readKeyFile(config.keysFile);
     if (!masterKeys) throw new KeyFileError(missingKeys(config));
-    const opening: Context = { clock, random, keys: keysOf(masterKeys) };
+    const opening: Context = { clock, random, keys: keysOf(masterKeys), codeCohorts: new CodeCohorts() };
     const oldestKey = await checkAllKeys(storage, opening);
-    const ctx: Context = { clock, random, keys: keysOf(masterKeys, oldestKey) };
+    const ctx: Context = { ...opening, keys: keysOf(masterKeys, oldestKey) };
     return { ctx, storage, [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose]() };
   } catch (error) {
     await storage[Symbol.asyncDispose]();

@@ -18,6 +18,7 @@ export type MasterKey = {
 /** The purpose of a keyed digest or a seal. Each purpose has its own derived keys. */
 export type Purpose =
   | 'gift-card-code'
+  | 'gift-card-code-tag'
   | 'idempotency'
   | 'idempotency-key'
   | 'store-secret'

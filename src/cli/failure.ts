@@ -7,7 +7,7 @@ import { Fault } from '../domain/fault.ts';
 import { KeyFileError } from '../key-file.ts';
 import { CopyError } from '../service/copy.ts';
 import { StartError } from '../start-error.ts';
-import { MigrationError } from '../storage/migrate.ts';
+import { MigrationError } from '../storage/migration-error.ts';
 import { TimelineFileError } from '../timeline-file.ts';
 import { NotWritable } from '../storage/sqlite/connection.ts';
 

@@ -12,6 +12,14 @@ export const codeAlphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 /** Symbols of a random code: 16 × 5 bits = 80 bits. */
 const codeLength = 16;
 
+/**
+ * The first symbols of a random code are the *tag* of its cohort: 20 random bits that codes of one burst share, so that
+ * the index holds them next to each other. The other 60 bits are random for each code.
+ */
+const tagLength = 4;
+
+const randomCodeForm = /^[0-9a-hjkmnp-tv-z]{16}$/;
+
 const lastCharactersLength = 4;
 
 /** The codes that a store can choose, with separators anywhere. */
@@ -23,11 +31,29 @@ export const lastCharactersPattern = '^[0-9A-Za-z]{4}$';
 const canonicalCode = /^[0-9a-z]{8,20}$/;
 const searchedCharacters = new RegExp(lastCharactersPattern);
 
-/** Generates a code from uniformly random bytes. Five bits of each byte select one of the 32 symbols, without bias. */
-export function randomCode(randomBytes: (length: number) => Uint8Array): Secret {
+type RandomBytes = (length: number) => Uint8Array;
+
+/** Generates the tag of a cohort. */
+export function randomTag(randomBytes: RandomBytes): string {
+  return randomSymbols(randomBytes, tagLength);
+}
+
+/** Generates a code of a cohort. */
+export function randomCode(randomBytes: RandomBytes, tag: string): Secret {
+  return new Secret(tag + randomSymbols(randomBytes, codeLength - tagLength));
+}
+
+/** Five bits of each uniformly random byte select one of the 32 symbols, without bias. */
+function randomSymbols(randomBytes: RandomBytes, length: number): string {
   let text = '';
-  for (const byte of randomBytes(codeLength)) text += codeAlphabet.charAt(byte & 31);
-  return new Secret(text);
+  for (const byte of randomBytes(length)) text += codeAlphabet.charAt(byte & 31);
+  return text;
+}
+
+/** The tag of a code that `randomCode` can have generated; undefined: it cannot. */
+export function tagOf(code: Secret): string | undefined {
+  const text = code.reveal();
+  return randomCodeForm.test(text) ? text.slice(0, tagLength) : undefined;
 }
 
 /** Parses a code that a person or a store wrote, and returns it in canonical form. */

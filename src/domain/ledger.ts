@@ -95,17 +95,47 @@ export function effectOf({ amount, credit }: Pick<Movement, 'amount' | 'credit'>
 }
 
 /**
- * The hash before a card's first transfer: 32 zero bytes. The hash of each transfer covers its content and the previous
+ * The hash before a card's first transfer: 32 zero bytes. The hash of each transfer covers its entry and the previous
  * hash, so an edit of an earlier transfer breaks the chain.
  */
 export const chainStart: Uint8Array = new Uint8Array(32);
 
+/** What only the first entry of a chain contains. */
+export type Opening = {
+  /** 16 random bytes. Without them, someone who has a hash of a chain could guess the content by trial. */
+  readonly salt: Uint8Array;
+  /** The last day of validity with which the card was issued; null: none. */
+  readonly expiresOn: string | null;
+};
+
+/** A transfer's entry in its card's chain, beyond the transfer's own fields. */
+export type EntryDetails = {
+  /** Null in all entries but the first. */
+  readonly opening: Opening | null;
+  /**
+   * SHA-256 of a salt and the `committedText`; null if there is neither a reference nor a note. Reference, note and salt
+   * can be erased, and the chain stays valid.
+   */
+  readonly textDigest: Uint8Array | null;
+};
+
+/** Whether a transfer has a text that its entry commits to. */
+export function hasText({ reference, note }: Pick<Transfer, 'reference' | 'note'>): boolean {
+  return reference !== null || note !== null;
+}
+
+/** The text that a salt and SHA-256 commit to. */
+export function committedText({ reference, note }: Pick<Transfer, 'reference' | 'note'>): string {
+  return JSON.stringify([reference, note]);
+}
+
 /**
- * The content of a transfer that its hash covers: a JSON array in a fixed order, different for any two transfers. A
- * change of this format breaks every existing chain.
+ * The content of an entry that its hash covers: a JSON array in a fixed order without spaces, different for any two
+ * transfers. A change of this format needs another name than `transfer/2`, and breaks every existing chain.
  */
-export function canonicalContent(transfer: Transfer): string {
+export function entryContent(transfer: Transfer, { opening, textDigest }: EntryDetails): string {
   return JSON.stringify([
+    'transfer/2',
     transfer.storeId,
     transfer.cardId,
     transfer.sequence,
@@ -117,11 +147,13 @@ export function canonicalContent(transfer: Transfer): string {
     transfer.credit,
     formatMoney(transfer.balanceAfter),
     transfer.actor,
-    transfer.reference,
-    transfer.note,
+    textDigest && textDigest.toBase64(),
     transfer.orderId,
     transfer.holdId,
     transfer.reverses,
     transfer.createdAt,
+    opening && opening.salt.toBase64(),
+    // The second term is reserved for the card's VAT.
+    opening && [opening.expiresOn, null],
   ]);
 }

@@ -3,7 +3,7 @@
 import type { Context } from '../context.ts';
 import { choose, effectiveChanges, isDisabled, isExpired, validateChanges } from '../domain/card.ts';
 import type { Card, CardChanges, CardDetails } from '../domain/card.ts';
-import { lastCharactersOf, randomCode } from '../domain/code.ts';
+import { lastCharactersOf } from '../domain/code.ts';
 import type { EmailAddress } from '../domain/email-address.ts';
 import {
   cardCreatedEvent,
@@ -19,16 +19,32 @@ import type { Money } from '../domain/money.ts';
 import { matchesRecord, type ReadOnlyField } from '../domain/record.ts';
 import type { Secret } from '../domain/secret.ts';
 import { aboveLimit, isAbove, type Store } from '../domain/store.ts';
-import { findCardsOf, insertCard, lockCard, replaceCard, type CurrentCard } from '../storage/card.ts';
+import {
+  findCardsOf,
+  insertCard,
+  lockCard,
+  replaceCard,
+  type CurrentCard,
+  type LoadedCard,
+} from '../storage/card.ts';
 import { findByCode, findCardIdByCode, insertChosenCode, insertCode } from '../storage/code.ts';
 import { findOrInsertCustomer } from '../storage/customer.ts';
 import { recordEvent } from '../storage/event.ts';
 import { listOpenHolds } from '../storage/hold.ts';
 import { resolved, parallel, type Script } from '../storage/sql.ts';
-import { findChainEnd, noChain } from '../storage/transfer.ts';
+import { endAt, insertTransfer, openChain } from '../storage/transfer.ts';
 import { linkNewCustomer, findLinkError } from './customer.ts';
 import { enqueueCardEmails, assertSendTime, type CardEmails } from './email.ts';
-import { record, assertVersion, releaseHold, requireCard, loadCard, today, type Closing } from './money.ts';
+import {
+  record,
+  assertVersion,
+  releaseHold,
+  requireCard,
+  loadCard,
+  today,
+  transferOf,
+  type Closing,
+} from './money.ts';
 
 export type IssueCommand = {
   readonly store: Store;
@@ -57,7 +73,7 @@ export function* issue(
   command: IssueCommand,
 ): Script<{ readonly card: Card; readonly code: Secret }> {
   const { store, value, emails } = command;
-  const code = command.code ?? randomCode((length) => ctx.random.bytes(length));
+  const code = command.code ?? ctx.codeCohorts.generate(store.id, ctx);
   const now = ctx.clock.now();
   const [forCustomer, forRecipient] = yield* parallel(
     findOrInsert(ctx, store, command.customer),
@@ -84,12 +100,14 @@ export function* issue(
     userId: null,
     apiClientId: command.apiClientId,
   };
-  yield* insertCard(card);
+  const issued = transferOf(ctx, card, { movement: issueOf(value), why: detailsOf(command, now) });
+  const first = openChain(ctx, issued, { issuedExpiresOn: card.expiresOn });
+  yield* insertCard(card, endAt(first));
   const keyedCode = { storeId: store.id, cardId: card.id, code };
   if (!command.code) yield* insertCode(ctx, keyedCode);
   else if (!(yield* insertChosenCode(ctx, keyedCode)))
     throw new Fault('invalid-parameter', { errors: { code: [codeTaken] } });
-  yield* record(ctx, { card, end: noChain }, issueOf(value), detailsOf(command, now));
+  yield* insertTransfer(first);
   yield* recordEvent(ctx, cardCreatedEvent(ctx.keys.publicIds, card));
   if (emails) yield* enqueueCardEmails(ctx, { card, code, emails });
   return { card, code };
@@ -225,14 +243,10 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
     // Each release adds one version. `replaceCard` detects any other new version.
     releaseHold(ctx, hold, { ...closing, version: null }),
   );
-  const [, , end] = yield* parallel(
-    parallel(...releasing),
-    replaceCard(released, changed),
-    effective.balance ? findChainEnd({ storeId: store.id, cardId }) : resolved(noChain),
-  );
+  yield* parallel(parallel(...releasing), replaceCard(released, changed));
   if (effective.balance) {
     const movement = adjustmentOf(card.balance, effective.balance);
-    yield* record(ctx, { card: changed, end }, movement, detailsOf(command, now));
+    yield* record(ctx, { card: changed, end: state.chainEnd }, movement, detailsOf(command, now));
   }
   for (const event of cardUpdateEvents(ctx.keys.publicIds, changed, effective))
     yield* recordEvent(ctx, event);
@@ -243,7 +257,7 @@ export function* update(ctx: Context, command: UpdateCommand): Script<Card> {
 function* requireVersion(
   ctx: Context,
   { store, cardId, versions }: Pick<UpdateCommand, 'store' | 'cardId' | 'versions'>,
-): Script<CurrentCard> {
+): Script<LoadedCard> {
   const key = { storeId: store.id, cardId };
   yield* lockCard(key);
   const state = yield* loadCard(ctx, key);

@@ -2,7 +2,7 @@
 
 import type { Context } from '../context.ts';
 import { isDisabled, isExpired, type Card } from '../domain/card.ts';
-import { lastCharactersOf, randomCode } from '../domain/code.ts';
+import { lastCharactersOf } from '../domain/code.ts';
 import { codeRotatedEvent } from '../domain/event.ts';
 import { Fault } from '../domain/fault.ts';
 import { buyerOf, holderOf, type EmailDelivery, type EmailSettings } from '../domain/email.ts';
@@ -153,7 +153,7 @@ function* requireUsable(ctx: Context, command: RotateCommand): Script<Card> {
 
 function* rotateCardCode(ctx: Context, read: Card): Script<{ readonly card: Card; readonly code: Secret }> {
   const { storeId, id: cardId } = read;
-  const code = randomCode((length) => ctx.random.bytes(length));
+  const code = ctx.codeCohorts.generate(storeId, ctx);
   const card: Card = { ...read, version: read.version + 1, lastCharacters: lastCharactersOf(code) };
   yield* replaceCode(read, card, codeLookup(ctx, storeId, code));
   yield* insertCode(ctx, { storeId, cardId, code });

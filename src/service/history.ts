@@ -31,15 +31,15 @@ export function* listCardTransfers(
   const card = requireCard(key.storeId, key.cardId);
   const id = after ?? before;
   if (id === null) {
-    const newest = listTransfersBefore(key, { before: Number.MAX_SAFE_INTEGER, limit: limit + 1 });
+    const newest = listTransfersBefore(key, { before: null, limit: limit + 1 });
     const [, found] = yield* parallel(card, newest);
     return olderPage(found, { limit, isFirst: true });
   }
   const [, named] = yield* parallel(card, findTransfer(key.storeId, id));
-  const { sequence } = requirePlace(key, after === null ? 'before' : 'after', named);
+  const { sequence: place } = requirePlace(key, after === null ? 'before' : 'after', named);
   return after === null
-    ? olderPage(yield* listTransfersBefore(key, { before: sequence, limit: limit + 1 }), { limit, isFirst: false })
-    : newerPage(yield* listTransfersAfter(key, { after: sequence, limit: limit + 1 }), limit);
+    ? olderPage(yield* listTransfersBefore(key, { before: id, limit: limit + 1 }), { limit, isFirst: false })
+    : newerPage(yield* listTransfersAfter(key, { after: place, limit: limit + 1 }), limit);
 } // prettier-ignore
 
 /** @throws Fault `not-found`; `invalid-query` if `before` or `after` is not the id of a hold of the card. */

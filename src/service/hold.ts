@@ -10,8 +10,7 @@ import { holdRecordOf, transactionOf } from '../domain/record.ts';
 import type { Store } from '../domain/store.ts';
 import { recordEvent } from '../storage/event.ts';
 import { findHold, insertHold, claimExpiredHolds } from '../storage/hold.ts';
-import { resolved, parallel, type Script } from '../storage/sql.ts';
-import { findChainEnd } from '../storage/transfer.ts';
+import type { Script } from '../storage/sql.ts';
 import {
   closeExpiredHolds,
   applyMovement,
@@ -24,6 +23,7 @@ import {
   requireUsableState,
   type Held,
   type MoneyCommand,
+  readNothing,
 } from './money.ts';
 import type { MovementResult } from './spend.ts';
 
@@ -43,7 +43,7 @@ export function* placeHold(
     { store, cardId, version },
     amounts,
     requireUsableState(ctx, store),
-    () => resolved(null),
+    readNothing,
   );
   const { card } = yield* movementScript;
   const now = ctx.clock.now();
@@ -126,10 +126,8 @@ export function* capture(
     });
   }
   const now = ctx.clock.now();
-  const [{ hold: closed, card }, end] = yield* parallel(
-    settleHold(ctx, held, { status: 'captured', captured: amount.minor, closedAt: now, version }),
-    findChainEnd(held),
-  );
+  const closing = { status: 'captured', captured: amount.minor, closedAt: now, version } as const;
+  const { hold: closed, card, chainEnd: end } = yield* settleHold(ctx, held, closing);
   const transfer = yield* record(ctx, { card, end }, captureOf(amount), {
     actor: command.actor,
     reference: held.reference,

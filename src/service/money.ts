@@ -16,13 +16,14 @@ import {
   lockCard,
   updateBalance,
   type CardKey,
+  type ChainEnd,
   type MoveDemands,
-  type CurrentCard,
+  type LoadedCard,
 } from '../storage/card.ts';
 import { recordEvent } from '../storage/event.ts';
 import { closeHold, listOpenHolds } from '../storage/hold.ts';
-import { RetryTransaction, parallel, type Script } from '../storage/sql.ts';
-import { recordTransfer, type ChainEnd } from '../storage/transfer.ts';
+import { RetryTransaction, parallel, resolved, type Script } from '../storage/sql.ts';
+import { recordTransfer, type NewTransfer } from '../storage/transfer.ts';
 
 /** A movement on a card, with the details of its transfer. */
 export type MoneyCommand = {
@@ -44,7 +45,7 @@ export function* requireCard(storeId: number, cardId: number): Script<Card> {
 }
 
 /** The card at present and its expired holds. @throws Fault `not-found` if the store has no such card. */
-export function* loadCard(ctx: Context, key: CardKey): Script<CurrentCard> {
+export function* loadCard(ctx: Context, key: CardKey): Script<LoadedCard> {
   const state = yield* findCardState(key, ctx.clock.earliest());
   if (!state) throw new Fault('not-found');
   return state;
@@ -95,6 +96,11 @@ export function* lockNamedVersion({
   return version;
 }
 
+/** For a movement that needs only its card. */
+export function readNothing(): Script<null> {
+  return resolved(null);
+}
+
 type Amounts = { readonly balance: bigint; readonly held: bigint };
 
 /**
@@ -111,7 +117,7 @@ export function* applyMovement<T>(
   amounts: Amounts,
   demands: StateDemands,
   readAlso: (key: CardKey) => Script<T>,
-): Script<{ readonly card: Card; readonly seen: T }> {
+): Script<Pick<LoadedCard, 'card' | 'chainEnd'> & { readonly seen: T }> {
   const key = { storeId: store.id, cardId };
   const tried = yield* tryMovement(ctx, key, amounts, { ...demands, version }, readAlso);
   if (tried.isMoved) return tried;
@@ -134,15 +140,15 @@ function* tryMovement<T>(
   amounts: Amounts,
   demands: MoveDemands,
   readAlso: (key: CardKey) => Script<T>,
-): Script<CurrentCard & { readonly isMoved: boolean; readonly seen: T }> {
-  const [isMoved, { card, expiredHeld }, seen] = yield* parallel(
+): Script<LoadedCard & { readonly isMoved: boolean; readonly seen: T }> {
+  const [isMoved, state, seen] = yield* parallel(
     updateBalance(key, amounts, demands),
     loadCard(ctx, key),
     readAlso(key),
   );
-  if (!isMoved && demands.version !== null && card.version !== demands.version)
+  if (!isMoved && demands.version !== null && state.card.version !== demands.version)
     throw new RetryTransaction('the card has changed since it was read');
-  return { card, expiredHeld, isMoved, seen };
+  return { ...state, isMoved, seen };
 }
 
 /** Throws the reason why a card did not allow a movement; RetryTransaction if the card, which was read later, now allows it. */
@@ -199,10 +205,10 @@ export function* settleHold(
   ctx: Context,
   hold: Hold,
   { status, captured, closedAt, version }: Closing,
-): Script<Held> {
+): Script<Held & Pick<LoadedCard, 'chainEnd'>> {
   const key = { storeId: hold.storeId, cardId: hold.cardId };
   const amounts = { balance: -captured, held: -hold.amount.minor };
-  const [isMoved, isClosed, { card }] = yield* parallel(
+  const [isMoved, isClosed, { card, chainEnd }] = yield* parallel(
     updateBalance(key, amounts, { ...anyState, version }),
     closeHold(hold, { status, captured, closedAt }),
     loadCard(ctx, key),
@@ -211,7 +217,7 @@ export function* settleHold(
   if (!isMoved && version !== null) throw new RetryTransaction('the card has changed since it was read');
   if (!isMoved) throw new Error(`the hold ${hold.id} was not part of what its card held`);
   const { currency } = hold.amount;
-  return { hold: { ...hold, status, captured: { minor: captured, currency }, closedAt }, card };
+  return { hold: { ...hold, status, captured: { minor: captured, currency }, closedAt }, card, chainEnd };
 }
 
 /** Releases an open hold, and publishes the release. @throws RetryTransaction as `settleHold` does. */
@@ -226,6 +232,14 @@ export function* releaseHold(
   return { hold, card };
 }
 
+/** The details of a transfer that its movement and its card do not give. */
+type Details = Pick<Transfer, 'actor' | 'reference' | 'note' | 'orderId'> & {
+  readonly holdId?: number;
+  readonly reverses?: number;
+  /** Default: now. */
+  readonly createdAt?: number;
+};
+
 /**
  * Records the transfer of a movement.
  * @param card the card after the movement.
@@ -235,14 +249,18 @@ export function* record(
   ctx: Context,
   { card, end }: { readonly card: Card; readonly end: ChainEnd },
   movement: Movement,
-  why: Pick<Transfer, 'actor' | 'reference' | 'note' | 'orderId'> & {
-    readonly holdId?: number;
-    readonly reverses?: number;
-    /** Default: now. */
-    readonly createdAt?: number;
-  },
+  why: Details,
 ): Script<Transfer> {
-  return yield* recordTransfer(ctx, end, {
+  return yield* recordTransfer(ctx, end, transferOf(ctx, card, { movement, why }));
+}
+
+/** The transfer of a movement, before it has a place in the chain. @param card the card after the movement. */
+export function transferOf(
+  ctx: Context,
+  card: Card,
+  { movement, why }: { readonly movement: Movement; readonly why: Details },
+): NewTransfer {
+  return {
     ...movement,
     storeId: card.storeId,
     cardId: card.id,
@@ -254,7 +272,7 @@ export function* record(
     holdId: why.holdId ?? null,
     reverses: why.reverses ?? null,
     createdAt: why.createdAt ?? ctx.clock.now(),
-  });
+  };
 }
 
 /** The changes of the card by a movement, in minor units. */

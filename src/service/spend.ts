@@ -12,7 +12,7 @@ import type { Scope, Store } from '../domain/store.ts';
 import { lockCard, lockCardOfTransfer } from '../storage/card.ts';
 import { recordEvent } from '../storage/event.ts';
 import { RetryTransaction, parallel, type Script } from '../storage/sql.ts';
-import { findChainEnd, findTransferAndVersion, sumReversals } from '../storage/transfer.ts';
+import { findTransferAndVersion, sumReversals } from '../storage/transfer.ts';
 import {
   effect,
   applyMovement,
@@ -22,6 +22,7 @@ import {
   loadCard,
   requireUsableState,
   type MoneyCommand,
+  readNothing,
 } from './money.ts';
 
 /** A new transfer, and its card after it. */
@@ -49,8 +50,8 @@ export function* debit(
     ...requireUsableState(ctx, command.store),
     ...(command.codeLookup !== undefined && { codeLookup: command.codeLookup }),
   };
-  const movementScript = applyMovement(ctx, { ...command, version }, effect(movement), demands, findChainEnd);
-  const { card, seen: end } = yield* movementScript;
+  const movementScript = applyMovement(ctx, { ...command, version }, effect(movement), demands, readNothing);
+  const { card, chainEnd: end } = yield* movementScript;
   const transfer = yield* record(ctx, { card, end }, movement, command);
   yield* recordEvent(
     ctx,
@@ -95,9 +96,9 @@ export function* credit(
     { ...command, version },
     effect(movement),
     requireUsableState(ctx, store),
-    findChainEnd,
+    readNothing,
   );
-  const { card, seen: end } = yield* movementScript;
+  const { card, chainEnd: end } = yield* movementScript;
   assertWithinLimit(store.issueLimit ?? largestBalance(card.balance.currency), card);
   const transfer = yield* record(ctx, { card, end }, movement, command);
   yield* recordEvent(
@@ -162,19 +163,21 @@ export function* reverse(
   const { cardId } = reversed;
   const versions = command.versionsOf(cardId);
   assertVersion(versions, cardVersion);
-  // The reversible amount of a credit depends on its earlier reversals, so the card must still have this version.
-  const version = reversed.kind === 'credit' || versions ? cardVersion : null;
   const left = subtract(reversed.amount, { minor: before, currency: reversed.amount.currency });
   const amount = command.amount ?? left;
   if (amount.minor === 0n || exceeds(amount, left)) throw exceedsTransaction(left);
 
+  // The reversible amount depends on earlier reversals, so the card must still have the version that was read.
   const movement = reversalOf(reversed, amount);
   const demands = { today: null, disabledAllowed: false };
-  const movementScript = applyMovement(ctx, { store, cardId, version }, effect(movement), demands, (key) =>
-    parallel(findChainEnd(key), sumReversals(store.id, transferId)),
+  const movementScript = applyMovement(
+    ctx,
+    { store, cardId, version: cardVersion },
+    effect(movement),
+    demands,
+    () => sumReversals(store.id, transferId),
   );
-  const { card, seen } = yield* movementScript;
-  const [end, reversedBefore] = seen;
+  const { card, chainEnd: end, seen: reversedBefore } = yield* movementScript;
   // The card is locked now, so the sum contains all earlier reversals of the transfer.
   if (reversedBefore !== before) throw new RetryTransaction('the transfer was reversed concurrently');
 

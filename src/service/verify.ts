@@ -4,7 +4,7 @@
  */
 
 import type { Account } from '../domain/ledger.ts';
-import { chainStart, effectOf } from '../domain/ledger.ts';
+import { chainStart, effectOf, hasText } from '../domain/ledger.ts';
 import type { Store } from '../domain/store.ts';
 import { sameBytes } from '../keys.ts';
 import {
@@ -14,12 +14,27 @@ import {
   listEventsOf,
   type CardIdRange,
 } from '../storage/audit.ts';
+import type { ChainEnd } from '../storage/card.ts';
 import { listKeyChecks } from '../storage/key-check.ts';
-import { listAccountTotals, listBalances, listHeld, type CachedBalance } from '../storage/ledger.ts';
+import {
+  listAccountTotals,
+  listBalances,
+  listHeld,
+  type AccountTotal,
+  type CachedBalance,
+} from '../storage/ledger.ts';
 import { parallel, type Script } from '../storage/sql.ts';
 import { listStores } from '../storage/store.ts';
 import { listMissingStores, listTables } from '../storage/table.ts';
-import { chainHash, listTransfers, type ChainedTransfer } from '../storage/transfer.ts';
+import {
+  chainHash,
+  endAt,
+  listLooseTransfers,
+  listTransfers,
+  textDigestOf,
+  type ChainedTransfer,
+  type WalkedTransfer,
+} from '../storage/transfer.ts';
 import { CardTrails, type Finding } from './card-trails.ts';
 
 /** A problem. `cardId` is null if it does not concern one card, `store` if it does not concern one store. */
@@ -34,7 +49,7 @@ const lowestLookup = -(2n ** 63n);
 
 export type VerifiedPage = {
   readonly cards: readonly CachedBalance[];
-  readonly transfers: readonly ChainedTransfer[];
+  readonly transfers: readonly WalkedTransfer[];
   readonly mismatches: readonly Finding[];
   /** Where the next page starts; undefined after the last. */
   readonly next: number | undefined;
@@ -45,21 +60,15 @@ export function* verifyPage(storeId: number, after: number): Script<VerifiedPage
   const cards = yield* listBalances(storeId, { after, limit: pageSize });
   const last = cards.at(-1);
   const isLastPage = !last || cards.length < pageSize;
-  // The last page includes all later transfers, to find those without a card.
   const upTo = isLastPage ? Number.MAX_SAFE_INTEGER : last.cardId;
   const [transfers, held] = yield* parallel(
     listTransfers(storeId, { after, upTo }),
     listHeld(storeId, { after, upTo }),
   );
-  const chains = Map.groupBy(transfers, ({ transfer }) => transfer.cardId);
+  const chains = Map.groupBy(transfers, ({ chainOf }) => chainOf);
   const mismatches = cards.flatMap((card) =>
     problemsOf(card, { chain: chains.get(card.cardId) ?? [], held: held.get(card.cardId) ?? 0n }),
   );
-  const known = new Set(cards.map(({ cardId }) => cardId));
-  for (const cardId of chains.keys()) {
-    if (!known.has(cardId))
-      mismatches.push({ cardId, problem: 'has transfers, but the card does not exist' });
-  }
   return { cards, transfers, mismatches, next: isLastPage ? undefined : last.cardId };
 }
 
@@ -69,11 +78,13 @@ function problemsOf(
 ): Finding[] {
   const problems: string[] = [];
   let balance = 0n;
-  let previousHash = chainStart;
+  let previous: ChainedTransfer | undefined;
   /** The amount of each transfer so far that can still be reversed. */
   const reversible = new Map<number, bigint>();
-  for (const [index, { transfer, hash }] of chain.entries()) {
+  for (const [index, chained] of chain.entries()) {
+    const { transfer, hash } = chained;
     const name = `transfer ${transfer.id}`;
+    if (transfer.cardId !== card.cardId) problems.push(`${name} is a transfer of another card`);
     balance += effectOf(transfer);
     if (transfer.sequence !== index + 1)
       problems.push(`${name} has the sequence number ${transfer.sequence}, not ${index + 1}`);
@@ -84,9 +95,14 @@ function problemsOf(
     if (transfer.balanceAfter.minor !== balance)
       problems.push(`${name} has a balance that is not the sum up to it`);
     if (balance < 0n) problems.push(`${name} makes the balance negative`);
-    if (!sameBytes(hash, chainHash(previousHash, transfer)))
+    if (
+      chained.previousId !== (previous?.transfer.id ?? null) ||
+      (chained.salt === null) !== (previous !== undefined) ||
+      !sameBytes(hash, chainHash(previous?.hash ?? chainStart, transfer, chained))
+    )
       problems.push(`the hash of ${name} does not match its content`);
-    previousHash = hash;
+    if (!isTextCommitted(chained)) problems.push(`the reference or note of ${name} was changed`);
+    previous = chained;
     reversible.set(transfer.id, transfer.amount.minor);
     if (transfer.reverses !== null) {
       const left = (reversible.get(transfer.reverses) ?? 0n) - transfer.amount.minor;
@@ -96,9 +112,25 @@ function problemsOf(
   }
   if (chain[0]?.transfer.amount.minor !== card.initialValue.minor)
     problems.push('was not issued for its initial value');
+  if (!previous || !isSameEnd(endAt(previous), card.chainEnd))
+    problems.push('has another last transfer than the end of its chain');
   if (card.held.minor !== held) problems.push('has a held amount that is not the sum of its open holds');
   if (card.balance.minor !== balance) problems.push('has a balance that is not the sum of its transfers');
   return problems.map((problem) => ({ cardId: card.cardId, problem }));
+}
+
+function isSameEnd(left: ChainEnd, right: ChainEnd): boolean {
+  return (
+    left.transferId === right.transferId &&
+    left.sequence === right.sequence &&
+    sameBytes(left.hash, right.hash)
+  );
+}
+
+/** Whether a reference and note are those that the hash covers. Both can have been erased, with their salt. */
+function isTextCommitted({ transfer, textSalt, textDigest }: ChainedTransfer): boolean {
+  if (textSalt === null) return !hasText(transfer);
+  return textDigest !== null && hasText(transfer) && sameBytes(textDigest, textDigestOf(textSalt, transfer));
 }
 
 /** A store's liability and the totals of its accounts. Amounts are in minor units. */
@@ -126,6 +158,11 @@ class Mismatches {
 
   constructor(max: number) {
     this.#max = max;
+  }
+
+  /** How many more are collected. */
+  get left(): number {
+    return this.#max - this.found.length;
   }
 
   add(store: string | null, finding: Finding): void {
@@ -181,7 +218,17 @@ function* verifyStore(
     yield* compareCodes(store.id, pass);
     for (const finding of trails.conclude()) found(finding);
   }
-  const { card: inCards = 0n, ...accounts } = yield* accountTotals(store.id);
+  const totals = yield* listAccountTotals(store.id);
+  const { card: inCards = 0n, ...accounts } = accountTotals(totals);
+  // Transfers that no chain contains are not walked.
+  if (totals.reduce((sum, { transfers }) => sum + transfers, 0) !== walked.transfers) {
+    for (const { cardId, id, hasCard } of yield* listLooseTransfers(store.id, mismatches.left)) {
+      const problem = hasCard
+        ? `transfer ${id} is not part of its chain`
+        : 'has transfers, but the card does not exist';
+      found({ cardId, problem });
+    }
+  }
   // Compares the totals that the database computes with the sum over the cards.
   if (inCards !== walked.outstanding)
     found({ cardId: null, problem: 'the totals of the ledger are not the sum of the balances' });
@@ -190,7 +237,7 @@ function* verifyStore(
 }
 
 function addTrails(trails: CardTrails, { cards, transfers }: VerifiedPage): void {
-  const chains = Map.groupBy(transfers, ({ transfer }) => transfer.cardId);
+  const chains = Map.groupBy(transfers, ({ chainOf }) => chainOf);
   for (const card of cards) {
     const chain = chains.get(card.cardId) ?? [];
     trails.add(
@@ -233,9 +280,9 @@ function* compareCodes(storeId: number, { range, trails, found }: Pass): Script<
   }
 }
 
-function* accountTotals(storeId: number): Script<Partial<Record<Account, bigint>>> {
+function accountTotals(rows: readonly AccountTotal[]): Partial<Record<Account, bigint>> {
   const totals: Partial<Record<Account, bigint>> = {};
-  for (const { debit, credit, minor } of yield* listAccountTotals(storeId)) {
+  for (const { debit, credit, minor } of rows) {
     totals[debit] = (totals[debit] ?? 0n) - minor;
     totals[credit] = (totals[credit] ?? 0n) + minor;
   }

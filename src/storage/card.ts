@@ -105,19 +105,40 @@ export function toCardState(row: CardStateRow): CurrentCard {
   };
 }
 
+/** The last transfer of a card's chain. */
+export type ChainEnd = { readonly transferId: number; readonly sequence: number; readonly hash: Uint8Array };
+
+/** A card at an instant, and the end of its chain. */
+export type LoadedCard = CurrentCard & { readonly chainEnd: ChainEnd };
+
+type ChainEndRow = {
+  readonly last_transfer_id: bigint;
+  readonly chain_length: bigint;
+  readonly chain_hash: Uint8Array;
+};
+
 export type CardKey = { readonly storeId: number; readonly cardId: number };
 
-/** Returns the store's card at `now` (ms), or undefined. */
-export function* findCardState({ storeId, cardId }: CardKey, now: number): Script<CurrentCard | undefined> {
-  const row = yield* first(sql<CardStateRow>`
-    select ${cardColumns},
+/**
+ * Returns the store's card at `now` (ms), or undefined. The end of its chain can change during the transaction unless
+ * the same transaction has locked or updated the card before.
+ */
+export function* findCardState({ storeId, cardId }: CardKey, now: number): Script<LoadedCard | undefined> {
+  const row = yield* first(sql<CardStateRow & ChainEndRow>`
+    select ${cardColumns}, g.last_transfer_id, g.chain_length, g.chain_hash,
       case when g.held = 0 then 0 else (
         select cast(coalesce(sum(h.amount), 0) as bigint) from holds h
         where h.store_id = g.store_id and h.card_id = g.id and h.status = 'open' and h.expires_at <= ${now}
       ) end as expired_held
     from gift_cards g ${withCustomers}
     where g.store_id = ${storeId} and g.id = ${cardId}`);
-  return row && toCardState(row);
+  if (!row) return undefined;
+  const chainEnd = {
+    transferId: toNumber(row.last_transfer_id),
+    sequence: toNumber(row.chain_length),
+    hash: row.chain_hash,
+  };
+  return { ...toCardState(row), chainEnd };
 }
 
 /**
@@ -168,10 +189,11 @@ export function* findCardsOf(
   return rows.map(toCard);
 }
 
-/** Inserts a new card with its initial balance. The caller records the matching transfer in the same script. */
-export function* insertCard(card: Card): Script<void> {
+/** Inserts a new card with its initial balance. The caller inserts its first transfer in the same script. */
+export function* insertCard(card: Card, end: ChainEnd): Script<void> {
   yield* execute(sql`
-    insert into gift_cards (${cards.names}) values (${cards.values(card)})`);
+    insert into gift_cards (${cards.names}, last_transfer_id, chain_length, chain_hash)
+    values (${cards.values(card)}, ${end.transferId}, ${end.sequence}, ${end.hash})`);
 }
 
 /**

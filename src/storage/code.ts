@@ -1,6 +1,9 @@
 /** Current and former gift card codes, stored as keyed digests. */
 
+import assert from 'node:assert/strict';
+import { tagOfStore } from '../code-cohorts.ts';
 import type { Context } from '../context.ts';
+import { tagOf } from '../domain/code.ts';
 import type { Secret } from '../domain/secret.ts';
 import { sameBytes } from '../keys.ts';
 import { cardColumns, toCardState, withCustomers, type CurrentCard, type CardStateRow } from './card.ts';
@@ -24,9 +27,37 @@ export type UsedCode = {
   readonly isCurrent: boolean;
 };
 
+/**
+ * How many bytes of the digest of a random code depend only on the tag of its cohort, so that the codes of a cohort are
+ * next to each other in the index. The other bytes are the same as in the *plain* digest, which depends on the
+ * whole code in every bit. Codes that a store chose have a plain digest, as random codes of earlier versions do.
+ */
+const tagDigestLength = 3;
+
 /** The hashed text includes the store, so equal codes of two stores have different digests. */
 function digested(storeId: number, code: Secret): string {
   return `${storeId} ${code.reveal()}`;
+}
+
+/** The digests that the code can be stored under, with every key of the key file: at most two for each key. */
+function digestsOf({ keys }: Context, storeId: number, code: Secret): readonly Uint8Array[] {
+  const plain = keys.digests('gift-card-code', digested(storeId, code));
+  const tag = tagOf(code);
+  if (tag === undefined) return plain;
+  const ofTag = keys.digests('gift-card-code-tag', tagOfStore(storeId, tag));
+  return plain.flatMap((digest, place) => [withTag(digest, ofTag[place] ?? digest), digest]);
+}
+
+/** The digest of a random code under the key in use. */
+function randomDigest({ keys, codeCohorts }: Context, storeId: number, code: Secret): Uint8Array {
+  const tag = tagOf(code);
+  assert(tag !== undefined, 'the code is not a random one');
+  const plain = keys.digest('gift-card-code', digested(storeId, code));
+  return withTag(plain, codeCohorts.digestOf(tag, { storeId, keys }));
+}
+
+function withTag(plain: Uint8Array, ofTag: Uint8Array): Uint8Array {
+  return Buffer.concat([ofTag.subarray(0, tagDigestLength), plain.subarray(tagDigestLength)]);
 }
 
 /** The first 64 bits of a digest. An index on integers is much smaller than one on digests. */
@@ -66,48 +97,52 @@ export function* findByCode(
   return { state: toCardState(row), lookup, isCurrent: current === null || current === lookup };
 }
 
-/** Returns the row with the code's digest under any key of the key file. */
+/** Returns the row with one of the code's digests. All are looked up, whether or not the first one is found. */
 function* findByDigest<Row extends Pick<CodeRow, 'digest'>>(
   ctx: Context,
   storeId: number,
   code: Secret,
   find: (lookup: bigint) => Script<readonly Row[]>,
 ): Script<Row | undefined> {
-  const digests = ctx.keys.digests('gift-card-code', digested(storeId, code));
+  const digests = digestsOf(ctx, storeId, code);
   const found = yield* parallel(...digests.map((digest) => find(lookupOf(digest))));
   return found.flat().find((row) => digests.some((digest) => sameBytes(row.digest, digest)));
 }
 
 type GivenCode = { readonly storeId: number; readonly cardId: number; readonly code: Secret };
 
-/** Inserts a random code. The database reports a unique violation if the store has used the code before. */
-export function* insertCode(ctx: Context, given: GivenCode): Script<void> {
+/**
+ * Inserts a random code. The database reports a unique violation if the store has used the
+ * code before. It does not compare random codes with chosen ones, which are equal with a probability below 2^-60.
+ */
+export function* insertCode(ctx: Context, { storeId, cardId, code }: GivenCode): Script<void> {
+  const row = rowOf({ storeId, cardId, digest: randomDigest(ctx, storeId, code) });
   yield* execute(sql`
-    insert into gift_card_codes (${codes.names}) values (${codes.values(keyed(ctx, given))})`);
+    insert into gift_card_codes (${codes.names}) values (${codes.values(row)})`);
 }
 
-/** Lookup of a code under the current key, as `gift_cards.code_lookup` stores it. */
-export function codeLookup({ keys }: Context, storeId: number, code: Secret): bigint {
-  return lookupOf(keys.digest('gift-card-code', digested(storeId, code)));
+/** Lookup of a random code under the current key, as `gift_cards.code_lookup` stores it. */
+export function codeLookup(ctx: Context, storeId: number, code: Secret): bigint {
+  return lookupOf(randomDigest(ctx, storeId, code));
 }
 
 /**
  * Inserts a code that the store chose. Returns false if the store has used the code before, or a code whose
  * digest has the same first 64 bits.
  */
-export function* insertChosenCode(ctx: Context, given: GivenCode): Script<boolean> {
+export function* insertChosenCode(ctx: Context, { storeId, cardId, code }: GivenCode): Script<boolean> {
+  const row = rowOf({ storeId, cardId, digest: ctx.keys.digest('gift-card-code', digested(storeId, code)) });
   const [usedBefore, inserted] = yield* parallel(
-    // The unique index contains digests of one key only.
-    ctx.keys.ids.length > 1 ? findCardIdByCode(ctx, given.storeId, given.code) : resolved(undefined),
+    // The unique index contains one digest of each code.
+    digestsOf(ctx, storeId, code).length > 1 ? findCardIdByCode(ctx, storeId, code) : resolved(undefined),
     first(sql<{ card_id: bigint }>`
-      insert into gift_card_codes (${codes.names}) values (${codes.values(keyed(ctx, given))})
+      insert into gift_card_codes (${codes.names}) values (${codes.values(row)})
       on conflict (store_id, lookup) do nothing
       returning card_id`),
   );
   return usedBefore === undefined && inserted !== undefined;
 }
 
-function keyed({ keys }: Context, { storeId, cardId, code }: GivenCode) {
-  const digest = keys.digest('gift-card-code', digested(storeId, code));
+function rowOf({ storeId, cardId, digest }: Omit<GivenCode, 'code'> & { readonly digest: Uint8Array }) {
   return { storeId, lookup: lookupOf(digest), digest, cardId };
 }

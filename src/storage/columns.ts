@@ -111,6 +111,7 @@ export function unchanged<Stored extends SqlValue>() {
 export const text = unchanged<string>();
 export const textOrNull = unchanged<string | null>();
 export const bytes = unchanged<Uint8Array>();
+export const bytesOrNull = unchanged<Uint8Array | null>();
 /** Integers above 2^53, as bigints. */
 export const bigInteger = unchanged<bigint>();
 

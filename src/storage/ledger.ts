@@ -3,6 +3,7 @@
 import type { Account } from '../domain/ledger.ts';
 import type { Money } from '../domain/money.ts';
 import { all, sql, toNumber, type Script } from './sql.ts';
+import type { ChainEnd } from './card.ts';
 import { auditing } from './transfer.ts';
 
 export type CachedBalance = {
@@ -13,6 +14,7 @@ export type CachedBalance = {
   readonly version: number;
   /** Lookup of the current code; null: the card has had only one code. */
   readonly codeLookup: bigint | null;
+  readonly chainEnd: ChainEnd;
 };
 
 /** Returns the cards with ids above `after`, ordered by id. */
@@ -28,8 +30,13 @@ export function* listBalances(
     held: bigint;
     version: bigint;
     code_lookup: bigint | null;
+    last_transfer_id: bigint;
+    chain_length: bigint;
+    chain_hash: Uint8Array;
   }>`
-    select id, currency, initial_value, balance, held, version, code_lookup from gift_cards
+    select id, currency, initial_value, balance, held, version, code_lookup, last_transfer_id,
+      chain_length, chain_hash
+    from gift_cards
     where store_id = ${storeId} and id > ${after} order by id limit ${limit}`);
   return rows.map((row) => {
     const currency = auditing.toCurrency(row.currency);
@@ -40,6 +47,11 @@ export function* listBalances(
       held: { minor: row.held, currency },
       version: Number(row.version),
       codeLookup: row.code_lookup,
+      chainEnd: {
+        transferId: Number(row.last_transfer_id),
+        sequence: Number(row.chain_length),
+        hash: row.chain_hash,
+      },
     };
   });
 }

@@ -7,6 +7,9 @@
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import type { Random } from '../random.ts';
+import { MigrationError } from './migration-error.ts';
+import { rewriteChains } from './rewrite-chains.ts';
 import { all, execute, sql, toNumber, type Script } from './sql.ts';
 
 export type Migration = {
@@ -19,9 +22,20 @@ export type Migration = {
 
 export type AppliedMigration = Pick<Migration, 'version' | 'name' | 'checksum'>;
 
-/** The database and this version of the program are incompatible. */
-export class MigrationError extends Error {
-  override readonly name = 'MigrationError';
+/** What a migration cannot do in SQL. It is run in the migration's transaction. */
+type MigrationScript = (random: Pick<Random, 'bytes'>) => Script<void>;
+
+/** The scripts that migrations run, at a line `-- run <name>`. */
+const scripts: Readonly<Record<string, MigrationScript>> = { 'rewrite-chains': rewriteChains };
+
+/** Returns what a migration does, in order: texts and scripts. */
+export function stepsOf({ text }: Migration): readonly (string | MigrationScript)[] {
+  return text.split(/^-- run ([a-z-]+)$/m).map((part, place) => {
+    if (place % 2 === 0) return part;
+    const script = scripts[part];
+    if (!script) throw new MigrationError(`there is no script ${part}`);
+    return script;
+  });
 }
 
 const fileForm = /^(\d{4})_([a-z0-9-]+)(?:\.([a-z]+))?\.sql$/;

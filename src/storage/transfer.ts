@@ -4,18 +4,23 @@ import { hash as digest } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { currencyOf, findCurrency, type Currency } from '../domain/currency.ts';
 import {
-  canonicalContent,
   chainStart,
+  committedText,
+  entryContent,
+  hasText,
   type Account,
+  type Opening,
   type Transfer,
   type TransferKind,
 } from '../domain/ledger.ts';
-import type { CardKey } from './card.ts';
+import type { CardKey, ChainEnd } from './card.ts';
 import {
-  money,
+  bytes,
+  bytesOrNull,
   columns,
   integer,
   integerOrNull,
+  money,
   unchanged,
   text,
   textOrNull,
@@ -65,56 +70,162 @@ const auditedTransfers = columnsOfTransfers(auditing);
 
 type TransferRow = RowOf<typeof transfers>;
 
+/** The columns of a transfer's entry in its card's chain. */
+const entries = columns({
+  previous_id: integerOrNull('previousId', (id) => (id === null ? null : Number(id))),
+  salt: bytesOrNull('salt'),
+  issued_expires_on: textOrNull('issuedExpiresOn'),
+  text_salt: bytesOrNull('textSalt'),
+  text_digest: bytesOrNull('textDigest'),
+  hash: bytes('hash'),
+});
+
+type EntryRow = RowOf<typeof entries>;
+
 /** A transfer without its position in the chain. */
 export type NewTransfer = Omit<Transfer, 'id' | 'sequence'>;
 
-export type ChainedTransfer = { readonly transfer: Transfer; readonly hash: Uint8Array };
+/** What the chain of a card contains of a transfer, beyond the transfer itself. */
+export type Entry = {
+  /** The card's transfer before this one; null: this is the first. */
+  readonly previousId: number | null;
+  /** The salt of the chain, in its first entry only: 16 random bytes. */
+  readonly salt: Uint8Array | null;
+  /** The day until which the card was valid when it was issued; null also in all entries but the first. */
+  readonly issuedExpiresOn: string | null;
+  /** 16 random bytes; null if there is no reference or note, or if they were erased. */
+  readonly textSalt: Uint8Array | null;
+  /** What the hash covers of the reference and note; null if there never was one. */
+  readonly textDigest: Uint8Array | null;
+  readonly hash: Uint8Array;
+};
 
-/** The last transfer of a card's chain. */
-export type ChainEnd = { readonly sequence: number; readonly hash: Uint8Array };
+export type ChainedTransfer = Entry & { readonly transfer: Transfer };
 
-/** The chain end of a card without transfers. */
-export const noChain: ChainEnd = { sequence: 0, hash: chainStart };
+const saltLength = 16;
 
 /** Returns the hash of a transfer after one with the hash `previous`: SHA-256, 32 bytes. */
-export function chainHash(previous: Uint8Array, transfer: Transfer): Uint8Array {
-  return digest('sha256', Buffer.concat([previous, Buffer.from(canonicalContent(transfer))]), 'buffer');
+export function chainHash(
+  previous: Uint8Array,
+  transfer: Transfer,
+  { salt, issuedExpiresOn, textDigest }: Pick<Entry, 'salt' | 'issuedExpiresOn' | 'textDigest'>,
+): Uint8Array {
+  const opening: Opening | null = salt && { salt, expiresOn: issuedExpiresOn };
+  const content = Buffer.from(entryContent(transfer, { opening, textDigest }));
+  return digest('sha256', Buffer.concat([previous, content]), 'buffer');
+}
+
+/** Returns the digest that commits to a transfer's reference and note. */
+export function textDigestOf(salt: Uint8Array, transfer: Pick<Transfer, 'reference' | 'note'>): Uint8Array {
+  return digest('sha256', Buffer.concat([salt, Buffer.from(committedText(transfer))]), 'buffer');
+}
+
+/** The end of a chain whose last entry this is. */
+export function endAt({ transfer, hash }: ChainedTransfer): ChainEnd {
+  return { transferId: transfer.id, sequence: transfer.sequence, hash };
+}
+
+/** Completes the first transfer of a card, which must be inserted after the card. */
+export function openChain(
+  ctx: Context,
+  written: NewTransfer,
+  { issuedExpiresOn }: Pick<Entry, 'issuedExpiresOn'>,
+): ChainedTransfer {
+  const opening = { salt: ctx.random.bytes(saltLength), issuedExpiresOn };
+  return chained(ctx, written, { end: null, opening });
 }
 
 /**
- * Returns the end of a card's chain. It can change during the transaction unless the same transaction has
- * updated the card's row before.
- */
-export function* findChainEnd({ storeId, cardId }: CardKey): Script<ChainEnd> {
-  const last = yield* first(sql<{ sequence: bigint; hash: Uint8Array }>`
-    select sequence, hash from transfers
-    where store_id = ${storeId} and card_id = ${cardId}
-    order by sequence desc limit 1`);
-  return last ? { sequence: toNumber(last.sequence), hash: last.hash } : noChain;
-}
-
-/**
- * Appends a transfer to its card's chain. The database reports a unique violation if another one has this
- * position.
+ * Appends a transfer to its card's chain, whose end the same transaction has read after it has locked the card. The
+ * database rejects a transfer that does not follow the last one, and updates the end.
  */
 export function* recordTransfer(ctx: Context, end: ChainEnd, written: NewTransfer): Script<Transfer> {
-  const transfer: Transfer = { ...written, id: ctx.random.id(), sequence: end.sequence + 1 };
-  yield* execute(sql`
-    insert into transfers (${transfers.names}, hash)
-    values (${transfers.values(transfer)}, ${chainHash(end.hash, transfer)})`);
-  return transfer;
+  const added = chained(ctx, written, { end, opening: null });
+  yield* insertTransfer(added);
+  return added.transfer;
 }
 
-/** Returns the transfers of cards with ids above `after` and at most `upTo`, in chain order, for an audit. */
+function chained(
+  ctx: Context,
+  written: NewTransfer,
+  {
+    end,
+    opening,
+  }: {
+    readonly end: ChainEnd | null;
+    readonly opening: Pick<Entry, 'salt' | 'issuedExpiresOn'> | null;
+  },
+): ChainedTransfer {
+  const transfer: Transfer = { ...written, id: ctx.random.id(), sequence: (end?.sequence ?? 0) + 1 };
+  const textSalt = hasText(transfer) ? ctx.random.bytes(saltLength) : null;
+  const details = {
+    salt: opening?.salt ?? null,
+    issuedExpiresOn: opening?.issuedExpiresOn ?? null,
+    textDigest: textSalt && textDigestOf(textSalt, transfer),
+  };
+  const hash = chainHash(end?.hash ?? chainStart, transfer, details);
+  return { transfer, previousId: end?.transferId ?? null, ...details, textSalt, hash };
+}
+
+/** Inserts a transfer. */
+export function* insertTransfer(added: ChainedTransfer): Script<void> {
+  yield* execute(sql`
+    insert into transfers (${transfers.names}, ${entries.names})
+    values (${transfers.values(added.transfer)}, ${entries.values(added)})`);
+}
+
+/** The chains of cards, and the card whose chain an entry belongs to. */
+export type WalkedTransfer = ChainedTransfer & { readonly chainOf: number };
+
+/**
+ * Returns the chains of the cards with ids above `after` and at most `upTo`, each from its first entry, for an audit. A
+ * chain begins behind a missing entry, or one with an unexpected place.
+ */
 export function* listTransfers(
   storeId: number,
   { after, upTo }: { readonly after: number; readonly upTo: number },
-): Script<readonly ChainedTransfer[]> {
-  const rows = yield* all(sql<TransferRow & { readonly hash: Uint8Array }>`
-    select ${auditedTransfers.names}, hash from transfers
-    where store_id = ${storeId} and card_id > ${after} and card_id <= ${upTo}
-    order by card_id, sequence`);
-  return rows.map((row) => ({ transfer: auditedTransfers.read(row), hash: row.hash }));
+): Script<readonly WalkedTransfer[]> {
+  const rows = yield* all(sql<TransferRow & EntryRow & { readonly chain_of: bigint }>`
+    with recursive chain (chain_of, id, previous_id, sequence) as (
+      select g.id, t.id, t.previous_id, t.sequence from gift_cards g
+      join transfers t on t.store_id = ${storeId} and t.id = g.last_transfer_id
+      where g.store_id = ${storeId} and g.id > ${after} and g.id <= ${upTo}
+      union all
+      select l.chain_of, t.id, t.previous_id, t.sequence from chain l
+      join transfers t on t.store_id = ${storeId} and t.id = l.previous_id
+      -- Ends even if rows that were tampered with refer to each other.
+      where t.sequence < l.sequence
+    )
+    select l.chain_of, ${auditedTransfers.of('t')}, ${entries.of('t')} from chain l
+    join transfers t on t.store_id = ${storeId} and t.id = l.id
+    order by l.chain_of, t.sequence`);
+  return rows.map((row) => ({
+    chainOf: Number(row.chain_of),
+    transfer: auditedTransfers.read(row),
+    ...entries.read(row),
+  }));
+}
+
+/** A transfer that is neither the end of its card's chain nor before another transfer. */
+export type LooseTransfer = { readonly id: number; readonly cardId: number; readonly hasCard: boolean };
+
+/** Returns transfers that no chain contains, or the last one of several. */
+export function* listLooseTransfers(storeId: number, limit: number): Script<readonly LooseTransfer[]> {
+  const rows = yield* all(sql<{ id: bigint; card_id: bigint; known: bigint | null }>`
+    with loose as (
+      select id from transfers where store_id = ${storeId}
+      except select previous_id from transfers where store_id = ${storeId} and previous_id is not null
+      except select last_transfer_id from gift_cards where store_id = ${storeId}
+    )
+    select t.id, t.card_id, g.id as known from loose l
+    join transfers t on t.store_id = ${storeId} and t.id = l.id
+    left join gift_cards g on g.store_id = t.store_id and g.id = t.card_id
+    order by t.id limit ${limit}`);
+  return rows.map((row) => ({
+    id: Number(row.id),
+    cardId: Number(row.card_id),
+    hasCard: row.known !== null,
+  }));
 }
 
 /** Returns undefined if the store has no transfer with this id. */
@@ -143,24 +254,51 @@ export function* sumReversals(storeId: number, id: number): Script<bigint> {
   return rows.reduce((sum, reversal) => sum + reversal.amount, 0n);
 }
 
-/** Returns a card's transfers before a sequence number, newest first. */
+/** Returns a card's newest transfers, or those before the transfer with the id `before`, newest first. */
 export function* listTransfersBefore(
   { storeId, cardId }: CardKey,
-  { before, limit }: { readonly before: number; readonly limit: number },
+  { before, limit }: { readonly before: number | null; readonly limit: number },
 ): Script<readonly Transfer[]> {
   const rows = yield* all(sql<TransferRow>`
-    select ${transfers.names} from transfers where store_id = ${storeId} and card_id = ${cardId} and sequence < ${before}
-    order by sequence desc limit ${limit}`);
+    with recursive listed (id, place) as (
+      select case when cast(${before} as bigint) is null then g.last_transfer_id else (
+          select b.previous_id from transfers b
+          where b.store_id = ${storeId} and b.id = ${before} and b.card_id = ${cardId}
+        ) end, 1
+      from gift_cards g where g.store_id = ${storeId} and g.id = ${cardId}
+      union all
+      select t.previous_id, l.place + 1 from listed l
+      join transfers t on t.store_id = ${storeId} and t.id = l.id
+      where l.place < ${limit}
+    )
+    select ${transfers.of('t')} from listed l join transfers t on t.store_id = ${storeId} and t.id = l.id
+    order by l.place`);
   return rows.map(transfers.read);
 }
 
-/** Returns a card's transfers after a sequence number, oldest first. */
+/**
+ * Returns a card's transfers after a sequence number, oldest first. It walks the chain from behind them: from the next
+ * entry of the index that contains every 32nd transfer of a card, or from the end.
+ */
 export function* listTransfersAfter(
   { storeId, cardId }: CardKey,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Script<readonly Transfer[]> {
   const rows = yield* all(sql<TransferRow>`
-    select ${transfers.names} from transfers where store_id = ${storeId} and card_id = ${cardId} and sequence > ${after}
-    order by sequence limit ${limit}`);
+    with recursive listed (id, previous_id, sequence) as (
+      select s.id, s.previous_id, s.sequence from transfers s
+      where s.store_id = ${storeId} and s.sequence > ${after} and s.id = coalesce((
+          select m.id from transfers m
+          where m.store_id = ${storeId} and m.card_id = ${cardId} and m.sequence % 32 = 0
+            and m.sequence >= ${after + limit}
+          order by m.sequence limit 1
+        ), (select g.last_transfer_id from gift_cards g where g.store_id = ${storeId} and g.id = ${cardId}))
+      union all
+      select t.id, t.previous_id, t.sequence from listed l
+      join transfers t on t.store_id = ${storeId} and t.id = l.previous_id
+      where t.sequence > ${after}
+    )
+    select ${transfers.of('t')} from listed l join transfers t on t.store_id = ${storeId} and t.id = l.id
+    order by t.sequence limit ${limit}`);
   return rows.map(transfers.read);
 }

@@ -6,13 +6,18 @@ import { Fault } from '../../src/domain/fault.ts';
 import { issue, update } from '../../src/service/card.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify } from '../../src/service/verify.ts';
-import { all, sql, type Statement } from '../../src/storage/sql.ts';
+import { all, one, sql, type Statement } from '../../src/storage/sql.ts';
 import { openMigrated, type StorageFactory } from '../support/database.ts';
 import { email, issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
 
 const check = /check constraint/i;
 const foreignKey = /foreign key constraint/i;
 const unique = /unique constraint/i;
+const follows = /must follow the last transfer of its card/;
+/** A second first transfer: PostgreSQL finds it with an index. */
+const followsOrUnique = new RegExp(`${follows.source}|${unique.source}`, 'i');
+/** SQLite runs the trigger first. */
+const followsOrForeignKey = new RegExp(`${follows.source}|${foreignKey.source}`, 'i');
 const notNull = /not.null constraint/i;
 
 /** A store with one card that was issued to a customer for 15.00 and then set to 10.00. */
@@ -66,6 +71,8 @@ export function testIntegrity(factory: StorageFactory): void {
       sql`update gift_cards set held = balance + 1 where id = ${card.id}`,
       sql`update gift_cards set last_characters = 'abc' where id = ${card.id}`,
       sql`update gift_cards set expires_on = 'soon' where id = ${card.id}`,
+      sql`update gift_cards set chain_length = 0 where id = ${card.id}`,
+      sql`update gift_cards set chain_hash = ${new Uint8Array(31)} where id = ${card.id}`,
     ]) {
       await assertRejected(opened, statement, check);
     }
@@ -73,8 +80,8 @@ export function testIntegrity(factory: StorageFactory): void {
       await assertRejected(
         opened,
         sql`insert into gift_cards (store_id, id, version, currency, initial_value, balance, last_characters,
-              created_at)
-            values (${store.id}, 5, 1, 'USD', ${initialValue}, 0, 'abcd', 0)`,
+              created_at, last_transfer_id, chain_length, chain_hash)
+            values (${store.id}, 5, 1, 'USD', ${initialValue}, 0, 'abcd', 0, 1, 1, ${new Uint8Array(32)})`,
         check,
       );
     }
@@ -99,6 +106,14 @@ export function testIntegrity(factory: StorageFactory): void {
       { balanceAfter: -1 },
       { hash: new Uint8Array(31) },
       { hash: new Uint8Array(0) },
+      { sequence: 1 },
+      { salt: new Uint8Array(16) },
+      { issuedExpiresOn: '2027-12-31' },
+      { reference: 'r' },
+      { note: 'n' },
+      { reference: 'r', textSalt: new Uint8Array(16) },
+      { reference: 'r', textSalt: new Uint8Array(15), textDigest: new Uint8Array(32) },
+      { reference: 'r', textSalt: new Uint8Array(16), textDigest: new Uint8Array(31) },
     ];
     for (const values of rejected) await assertRejected(opened, transfer(opened, values), check);
     for (const values of [{ actor: null }, { hash: null }])
@@ -109,10 +124,19 @@ export function testIntegrity(factory: StorageFactory): void {
     assert.deepEqual(new Set(mismatches.map(({ cardId }) => cardId)), new Set([card.id, null]));
   });
 
-  test('a position in the chain and the id of a transfer are unique', async () => {
+  test('a transfer follows the last one of its card, and its id is unique', async () => {
     await using opened = await openWithCard(factory);
-    const { storage } = opened;
-    await assertRejected(opened, transfer(opened, { sequence: 2 }), unique);
+    const { storage, card } = opened;
+    const { previous } = await storage.read(() =>
+      one(sql<{ previous: bigint }>`
+        select previous_id as previous from transfers where card_id = ${card.id} and sequence = 2`),
+    );
+    const isFirst = { sequence: 1, previousId: null, salt: new Uint8Array(16) };
+    await assertRejected(opened, transfer(opened, { sequence: 2 }), follows);
+    await assertRejected(opened, transfer(opened, { sequence: 2, previousId: previous }), follows);
+    await assertRejected(opened, transfer(opened, { previousId: previous }), follows);
+    await assertRejected(opened, transfer(opened, { sequence: 4 }), follows);
+    await assertRejected(opened, transfer(opened, isFirst), followsOrUnique);
     const [first] = await storage.read(() => all(sql<{ id: bigint }>`select id from transfers`));
     assert.ok(first);
     await assertRejected(opened, transfer(opened, { id: first.id }), unique);
@@ -177,8 +201,6 @@ export function testIntegrity(factory: StorageFactory): void {
       sql`update gift_cards set recipient_id = ${nowhere} where id = ${card.id}`,
       sql`delete from customers`,
       sql`delete from stores where id = ${store.id}`,
-      transfer(opened, { cardId: nowhere }),
-      transfer(opened, { storeId: nowhere }),
       sql`insert into gift_card_codes (store_id, lookup, digest, card_id)
           values (${store.id}, 1, ${digest}, ${nowhere})`,
       sql`insert into customers (store_id, id, email, email_key, created_at)
@@ -193,6 +215,8 @@ export function testIntegrity(factory: StorageFactory): void {
           values (${nowhere}, 'token:1', 0)`,
     ];
     for (const statement of orphans) await assertRejected(opened, statement, foreignKey);
+    for (const place of [{ cardId: nowhere }, { storeId: nowhere }])
+      await assertRejected(opened, transfer(opened, place), followsOrForeignKey);
   });
 
   test('an email address is one customer of a store', async () => {
@@ -245,6 +269,13 @@ function transfer(
     readonly balanceAfter?: number;
     readonly actor?: string | null;
     readonly hash?: Uint8Array | null;
+    readonly previousId?: bigint | null;
+    readonly salt?: Uint8Array;
+    readonly issuedExpiresOn?: string;
+    readonly reference?: string;
+    readonly note?: string;
+    readonly textSalt?: Uint8Array;
+    readonly textDigest?: Uint8Array;
   },
 ): Statement {
   const {
@@ -257,9 +288,16 @@ function transfer(
   } = given;
   const { debit = 'adjustments', credit = 'card', balanceAfter = 1_005 } = given;
   const { actor = 'test', hash = new Uint8Array(32) } = given;
+  const { salt = null, issuedExpiresOn = null, reference = null, note = null } = given;
+  const { textSalt = null, textDigest = null, previousId = 0n } = given;
   return sql`
-    insert into transfers (store_id, card_id, sequence, id, kind, amount, currency, debit_account,
-      credit_account, balance_after, actor, created_at, hash)
-    values (${storeId}, ${cardId}, ${sequence}, ${id}, ${kind}, ${amount}, 'USD', ${debit}, ${credit},
-      ${balanceAfter}, ${actor}, 0, ${hash})`;
+    insert into transfers (store_id, card_id, sequence, id, previous_id, kind, amount, currency, debit_account,
+      credit_account, balance_after, actor, reference, note, created_at, salt, issued_expires_on, text_salt,
+      text_digest, hash)
+    values (${storeId}, ${cardId}, ${sequence}, ${id},
+      case when cast(${previousId} as bigint) = 0 then (
+        select last_transfer_id from gift_cards where store_id = ${store.id} and id = ${card.id}
+      ) else ${previousId} end,
+      ${kind}, ${amount}, 'USD', ${debit}, ${credit}, ${balanceAfter}, ${actor}, ${reference}, ${note}, 0, ${salt},
+      ${issuedExpiresOn}, ${textSalt}, ${textDigest}, ${hash})`;
 }

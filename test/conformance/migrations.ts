@@ -12,7 +12,8 @@ import {
 } from '../../src/storage/email.ts';
 import { recordEvent } from '../../src/storage/event.ts';
 import { findIdempotencyRecords } from '../../src/storage/idempotency.ts';
-import { MigrationError, type Migration } from '../../src/storage/migrate.ts';
+import type { Migration } from '../../src/storage/migrate.ts';
+import { MigrationError } from '../../src/storage/migration-error.ts';
 import { all, one, execute, sql, toNumber, type Script } from '../../src/storage/sql.ts';
 import {
   findDelivery,
@@ -72,7 +73,8 @@ export function testMigrations(factory: StorageFactory): void {
           values (17, 3, ${new Uint8Array(32)}, ${new Uint8Array(32).fill(1)}, 5, ${Uint8Array.of(6, 7)})`,
       ),
     );
-    const migrated = await storage.migrate(factory.migrations);
+    // The card has no transfers, which migration 7 needs.
+    const migrated = await storage.migrate(factory.migrations.filter(({ version }) => version <= 6));
     assert.equal(migrated[0]?.version, 6);
 
     const { senderName, locale, expiryReminderDays, notifyFailures } = await storage.read(() =>

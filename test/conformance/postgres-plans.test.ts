@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { findCard } from '../../src/storage/card.ts';
+import { findCard, findCardState } from '../../src/storage/card.ts';
 import { findIdempotencyRecords } from '../../src/storage/idempotency.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
 import { postgresDialect } from '../../src/storage/postgres/session.ts';
 import { all, sql, Statement, type Script } from '../../src/storage/sql.ts';
 import { findActiveToken } from '../../src/storage/token.ts';
-import { findChainEnd } from '../../src/storage/transfer.ts';
+import { listTransfers, listTransfersAfter, listTransfersBefore } from '../../src/storage/transfer.ts';
 import { openStore } from '../support/open-store.ts';
 import { postgresFactory } from '../support/postgres.ts';
 
@@ -21,7 +21,14 @@ const lookups: Readonly<Record<string, Script<unknown>>> = {
     plain: digest,
   }),
   'a card': findCard(1, 1),
-  'the end of a chain': findChainEnd({ storeId: 1, cardId: 1 }),
+  'a card and the end of its chain': findCardState({ storeId: 1, cardId: 1 }, 0),
+  'the newest transfers of a card': listTransfersBefore(
+    { storeId: 1, cardId: 1 },
+    { before: null, limit: 50 },
+  ),
+  'the transfers before another': listTransfersBefore({ storeId: 1, cardId: 1 }, { before: 7, limit: 50 }),
+  'the transfers after another': listTransfersAfter({ storeId: 1, cardId: 1 }, { after: 7, limit: 50 }),
+  'the chains of some cards': listTransfers(1, { after: 1, upTo: 500 }),
   'a token': findActiveToken(1, digest),
   'failed lookups': findRefilledAt({ storeId: 1, caller: 'token:1' }),
 };

@@ -96,40 +96,41 @@ CREATE TABLE "email_settings" (
   primary key (store_id)
 ) strict, without rowid;
 
-CREATE TABLE events (
+CREATE TABLE "events" (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
   type text not null,
   subject_id integer not null,
-  -- The version of the card that the event left; 0 where the subject has none.
+  -- The version of the card after the event; 0 if the subject has none.
   subject_version integer not null,
   created_at integer not null,
   -- JSON: the record as it was then, and the names of the fields that changed.
   data text not null,
   primary key (store_id, id)
-) strict, without rowid;
+) strict;
 
-CREATE TABLE gift_card_codes (
+CREATE TABLE "gift_card_codes" (
   store_id integer not null,
+  -- The first 64 bits of the digest.
   lookup integer not null,
   digest blob not null check (length(digest) = 32),
   card_id integer not null,
   primary key (store_id, lookup),
   foreign key (store_id, card_id) references gift_cards (store_id, id)
-) strict, without rowid;
+) strict;
 
-CREATE TABLE gift_cards (
+CREATE TABLE "gift_cards" (
   store_id integer not null references stores (id),
   id integer not null check (id > 0),
   version integer not null check (version >= 1),
   currency text not null check (length(currency) = 3),
   initial_value integer not null check (initial_value > 0),
-  -- A cache of the ledger: moves only together with a transfer.
+  -- A cache of the ledger: changes only together with a transfer.
   balance integer not null check (balance >= 0),
   -- A cache of the open holds: the part of the balance that they reserve.
   held integer not null default 0 check (held >= 0),
   last_characters text not null check (length(last_characters) = 4),
-  -- Which of the codes that the card has had is its code; null: its first and only one.
+  -- The card's current code; null: its first and only one.
   code_lookup integer,
   customer_id integer,
   recipient_id integer,
@@ -142,14 +143,18 @@ CREATE TABLE gift_cards (
   order_id integer,
   user_id integer,
   api_client_id integer,
-  -- The last good days whose passing, and whose coming, were told.
+  -- The end of the chain of the card's transfers.
+  last_transfer_id integer not null,
+  chain_length integer not null check (chain_length >= 1),
+  chain_hash blob not null check (length(chain_hash) = 32),
+  -- The last days of validity whose end, and whose approach, were published.
   expired_event_day text,
   expiring_soon_event_day text,
   primary key (store_id, id),
   check (held <= balance),
   foreign key (store_id, customer_id) references customers (store_id, id),
   foreign key (store_id, recipient_id) references customers (store_id, id)
-) strict, without rowid;
+) strict;
 
 CREATE TABLE heartbeat (
   id integer primary key check (id = 1),
@@ -237,11 +242,13 @@ CREATE TABLE stores (
   check (require_signature = 0 or proxy_secret is not null)
 ) strict;
 
-CREATE TABLE transfers (
+CREATE TABLE "transfers" (
   store_id integer not null,
+  id integer not null check (id > 0),
   card_id integer not null,
   sequence integer not null check (sequence >= 1),
-  id integer not null check (id > 0),
+  -- The card's transfer before this one; null: this is the first.
+  previous_id integer,
   -- Alternatives, and no list: SQLite makes a table of a list of more than two for every row that is written.
   kind text not null check (
     kind = 'issue' or kind = 'adjustment' or kind = 'debit'
@@ -262,21 +269,32 @@ CREATE TABLE transfers (
   reference text,
   note text,
   order_id integer,
-  -- The hold that a capture took its amount from.
+  -- The hold of a capture.
   hold_id integer,
-  -- The transfer that a reversal gives back, wholly or in part.
+  -- The transfer that a reversal reverses, in whole or in part.
   reverses integer,
   created_at integer not null,
-  -- SHA-256 of the hash before it in the card's chain, and its own content.
+  -- Of the chain, in its first entry.
+  salt blob check (length(salt) = 16),
+  -- The card's expiry when it was issued, in its first entry.
+  issued_expires_on text check (length(issued_expires_on) = 10),
+  text_salt blob check (length(text_salt) = 16),
+  -- SHA-256 of text_salt, reference and note.
+  text_digest blob check (length(text_digest) = 32),
+  -- SHA-256 of the previous hash in the card's chain, and the content of the entry.
   hash blob not null check (length(hash) = 32),
-  primary key (store_id, card_id, sequence),
-  unique (store_id, id),
+  primary key (store_id, id),
   foreign key (store_id, card_id) references gift_cards (store_id, id),
   -- Each transfer moves money between the card and one system account.
   check ((debit_account = 'card') <> (credit_account = 'card')),
   check ((kind = 'reversal') = (reverses is not null)),
-  check ((kind = 'capture') = (hold_id is not null))
-) strict, without rowid;
+  check ((kind = 'capture') = (hold_id is not null)),
+  check ((sequence = 1) = (previous_id is null)),
+  check ((sequence = 1) = (salt is not null)),
+  check (sequence = 1 or issued_expires_on is null),
+  check (text_salt is not null or (reference is null and note is null)),
+  check (text_salt is null or text_digest is not null)
+) strict;
 
 CREATE TABLE webhook_attempts (
   store_id integer not null,
@@ -374,6 +392,8 @@ CREATE INDEX idempotency_records_by_age on idempotency_records (created_at);
 
 CREATE INDEX lookup_throttle_by_refill on lookup_throttle (refilled_at);
 
+CREATE INDEX transfers_by_place on transfers (store_id, card_id, sequence) where sequence % 32 = 0;
+
 CREATE INDEX transfers_by_reversed on transfers (store_id, reverses) where reverses is not null;
 
 CREATE INDEX webhook_deliveries_due on webhook_deliveries (store_id, webhook_id, next_at)
@@ -425,4 +445,33 @@ CREATE TRIGGER transfers_are_not_deleted before delete on transfers
 begin select raise(abort, 'transfers are append-only'); end;
 
 CREATE TRIGGER transfers_are_not_updated before update on transfers
+when old.text_salt is null or new.text_salt is not null or new.reference is not null or new.note is not null
+  or old.store_id <> new.store_id or old.id <> new.id or old.card_id <> new.card_id or old.sequence <> new.sequence
+  or old.previous_id is not new.previous_id or old.kind <> new.kind or old.amount <> new.amount
+  or old.currency <> new.currency or old.debit_account <> new.debit_account
+  or old.credit_account <> new.credit_account or old.balance_after <> new.balance_after or old.actor <> new.actor
+  or old.order_id is not new.order_id or old.hold_id is not new.hold_id or old.reverses is not new.reverses
+  or old.created_at <> new.created_at or old.salt is not new.salt
+  or old.issued_expires_on is not new.issued_expires_on or old.text_digest is not new.text_digest
+  or old.hash <> new.hash
 begin select raise(abort, 'transfers are append-only'); end;
+
+CREATE TRIGGER transfers_begin_chains after insert on transfers
+when new.sequence = 1 and not exists (
+  select 1 from gift_cards
+  where store_id = new.store_id and id = new.card_id
+    and last_transfer_id = new.id and chain_length = 1 and chain_hash = new.hash
+)
+begin
+  select raise(abort, 'a transfer must follow the last transfer of its card')
+  where not exists (select 1 from copies where state = 'copying');
+end;
+
+CREATE TRIGGER transfers_extend_chains after insert on transfers when new.sequence > 1
+begin
+  update gift_cards set last_transfer_id = new.id, chain_length = new.sequence, chain_hash = new.hash
+  where store_id = new.store_id and id = new.card_id
+    and last_transfer_id = new.previous_id and chain_length = new.sequence - 1;
+  select raise(abort, 'a transfer must follow the last transfer of its card')
+  where changes() = 0 and not exists (select 1 from copies where state = 'copying');
+end;

@@ -10,6 +10,8 @@ import { testCards } from './cards.ts';
 import { testEvents } from './events.ts';
 import { testIdempotency } from './idempotency.ts';
 import { testInterleaving } from './interleaving.ts';
+import { testChainMigration } from './chain-migration.ts';
+import { testCodes } from './codes.ts';
 import { testKeys } from './keys.ts';
 import { testLookupThrottle } from './lookup-throttle.ts';
 import { testEmails } from './emails.ts';
@@ -29,6 +31,8 @@ export function serviceConformance(name: string, factory: StorageFactory): void 
   suite(`${name}: interrupted scripts`, () => testInterleaving(factory));
   suite(`${name}: stores and tokens`, () => testAccess(factory));
   suite(`${name}: round trips`, () => testRoundTrips(factory));
+  suite(`${name}: migration of the chains`, () => testChainMigration(factory));
+  suite(`${name}: codes`, () => testCodes(factory));
   suite(`${name}: keys`, () => testKeys(factory));
   suite(`${name}: verify`, () => testVerification(factory));
   suite(`${name}: verify, other tables`, () => testVerifiedRows(factory));

@@ -7,6 +7,7 @@ import { listCardEmails, sendGiftCard } from '../../src/service/email.ts';
 import { listCardHolds, listCardTransfers } from '../../src/service/history.ts';
 import { expireHolds, placeHold, voidOpenHold } from '../../src/service/hold.ts';
 import { recordFailedLookup, recordRetiredCodeUses } from '../../src/service/lookup-throttle.ts';
+import { verifyPage } from '../../src/service/verify.ts';
 import { credit, debit, reverse } from '../../src/service/spend.ts';
 import { eraseOutdated } from '../../src/service/retention.ts';
 import { findRefilledAt } from '../../src/storage/lookup-throttle.ts';
@@ -57,6 +58,9 @@ test('operations on a card read no more rows of a store than they need', async (
   );
   await write(() => lookUp(ctx, { store, code, usableOnly: true }));
   await write(() => listCardTransfers(key, page));
+  await write(() => listCardTransfers(key, { ...page, before: transfer.id }));
+  await write(() => listCardTransfers(key, { ...page, after: transfer.id }));
+  await write(() => verifyPage(store.id, 0));
   await write(() => listCardHolds(key, page));
   await write(() => sendGiftCard(ctx, { store, cardId: card.id, versions: null, canSend: true }));
   await write(() => listCardEmails(key, page));
@@ -85,9 +89,10 @@ test('operations on a card read no more rows of a store than they need', async (
     const text = statement.text(sqliteDialect);
     for (const row of connection.prepare(`explain query plan ${text}`).all()) {
       const detail = String(row['detail']);
+      // A walk through a card's chain names its rows `l`.
       assert.doesNotMatch(
         detail,
-        /^SCAN (?!\(|CONSTANT)(?:customers|gift_cards|holds|transfers|events|email_deliveries|webhook_deliveries|[a-z]) ?/,
+        /^SCAN (?!\(|CONSTANT)(?:customers|gift_cards|holds|transfers|events|email_deliveries|webhook_deliveries|(?!l(?: |$))[a-z]) ?/,
         text,
       );
       // A store has one row of settings.

@@ -18,8 +18,8 @@ function* roundTrip(id: number, { whole, text, bytes }: Values): Script<Values> 
   yield* execute(sql`update stores set proxy_secret = ${bytes} where id = 1`);
   yield* execute(sql`
     insert into gift_cards (store_id, id, version, currency, initial_value, balance, last_characters, note,
-      created_at, line_item_id)
-    values (1, ${id}, 1, 'USD', 1, 1, 'abcd', ${text}, 0, ${whole})`);
+      created_at, line_item_id, last_transfer_id, chain_length, chain_hash)
+    values (1, ${id}, 1, 'USD', 1, 1, 'abcd', ${text}, 0, ${whole}, 1, 1, ${new Uint8Array(32)})`);
   const card = yield* one(sql<{ note: string | null; line_item_id: bigint | null }>`
     select note, line_item_id from gift_cards where store_id = 1 and id = ${id}`);
   const store = yield* one(sql<{ proxy_secret: Uint8Array | null }>`

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Card } from '../../src/domain/card.ts';
 import { issue, update } from '../../src/service/card.ts';
+import { debit } from '../../src/service/spend.ts';
 import { createStore } from '../../src/service/store.ts';
 import { verify, verifyPage } from '../../src/service/verify.ts';
 import { execute, sql, type Statement } from '../../src/storage/sql.ts';
-import { chainHash, listTransfers } from '../../src/storage/transfer.ts';
+import { chainHash, listTransfers, textDigestOf } from '../../src/storage/transfer.ts';
 import type { StorageFactory } from '../support/database.ts';
 import { issueCommand, money, newStore, testContext, updateCommand } from '../support/fixtures.ts';
 import { openStore, type OpenStore } from '../support/open-store.ts';
@@ -56,9 +57,9 @@ const tamperings: readonly Tampering[] = [
     statements: ({ card }) => [
       sql`update transfers set note = 'with regards' where card_id = ${card.id} and sequence = 1`,
     ],
-    found: /the hash of transfer \d+ does not match its content/,
+    found: /the reference or note of transfer \d+ was changed/,
   },
-  ...(['actor', 'reference', 'reverses', 'created_at', 'id', 'kind'] as const).map((column) => ({
+  ...(['actor', 'text_digest', 'reverses', 'created_at', 'kind'] as const).map((column) => ({
     what: `a changed ${column}`,
     statements: ({ card }: Books) => [changed[column](card.id)],
     found: /the hash of transfer \d+ does not match its content/,
@@ -115,7 +116,7 @@ const tamperings: readonly Tampering[] = [
   {
     what: 'a transfer in the middle deleted',
     statements: ({ card }) => [sql`delete from transfers where card_id = ${card.id} and sequence = 2`],
-    found: /has the sequence number 3, not 2/,
+    found: /has the sequence number 3, not 1/,
   },
   {
     what: 'two transfers in the middle deleted that cancel out, and the last moved up',
@@ -178,17 +179,92 @@ const tamperings: readonly Tampering[] = [
     statements: ({ card }) => [
       sql`update transfers set card_id = ${card.id + 1} where card_id = ${card.id} and sequence = 4`,
     ],
-    found: /has a balance that is not the sum of its transfers/,
+    found: /is a transfer of another card/,
+  },
+  {
+    what: 'a changed id',
+    statements: ({ card }) => [
+      sql`update transfers set id = id + 1 where card_id = ${card.id} and sequence = 4`,
+    ],
+    found: /transfer \d+ is not part of its chain/,
+  },
+  {
+    what: 'a changed salt of a chain',
+    statements: ({ card }) => [
+      sql`update transfers set salt = ${new Uint8Array(16)} where card_id = ${card.id} and sequence = 1`,
+    ],
+    found: /the hash of transfer \d+ does not match its content/,
+  },
+  {
+    what: 'a salt of a chain in a later transfer',
+    statements: ({ card }) => [
+      sql`update transfers set salt = ${new Uint8Array(16)} where card_id = ${card.id} and sequence = 2`,
+    ],
+    found: /the hash of transfer \d+ does not match its content/,
+  },
+  {
+    what: 'a changed expiry at the issue',
+    statements: ({ card }) => [
+      sql`update transfers set issued_expires_on = '2099-12-31' where card_id = ${card.id} and sequence = 1`,
+    ],
+    found: /the hash of transfer \d+ does not match its content/,
+  },
+  {
+    what: 'a text of a transfer that had none, with a digest',
+    statements: ({ card }) => [
+      sql`update transfers set note = 'x', text_salt = ${new Uint8Array(16)},
+            text_digest = ${textDigestOf(new Uint8Array(16), { reference: null, note: 'x' })}
+          where card_id = ${card.id} and sequence = 1`,
+    ],
+    found: /the hash of transfer \d+ does not match its content/,
+  },
+  {
+    what: 'an earlier transfer as the end of the chain',
+    statements: ({ card }) => [
+      sql`update gift_cards set chain_length = 3,
+            last_transfer_id = (select id from transfers where card_id = ${card.id} and sequence = 3),
+            chain_hash = (select hash from transfers where card_id = ${card.id} and sequence = 3)
+          where id = ${card.id}`,
+    ],
+    found: /transfer \d+ is not part of its chain/,
+  },
+  {
+    what: 'a changed hash at the end of the chain',
+    statements: ({ card }) => [
+      sql`update gift_cards set chain_hash = ${new Uint8Array(32)} where id = ${card.id}`,
+    ],
+    found: /has another last transfer than the end of its chain/,
+  },
+  {
+    what: 'a changed length of the chain',
+    statements: ({ card }) => [sql`update gift_cards set chain_length = 5 where id = ${card.id}`],
+    found: /has another last transfer than the end of its chain/,
+  },
+  {
+    what: 'a circle of transfers',
+    statements: ({ card }) => [
+      sql`update transfers set previous_id = (select last_transfer_id from gift_cards where id = ${card.id})
+          where card_id = ${card.id} and sequence = 2`,
+    ],
+    found: /has the sequence number 2, not 1/,
+  },
+  {
+    what: 'the end of another chain',
+    statements: ({ card }) => [
+      sql`update gift_cards set last_transfer_id = (select max(last_transfer_id) from gift_cards)
+          where id = ${card.id}`,
+    ],
+    found: /is a transfer of another card/,
   },
 ];
 
 const changed = {
   actor: (id: number) => sql`update transfers set actor = 'another' where card_id = ${id} and sequence = 1`,
-  reference: (id: number) => sql`update transfers set reference = 'r' where card_id = ${id} and sequence = 2`,
+  text_digest: (id: number) =>
+    sql`update transfers set text_digest = ${new Uint8Array(32)} where card_id = ${id} and sequence = 2`,
   reverses: (id: number) => sql`update transfers set reverses = 1 where card_id = ${id} and sequence = 3`,
   created_at: (id: number) =>
     sql`update transfers set created_at = created_at - 1 where card_id = ${id} and sequence = 4`,
-  id: (id: number) => sql`update transfers set id = id + 1 where card_id = ${id} and sequence = 4`,
   kind: (id: number) => sql`update transfers set kind = 'issue' where card_id = ${id} and sequence = 4`,
 };
 
@@ -306,8 +382,8 @@ export function testVerification(factory: StorageFactory): void {
     const forged = { ...fourth.transfer, amount: money('4'), balanceAfter: money('8') };
     await database.tamper(
       sql`update transfers set amount = 400, balance_after = 800,
-            hash = ${chainHash(third.hash, forged)} where card_id = ${card.id} and sequence = 4`,
-      sql`update gift_cards set balance = 800 where id = ${card.id}`,
+            hash = ${chainHash(third.hash, forged, fourth)} where card_id = ${card.id} and sequence = 4`,
+      sql`update gift_cards set balance = 800, chain_hash = ${chainHash(third.hash, forged, fourth)} where id = ${card.id}`,
     );
     const { mismatches: ofEvents } = await storage.read(() => verify(10));
     assert.deepEqual(ofEvents, [
@@ -326,11 +402,64 @@ export function testVerification(factory: StorageFactory): void {
     const [first] = await storage.read(() => listTransfers(store.id, { after: card.id - 1, upTo: card.id }));
     assert.ok(first);
     await database.tamper(
-      sql`update transfers set note = 'x', hash = ${chainHash(new Uint8Array(32), { ...first.transfer, note: 'x' })}
+      sql`update transfers set actor = 'x',
+            hash = ${chainHash(new Uint8Array(32), { ...first.transfer, actor: 'x' }, first)}
           where card_id = ${card.id} and sequence = 1`,
     );
     const { mismatches } = await storage.read(() => verify(10));
     assert.deepEqual([...new Set(mismatches.map(({ cardId }) => cardId))], [card.id]);
+  });
+
+  test('an erased reference and note are accepted, and nothing can take their place', async () => {
+    await using books = await openStore(factory);
+    const { storage, database, ctx, store } = books;
+    const { card } = await books.issue();
+    const why = { reference: 'order 7', note: 'for Ann', orderId: null, versions: null, actor: 'test' };
+    const spend = { store, cardId: card.id, amount: money('5'), partial: false, ...why };
+    await storage.write(() => debit(ctx, spend));
+    assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
+    const erase = sql`update transfers set reference = null, note = null, text_salt = null where sequence = 2`;
+    await storage.write(() => execute(erase));
+    assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
+    await assert.rejects(
+      storage.write(() => execute(erase)),
+      /append-only/,
+    );
+    await assert.rejects(
+      storage.write(() => execute(sql`update transfers set note = 'other'`)),
+      /append-only/,
+    );
+    await database.tamper(sql`update transfers set note = 'other' where sequence = 2`);
+    const { mismatches } = await storage.read(() => verify(10));
+    assert.deepEqual(
+      mismatches.map(({ cardId, problem }) => [cardId, /the reference or note of transfer/.test(problem)]),
+      [[card.id, true]],
+    );
+  });
+
+  test('a reference or a note can be erased only with its salt, and only whole', async () => {
+    await using books = await openStore(factory);
+    const { storage, ctx, store } = books;
+    const { card } = await books.issue();
+    const why = { reference: 'order 7', note: 'for Ann', orderId: null, versions: null, actor: 'test' };
+    await storage.write(() =>
+      debit(ctx, { store, cardId: card.id, amount: money('5'), partial: false, ...why }),
+    );
+    for (const statement of [
+      sql`update transfers set reference = null where sequence = 2`,
+      sql`update transfers set reference = null, note = null where sequence = 2`,
+      sql`update transfers set note = 'other' where sequence = 2`,
+      sql`update transfers set text_salt = null where sequence = 2`,
+      sql`update transfers set reference = null, note = null, text_salt = null, text_digest = null where sequence = 2`,
+      sql`update transfers set reference = null, note = null, text_salt = null, amount = 1 where sequence = 2`,
+      sql`update transfers set reference = null, note = null, text_salt = null, actor = 'x' where sequence = 2`,
+      sql`update transfers set reference = null, note = null, text_salt = null where sequence = 1`,
+    ])
+      await assert.rejects(
+        storage.write(() => execute(statement)),
+        /append-only/,
+      );
+    assert.deepEqual((await storage.read(() => verify(10))).mismatches, []);
   });
 
   test('only the requested number of mismatches is reported', async () => {

@@ -510,8 +510,8 @@ test('emails are listed with the terms of the API, as JSON and as text', async (
   await using home = await homeWithStore();
   await home.database.meddle(`
     insert into gift_cards (store_id, id, version, currency, initial_value, balance, held, last_characters, created_at,
-      expired_event_day, expiring_soon_event_day)
-    select id, 7, 1, 'EUR', 500, 500, 0, 'abcd', 0, null, null from stores`);
+      last_transfer_id, chain_length, chain_hash)
+    select id, 7, 1, 'EUR', 500, 500, 0, 'abcd', 0, 1, 1, (select digest from key_checks) from stores`);
   for (const [id, state, response, nextAt] of [
     [1, 'sent', `'250 2.0.0 taken'`, 'null'],
     [2, 'deferred', `'connect ECONNREFUSED'`, '9000'],

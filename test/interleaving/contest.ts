@@ -4,6 +4,7 @@
  */
 
 import { systemRandom } from '../../src/random.ts';
+import { CodeCohorts } from '../../src/code-cohorts.ts';
 import type { Context } from '../../src/context.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { effectOf } from '../../src/domain/ledger.ts';
@@ -35,7 +36,7 @@ export function openArena(): Arena {
   const stage = openStage();
   const clock = stoppedClock();
   const keys = keysOf([{ id: 'test', secret: new Uint8Array(32).fill(7) }]);
-  const ctx: Context = { clock, random: systemRandom(clock), keys };
+  const ctx: Context = { clock, random: systemRandom(clock), keys, codeCohorts: new CodeCohorts() };
   const store = stage.run(createStore(ctx, newStore));
   return { stage, ctx, store, clock, [Symbol.dispose]: () => stage[Symbol.dispose]() };
 }

@@ -45,6 +45,7 @@ const cases: readonly Case[] = [
   ['a capture and a void of one hold', [issued, hold(2_000n)], capture(), empty],
   ['a void and a disabling that releases holds', [issued, hold(2_000n)], empty, change({ disable: true }, any, true)],
   ['two reversals of one debit, each of the whole', [issued, debit(2_000n)], reverse(), reverse()],
+  ['two reversals of one debit, and a disabling', [issued, debit(2_000n)], reverse(), reverse(), change({ disable: true })],
   ['three reversals of one debit when two fit', [issued, debit(2_000n)], reverse(1_000n), reverse(1_000n), reverse(1_000n)],
   ['a reversal of a credit and a debit of the same money', [issued, credit(1_000n)], reverse(), debit(4_000n)],
   ['two credits when the limit allows one', [issued], credit(1_500n), credit(1_500n)],

@@ -19,7 +19,8 @@ function openTwoCards(): Stage {
         undo_window_minutes, demonstration, created_at, updated_at) values (1, 'a', 'a', 'USD', 'UTC', 0, 0, 0, 0, 1, 1)`,
       ...[1, 2].map(
         (id) => sql`insert into gift_cards (store_id, id, version, currency, initial_value, balance, held,
-          last_characters, created_at) values (1, ${id}, 1, 'USD', 100, 100, 0, 'abcd', 1)`,
+          last_characters, created_at, last_transfer_id, chain_length, chain_hash)
+          values (1, ${id}, 1, 'USD', 100, 100, 0, 'abcd', 1, 1, 1, ${new Uint8Array(32)})`,
       ),
     ),
   );

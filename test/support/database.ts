@@ -11,6 +11,8 @@ export type EngineSettings = {
 
 /** A database of one test. Disposing it disposes its open engines. */
 export type TestDatabase = AsyncDisposable & {
+  /** The arguments with which `killed-migration.ts` opens it. */
+  readonly place: readonly [engine: 'sqlite' | 'postgres', location: string, partitions: string];
   /** Opens one more engine on this database. */
   open(settings?: EngineSettings): Storage;
   /**

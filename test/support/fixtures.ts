@@ -2,6 +2,7 @@
 
 import { plainClock, type Clock } from '../../src/clock.ts';
 import { systemRandom, type Random } from '../../src/random.ts';
+import { CodeCohorts } from '../../src/code-cohorts.ts';
 import type { Context } from '../../src/context.ts';
 import { noDetails, type CardChanges, type CardDetails } from '../../src/domain/card.ts';
 import { parseCode } from '../../src/domain/code.ts';
@@ -63,7 +64,12 @@ export function testContext({
   readonly random?: Partial<Random>;
   readonly masters?: readonly MasterKey[];
 } = {}): TestContext {
-  return { clock, random: { ...systemRandom(clock), ...random }, keys: keysOf(masters) };
+  return {
+    clock,
+    random: { ...systemRandom(clock), ...random },
+    keys: keysOf(masters),
+    codeCohorts: new CodeCohorts(),
+  };
 }
 
 export function newStore(given: Partial<NewStore> = {}): NewStore {

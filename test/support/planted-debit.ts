@@ -4,10 +4,9 @@ import type { Context } from '../../src/context.ts';
 import { Fault } from '../../src/domain/fault.ts';
 import { debitOf } from '../../src/domain/ledger.ts';
 import type { Money } from '../../src/domain/money.ts';
-import { record, requireCard } from '../../src/service/money.ts';
+import { loadCard, record, requireCard } from '../../src/service/money.ts';
 import type { MovementResult } from '../../src/service/spend.ts';
-import { execute, sql, parallel, type Script } from '../../src/storage/sql.ts';
-import { findChainEnd } from '../../src/storage/transfer.ts';
+import { execute, sql, type Script } from '../../src/storage/sql.ts';
 
 type DebitCommand = { readonly storeId: number; readonly cardId: number; readonly amount: Money };
 
@@ -24,7 +23,7 @@ export function* readThenWriteDebit(
   yield* execute(sql`
     update gift_cards set balance = ${left}, version = version + 1
     where store_id = ${storeId} and id = ${cardId}`);
-  const [card, end] = yield* parallel(requireCard(storeId, cardId), findChainEnd({ storeId, cardId }));
+  const { card, chainEnd: end } = yield* loadCard(ctx, { storeId, cardId });
   return { card, transfer: yield* record(ctx, { card, end }, debitOf(amount), details) };
 }
 
@@ -36,6 +35,6 @@ export function* unguardedDebit(
   yield* execute(sql`
     update gift_cards set balance = balance - ${amount.minor}, version = version + 1
     where store_id = ${storeId} and id = ${cardId} and disabled_at is null`);
-  const [card, end] = yield* parallel(requireCard(storeId, cardId), findChainEnd({ storeId, cardId }));
+  const { card, chainEnd: end } = yield* loadCard(ctx, { storeId, cardId });
   return { card, transfer: yield* record(ctx, { card, end }, debitOf(amount), details) };
 }

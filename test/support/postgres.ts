@@ -63,6 +63,7 @@ async function createDatabase(partitions: number | null, template?: string): Pro
   );
   const engines = new Set<Storage>();
   return {
+    place: ['postgres', database.url, String(partitions ?? '')],
     open(settings) {
       const engine = openPostgresEngine(database.url, { partitions, ...settings });
       engines.add(engine);

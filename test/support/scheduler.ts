@@ -58,11 +58,38 @@ const lockedKeys: Readonly<Record<string, readonly (readonly string[])[]>> = {
   idempotency_records: [['api_client_id', 'key_digest']],
 };
 
+let schema: string | undefined;
+
+/** The schema after all migrations, without its rows. Creating it takes a fifth of the migrations' time. */
+function schemaText(): string {
+  if (schema !== undefined) return schema;
+  const { database } = connect(':memory:', { readOnly: false });
+  for (const { text } of loadMigrations('sqlite')) database.exec(text);
+  const created = database
+    .prepare(
+      `select sql from sqlite_schema where sql is not null and name not like 'sqlite!_%' escape '!'
+       order by case type when 'table' then 1 when 'index' then 2 else 3 end`,
+    )
+    .all();
+  const statistics = database
+    .prepare(`select format('(%Q, %Q, %Q)', tbl, idx, stat) as row from sqlite_stat1`)
+    .all();
+  database.close();
+  schema = [
+    ...created.map(({ sql }) => String(sql)),
+    'analyze; delete from sqlite_stat1',
+    `insert into sqlite_stat1 (tbl, idx, stat) values ${statistics.map(({ row }) => String(row)).join(', ')}`,
+    'analyze sqlite_schema',
+    '',
+  ].join(';\n');
+  return schema;
+}
+
 /** Creates a database in memory with its schema, and the triggers that report written rows. */
 export function openStage(): Stage {
   const connection = connect(':memory:', { readOnly: false });
   const { database } = connection;
-  for (const { text } of loadMigrations('sqlite')) database.exec(text);
+  database.exec(schemaText());
   database.exec('create temp table written (row text not null)');
   for (const [table, keys] of Object.entries(lockedKeys)) {
     for (const [place, columns] of keys.entries()) {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { systemClock } from '../../src/clock.ts';
+import { systemRandom } from '../../src/random.ts';
 import { loadMigrations } from '../../src/storage/migrate.ts';
 import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite/engine.ts';
 import type { Statement } from '../../src/storage/sql.ts';
@@ -29,6 +30,7 @@ export function openEngine(file: string, settings: SqliteSettings = {}): Storage
     file,
     create: true,
     clock: systemClock,
+    random: systemRandom(systemClock),
     observer: { committed() {}, failed() {} },
     queueMax: 4_096,
     groupMax: 256,
@@ -43,6 +45,7 @@ export function createSqliteDatabase(parent: string = tmpdir()): SqliteTestDatab
   const engines = new Set<Storage>();
   const connections: DatabaseSync[] = [];
   const database: SqliteTestDatabase = {
+    place: ['sqlite', file, ''],
     folder,
     file,
     open(settings) {

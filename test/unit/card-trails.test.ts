@@ -13,7 +13,15 @@ function trailsOf(version: number, balances: readonly bigint[]): CardTrails {
   const balance = { minor: balances.at(-1) ?? 0n, currency };
   const initialValue = { minor: 1_500n, currency };
   trails.add(
-    { cardId, version, initialValue, balance, held: { minor: 0n, currency }, codeLookup: null },
+    {
+      cardId,
+      version,
+      initialValue,
+      balance,
+      held: { minor: 0n, currency },
+      codeLookup: null,
+      chainEnd: { transferId: 1, sequence: balances.length, hash: new Uint8Array(32) },
+    },
     balances,
   );
   const digest = Buffer.alloc(32);

@@ -9,28 +9,64 @@ import {
   parseCode,
   parseLastCharacters,
   randomCode,
+  randomTag,
+  tagOf,
 } from '../../src/domain/code.ts';
 import { Secret } from '../../src/domain/secret.ts';
 import { anyUnits, errorOf, show, valueOf } from './samples.ts';
 
-test('a random code has 16 symbols, one of each of 16 random bytes', () => {
+test('a random code is the tag and 12 symbols, one of each of 12 random bytes', () => {
   const asked: number[] = [];
   const code = randomCode((length) => {
     asked.push(length);
     return Uint8Array.from({ length }, (_, index) => index * 2 + 1);
-  });
-  assert.deepEqual(asked, [16]);
-  assert.equal(code.reveal(), '13579bdfhknqsvxz');
+  }, 'w0xz');
+  assert.deepEqual(asked, [12]);
+  assert.equal(code.reveal(), 'w0xz13579bdfhknq');
 });
 
-test('every symbol of the alphabet is as likely as every other', () => {
-  const counts = new Map<string, number>();
-  for (let first = 0; first < 256; first += 16) {
-    const code = randomCode((length) => Uint8Array.from({ length }, (_, index) => first + index));
-    for (const symbol of code.reveal()) counts.set(symbol, (counts.get(symbol) ?? 0) + 1);
+test('a tag has 4 symbols, one of each of 4 random bytes', () => {
+  const asked: number[] = [];
+  const tag = randomTag((length) => {
+    asked.push(length);
+    return Uint8Array.of(31, 32, 254, 9);
+  });
+  assert.deepEqual(asked, [4]);
+  assert.equal(tag, 'z0y9');
+});
+
+test('every symbol of the alphabet is as likely as every other, in the tag and after it', () => {
+  for (const generate of [
+    (bytes: (length: number) => Uint8Array) => randomTag(bytes),
+    (bytes: (length: number) => Uint8Array) => randomCode(bytes, '').reveal(),
+  ]) {
+    const counts = new Map<string, number>();
+    for (let first = 0; first < 256; first += 4) {
+      const text = generate((length) => Uint8Array.from({ length }, (_, index) => first + (index % 4)));
+      for (const symbol of text) counts.set(symbol, (counts.get(symbol) ?? 0) + 1);
+    }
+    assert.deepEqual([...counts.keys()].toSorted(), codeAlphabet.split('').toSorted());
+    assert.equal(new Set(counts.values()).size, 1);
   }
-  assert.deepEqual([...counts.keys()].toSorted(), codeAlphabet.split('').toSorted());
-  assert.deepEqual(new Set(counts.values()), new Set([8]));
+});
+
+test('only a text that can be a random code has a tag', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
+      const tag = randomTag(() => bytes.subarray(0, 4));
+      const code = randomCode(() => bytes.subarray(4), tag);
+      assert.equal(code.reveal().length, 16);
+      assert.equal(tagOf(code), tag);
+    }),
+  );
+  const others = [
+    '0000000000000000z',
+    '000000000000000',
+    'i000000000000000',
+    '000000000000000u',
+    '0'.repeat(20),
+  ];
+  for (const text of others) assert.equal(tagOf(new Secret(text)), undefined);
 });
 
 test('the alphabet has 32 lower-case symbols, without the look-alikes i, l, o and u', () => {
@@ -42,7 +78,10 @@ test('the alphabet has 32 lower-case symbols, without the look-alikes i, l, o an
 test('a random code is parsed unchanged', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
-      const code = randomCode(() => bytes);
+      const code = randomCode(
+        () => bytes.subarray(4),
+        randomTag(() => bytes.subarray(0, 4)),
+      );
       assert.equal(valueOf(parseCode(code.reveal())).reveal(), code.reveal());
     }),
   );

@@ -3,16 +3,19 @@ import test from 'node:test';
 import fc from 'fast-check';
 import {
   adjustmentOf,
-  canonicalContent,
   captureOf,
   chainStart,
+  committedText,
   creditOf,
   debitOf,
   effectOf,
+  entryContent,
+  hasText,
   isReversible,
   issueOf,
   reversalOf,
   systemAccounts,
+  type EntryDetails,
   type Movement,
   type Transfer,
   type TransferKind,
@@ -138,31 +141,44 @@ test('a chain starts from 32 zero bytes', () => {
   );
 });
 
-test('the canonical content has the bytes that existing hash chains contain', () => {
+const salt = Uint8Array.from({ length: 16 }, (_, index) => index);
+const textDigest = new Uint8Array(32).fill(255);
+const later: EntryDetails = { opening: null, textDigest: null };
+
+test('the content of an entry has the bytes that existing hash chains contain', () => {
   assert.equal(
-    canonicalContent(transfer),
-    '[17,244212357349,2,244212357350,"adjustment","15.00","USD","card","adjustments","10.00","api_client:7",null,null,null,null,null,1755261458999]',
+    entryContent(transfer, later),
+    '["transfer/2",17,244212357349,2,244212357350,"adjustment","15.00","USD","card","adjustments","10.00","api_client:7",null,null,null,null,1755261458999,null,null]',
   );
   assert.equal(
-    canonicalContent({
-      ...transfer,
-      kind: 'issue',
-      amount: amount(5n, 'JPY'),
-      balanceAfter: amount(5n, 'JPY'),
-      debit: 'sales',
-      credit: 'card',
-      reference: 'order "7"',
-      note: 'é\n',
-      orderId: 1001,
-      holdId: 7,
-      reverses: 9,
-    }),
-    '[17,244212357349,2,244212357350,"issue","5","JPY","sales","card","5","api_client:7","order \\"7\\"","é\\n",1001,7,9,1755261458999]',
+    entryContent(
+      {
+        ...transfer,
+        sequence: 1,
+        kind: 'issue',
+        amount: amount(5n, 'JPY'),
+        balanceAfter: amount(5n, 'JPY'),
+        debit: 'sales',
+        credit: 'card',
+        actor: 'é\n"',
+        reference: 'is not part of it',
+        note: 'neither is this',
+        orderId: 1001,
+        holdId: 7,
+        reverses: 9,
+      },
+      { opening: { salt, expiresOn: '2027-12-31' }, textDigest },
+    ),
+    '["transfer/2",17,244212357349,1,244212357350,"issue","5","JPY","sales","card","5","é\\n\\"","//////////////////////////////////////////8=",1001,7,9,1755261458999,"AAECAwQFBgcICQoLDA0ODw==",["2027-12-31",null]]',
+  );
+  assert.match(
+    entryContent(transfer, { opening: { salt, expiresOn: null }, textDigest: null }),
+    /,"AAECAwQFBgcICQoLDA0ODw==",\[null,null\]\]$/,
   );
 });
 
-test('every field of a transfer is part of its content', async (t) => {
-  const others: Transfer = {
+test('every field of a transfer except its texts is part of its content', async (t) => {
+  const others: Omit<Transfer, 'reference' | 'note'> = {
     storeId: 18,
     cardId: 244_212_357_348,
     sequence: 3,
@@ -173,29 +189,58 @@ test('every field of a transfer is part of its content', async (t) => {
     credit: 'card',
     balanceAfter: amount(1_001n),
     actor: 'api_client:8',
-    reference: '',
-    note: '',
     orderId: 1,
     holdId: 2,
     reverses: 0,
     createdAt: 1_755_261_459_000,
   };
+  const content = entryContent(transfer, later);
   for (const [field, value] of Object.entries(others)) {
     await t.test(field, () => {
       const edited: Transfer = { ...transfer, [field]: value };
-      assert.notEqual(canonicalContent(edited), canonicalContent(transfer));
+      assert.notEqual(entryContent(edited, later), content);
     });
   }
   await t.test('the currency', () =>
-    assert.notEqual(
-      canonicalContent({ ...transfer, amount: amount(1_500n, 'EUR') }),
-      canonicalContent(transfer),
-    ),
+    assert.notEqual(entryContent({ ...transfer, amount: amount(1_500n, 'EUR') }, later), content),
+  );
+  await t.test('the texts', () =>
+    assert.equal(entryContent({ ...transfer, reference: 'r', note: 'n' }, later), content),
   );
 });
 
-test('two different transfers have different content', () => {
-  const text = fc.option(fc.constantFrom('', 'null', ',', '","', 'a', 'a","b', '1', '\\'), { nil: null });
+test('a text is committed to if there is a reference or a note, and each pair has its own form', () => {
+  const texts = fc.option(fc.constantFrom('', 'null', ',', '","', 'a', 'a","b', '\\', '\ud800'), {
+    nil: null,
+  });
+  const pairs = fc.record({ reference: texts, note: texts });
+  fc.assert(
+    fc.property(pairs, pairs, (left, right) => {
+      assert.equal(hasText(left), left.reference !== null || left.note !== null);
+      const same = left.reference === right.reference && left.note === right.note;
+      assert.equal(committedText(left) === committedText(right), same);
+    }),
+    { numRuns: 1_000 },
+  );
+  assert.equal(committedText({ reference: 'order "7"', note: null }), '["order \\"7\\"",null]');
+});
+
+test('two different entries have different content', () => {
+  const small8 = fc.integer({ min: 0, max: 2 });
+  const digest = fc.option(
+    small8.map((fill) => new Uint8Array(32).fill(fill)),
+    { nil: null },
+  );
+  const details = fc.record({
+    opening: fc.option(
+      fc.record({
+        salt: small8.map((fill) => new Uint8Array(16).fill(fill)),
+        expiresOn: fc.constantFrom(null, '2027-12-31', '2028-01-01'),
+      }),
+      { nil: null },
+    ),
+    textDigest: digest,
+  }) satisfies fc.Arbitrary<EntryDetails>;
   const small = fc.integer({ min: 1, max: 12 });
   const any = fc.record({
     storeId: small,
@@ -210,8 +255,8 @@ test('two different transfers have different content', () => {
     credit: fc.constantFrom('card', ...systemAccounts),
     balanceAfter: fc.bigInt({ min: 0n, max: 12n }).map((minor) => amount(minor)),
     actor: fc.constantFrom('a', '","', 'development'),
-    reference: text,
-    note: text,
+    reference: fc.constant(null),
+    note: fc.constant(null),
     orderId: fc.option(small, { nil: null }),
     holdId: fc.option(small, { nil: null }),
     reverses: fc.option(small, { nil: null }),
@@ -229,9 +274,10 @@ test('two different transfers have different content', () => {
       ] as const,
   );
   fc.assert(
-    fc.property(pair, ([left, right]) => {
-      const same = JSON.stringify(left, plain) === JSON.stringify(right, plain);
-      assert.equal(canonicalContent(left) === canonicalContent(right), same);
+    fc.property(pair, details, fc.option(details), ([left, right], ofLeft, changed) => {
+      const ofRight = changed ?? ofLeft;
+      const same = JSON.stringify([left, ofLeft], plain) === JSON.stringify([right, ofRight], plain);
+      assert.equal(entryContent(left, ofLeft) === entryContent(right, ofRight), same);
     }),
     { numRuns: 3_000 },
   );

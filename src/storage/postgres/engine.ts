@@ -15,7 +15,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import type { Random } from '../../random.ts';
 import { Fault } from '../../domain/fault.ts';
-import { createMigrationsTable, insertApplied, pending, selectApplied } from '../migrate.ts';
+import { createMigrationsTable, insertApplied, pending, selectApplied, stepsOf } from '../migrate.ts';
 import type { AppliedMigration, Migration } from '../migrate.ts';
 import { driveBatch, type Ending } from './batch.ts';
 import type { StatementResult } from './pipeline.ts';
@@ -293,13 +293,16 @@ const migrationLock = 'select pg_advisory_xact_lock(7311837112)';
 async function migrateDatabase(
   session: Session,
   migrations: readonly Migration[],
-  { clock, partitions }: PostgresOptions,
+  { clock, random, partitions }: PostgresOptions,
 ): Promise<readonly AppliedMigration[]> {
   await session.send([writing, 'set local lock_timeout = 0', migrationLock, createMigrationsTable]);
   const transaction = openTransaction(session, 'savepoint migrations');
   const missing = pending(migrations, await drive(transaction, selectApplied()));
   for (const migration of missing) {
-    await session.runText(inPartitions(migration.text, partitions));
+    for (const step of stepsOf(migration)) {
+      if (typeof step === 'string') await session.runText(inPartitions(step, partitions));
+      else await drive(transaction, step(random));
+    }
     await drive(transaction, insertApplied(migration, clock.now()));
   }
   await session.runText(restoredFirst);

@@ -16,6 +16,7 @@ import { dirname } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { backup } from 'node:sqlite';
 import type { Clock } from '../../clock.ts';
+import type { Random } from '../../random.ts';
 import { makeFolder } from '../../folders.ts';
 import { Fault } from '../../domain/fault.ts';
 import { memories, type Remembered } from './cache.ts';
@@ -45,6 +46,7 @@ export type SqliteOptions = {
   /** Whether opening the file moves the log into it. For long-running processes. */
   readonly moveLog?: boolean;
   readonly clock: Clock;
+  readonly random: Random;
   readonly observer: StorageObserver;
   /** Limit of scripts that wait to be run or to be durable. Further ones are rejected. */
   readonly queueMax: number;
@@ -80,7 +82,7 @@ const savepointsAfterSpoiling = 1_024;
 
 /** @throws Error if SQLite is too old, the file does not exist and must not be created, or it is not a database. */
 export function openSqlite(options: SqliteOptions): Storage {
-  const { file, clock, observer } = options;
+  const { file, observer } = options;
   requireSoundSqlite(process.versions['sqlite']);
   if (options.create) makeFolder(dirname(file));
   else if (!existsSync(file)) throw new Error(`there is no database at ${file}`);
@@ -360,7 +362,7 @@ export function openSqlite(options: SqliteOptions): Storage {
         if (pending(migrations, appliedTo(reader)).length > 0) throw unwritable;
         return [];
       }
-      const applied = migrateDatabase(writer, migrations, clock);
+      const applied = migrateDatabase(writer, migrations, options);
       // It is not known which tables the migrations have changed.
       remembered.forgetAll();
       await synced();

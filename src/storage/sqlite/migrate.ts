@@ -1,15 +1,18 @@
 /** Migrations of an SQLite file, on a connection of the engine. */
 
 import type { Clock } from '../../clock.ts';
+import type { Random } from '../../random.ts';
 import {
   createMigrationsTable,
   insertApplied,
   pending,
   selectApplied,
+  stepsOf,
   type AppliedMigration,
   type Migration,
 } from '../migrate.ts';
-import { lockAttemptMs, type Connection } from './connection.ts';
+import { MigrationError } from '../migration-error.ts';
+import type { Connection } from './connection.ts';
 
 export function appliedTo(connection: Connection): readonly AppliedMigration[] {
   const exists = connection.database
@@ -25,24 +28,40 @@ export function appliedTo(connection: Connection): readonly AppliedMigration[] {
 export function migrateDatabase(
   connection: Connection,
   migrations: readonly Migration[],
-  clock: Clock,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
 ): readonly AppliedMigration[] {
   const { database } = connection;
-  database.exec('pragma busy_timeout = 30000');
+  // A table is rebuilt by dropping it, which references to it would forbid. They are checked before the commit.
+  database.exec('pragma busy_timeout = 30000; pragma foreign_keys = off');
   connection.beginImmediate();
   try {
     database.exec(createMigrationsTable);
     const missing = pending(migrations, connection.drive(selectApplied()));
     for (const migration of missing) {
-      database.exec(migration.text);
+      for (const step of stepsOf(migration)) {
+        if (typeof step === 'string') database.exec(step);
+        else connection.drive(step(random));
+      }
       connection.drive(insertApplied(migration, clock.now()));
     }
+    if (missing.length > 0) requireReferences(database);
     connection.commit();
     return missing;
   } catch (error) {
     connection.abandon();
     throw error;
   } finally {
-    database.exec(`pragma busy_timeout = ${lockAttemptMs}`);
+    database.exec('pragma busy_timeout = 5; pragma foreign_keys = on');
   }
+}
+
+/** @throws MigrationError if a row refers to a row that does not exist. */
+function requireReferences(database: Connection['database']): void {
+  const [broken] = database
+    .prepare('select "table", parent from pragma_foreign_key_check group by "table", parent limit 1')
+    .all();
+  if (!broken) return;
+  throw new MigrationError(
+    `rows of ${String(broken['table'])} refer to rows of ${String(broken['parent'])} that do not exist: the database was not changed; run "largesse verify" of the version that wrote it`,
+  );
 }
