@@ -127,7 +127,7 @@ export function schemaDifferences(source: readonly Table[], target: readonly Tab
   });
 }
 
-/** A resolved in the statements: without it, a planner could sort a whole table for every page. */
+/** A constant in the statements: without it, a planner could sort a whole table for every page. */
 const pageRows = 1_000;
 /** Approximate number of parameters of an insert. */
 const valuesMax = 2_000;
@@ -146,13 +146,15 @@ type Texts = {
   readonly manyRows: number;
 };
 
-const texts = new WeakMap<Table, Texts>();
+/** By table and columns: each reading of the catalog makes new objects. */
+const texts = new Map<string, Texts>();
 
 function textsOf(table: Table): Texts {
-  let found = texts.get(table);
+  const name = quoted(table.name);
+  const [key, columns] = [table.key.map(quoted), table.columns.map(quoted)];
+  const described = `${name} (${key.join(', ')}) (${columns.join(', ')})`;
+  let found = texts.get(described);
   if (!found) {
-    const name = quoted(table.name);
-    const [key, columns] = [table.key.map(quoted), table.columns.map(quoted)];
     const manyRows = Math.floor(valuesMax / columns.length);
     const listed = `select ${columns.join(', ')} from ${name}`;
     const sorted = `order by ${key.join(', ')} limit ${pageRows}`;
@@ -175,7 +177,7 @@ function textsOf(table: Table): Texts {
       insertMany: insertion(name, columns, manyRows),
       manyRows,
     };
-    texts.set(table, found);
+    texts.set(described, found);
   }
   return found;
 }
