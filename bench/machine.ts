@@ -1,6 +1,5 @@
 /** The properties of the machine that the figures depend on. */
 
-import { spawnSync } from 'node:child_process';
 import { closeSync, fdatasyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -40,10 +39,4 @@ function measureSync(folder: string): Machine['fdatasync'] {
   rmSync(file);
   const { p50Ms, p99Ms } = latencyOf([durationsMs]);
   return { p50Ms, p99Ms };
-}
-
-/** The commit that is measured, with `-dirty` if files differ from it. */
-export function revision(): string {
-  const { stdout } = spawnSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' });
-  return stdout?.trim() || 'unknown';
 }

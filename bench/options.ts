@@ -1,17 +1,21 @@
 /** The command line, and the plan of a run that follows from it. */
 
 import { parseArgs } from 'node:util';
+import { operationNames, type OperationName } from './operations.ts';
 import type { EngineName } from './results.ts';
 
 export type Plan = {
   readonly engines: readonly EngineName[];
   /** Cards in the database before anything is measured: one fixture for each number. */
   readonly cards: readonly number[];
+  readonly operations: readonly OperationName[];
   readonly connections: number;
   readonly rounds: number;
   readonly secondsPerRound: number;
   /** Requests of each operation before its first round, so that the code is compiled. */
   readonly warmUpRequests: number;
+  /** The same for the first operation, whose requests also compile what all operations share. */
+  readonly firstWarmUpRequests: number;
   /** Length of the open loop at half capacity. */
   readonly openLoopSeconds: number;
 };
@@ -26,6 +30,8 @@ export type Command = {
   readonly record: boolean;
   /** The file with the results that the new ones are compared with. */
   readonly compareWith: string | null;
+  /** The folder or commit whose service runs in turn with this one, instead of the baseline. */
+  readonly against: string | null;
 };
 
 /** The results that the repository keeps. */
@@ -36,9 +42,15 @@ export const roundsMin = 15;
 export const warmUpRequestsMin = 50_000;
 
 const engineNames: readonly EngineName[] = ['embedded', 'postgres'];
-const usual = { cards: [10_000, 1_000_000], rounds: 15, seconds: 0.4 } as const;
-const quickly = { cards: [10_000], rounds: 3, seconds: 0.3 } as const;
-const fullCards = 10_000_000;
+const fewCards = 10_000;
+const usualCards = [fewCards, 1_000_000];
+const fullCards = [...usualCards, 10_000_000];
+/** Two services that hardly differ need more rounds than a service and the baseline. */
+const roundsAgainst = 21;
+const secondsPerRound = { usual: 0.4, quick: 0.3 } as const;
+const openLoopSeconds = { usual: 10, quick: 2 } as const;
+/** By then the first operation has compiled most of the code. */
+const quickWarmUpRequests = 10_000;
 
 /** @throws Error that names the option and what it accepts. */
 export function readCommand(args: readonly string[]): Command {
@@ -49,56 +61,80 @@ export function readCommand(args: readonly string[]): Command {
       full: { type: 'boolean', default: false },
       engine: { type: 'string' },
       cards: { type: 'string' },
+      operation: { type: 'string', multiple: true, default: [] },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
+      'warm-up': { type: 'string' },
       connections: { type: 'string', default: '64' },
       from: { type: 'string', multiple: true, default: [] },
       json: { type: 'string' },
       record: { type: 'boolean', default: false },
       compare: { type: 'boolean', default: false },
+      against: { type: 'string' },
     },
     allowPositionals: true,
   });
   const [compared, ...others] = positionals;
   if (others.length > 0 || (compared !== undefined && !values.compare))
     throw new Error(`unknown argument ${positionals.join(' ')}: only --compare accepts a file`);
-  const { quick, compare } = values;
-  const defaults = quick ? quickly : usual;
+  if (values.against !== undefined && (values.compare || values.record || values.from.length > 0))
+    throw new Error('--against excludes --compare, --record and --from');
+  const pace = values.quick ? 'quick' : 'usual';
+  const rounds = values.against === undefined ? roundsMin : roundsAgainst;
+  const warmUp = values['warm-up'];
+  const warmUpRequests =
+    warmUp === undefined ? warmUpRequestsMin : integer('warm-up', { text: warmUp, minimum: 0 });
   const plan: Plan = {
-    engines: enginesOf(values.engine),
+    engines: enginesOf(values),
     cards: cardsOf(values),
-    connections: positiveInteger('connections', values.connections),
-    rounds: positiveInteger('rounds', values.rounds ?? String(defaults.rounds)),
-    secondsPerRound: positive('seconds', values.seconds ?? String(defaults.seconds)),
-    warmUpRequests: quick ? 3_000 : warmUpRequestsMin,
-    openLoopSeconds: quick ? 1 : 10,
+    operations: operationsOf(values.operation),
+    connections: integer('connections', { text: values.connections, minimum: 1 }),
+    rounds: integer('rounds', { text: values.rounds ?? String(rounds), minimum: 1 }),
+    secondsPerRound: positive('seconds', values.seconds ?? String(secondsPerRound[pace])),
+    warmUpRequests: values.quick ? Math.min(quickWarmUpRequests, warmUpRequests) : warmUpRequests,
+    firstWarmUpRequests: warmUpRequests,
+    openLoopSeconds: openLoopSeconds[pace],
   };
   return {
     plan,
     from: values.from,
     json: values.json ?? null,
     record: values.record,
-    compareWith: compare ? (compared ?? recordedFile) : null,
+    compareWith: values.compare ? (compared ?? recordedFile) : null,
+    against: values.against ?? null,
   };
 }
 
-/** The cost of a request changes little with the number of cards, so a comparison uses the smallest fixture. */
-function cardsOf(values: {
-  readonly cards?: string | undefined;
+type Values = {
   readonly quick: boolean;
   readonly full: boolean;
   readonly compare: boolean;
-}): readonly number[] {
-  if (values.cards !== undefined)
-    return values.cards.split(',').map((text) => positiveInteger('cards', text));
-  if (values.full) return [...usual.cards, fullCards];
-  return values.quick || values.compare ? quickly.cards : usual.cards;
+  readonly against?: string | undefined;
+  readonly cards?: string | undefined;
+  readonly engine?: string | undefined;
+};
+
+/** A comparison uses the smallest fixture, unless the run is about the number of cards. */
+function cardsOf({ cards, quick, full, compare, against }: Values): readonly number[] {
+  if (cards !== undefined) return cards.split(',').map((text) => integer('cards', { text, minimum: 1 }));
+  if (full) return fullCards;
+  return quick || compare || against !== undefined ? [fewCards] : usualCards;
 }
 
-function enginesOf(name: string | undefined): readonly EngineName[] {
-  const chosen = engineNames.filter((engine) => name === undefined || name === engine);
+function enginesOf({ engine, quick }: Values): readonly EngineName[] {
+  const chosen = engineNames.filter((name) =>
+    engine === undefined ? !quick || name === 'embedded' : name === engine,
+  );
   if (chosen.length === 0) throw new Error(`--engine must be one of ${engineNames.join(', ')}`);
   return chosen;
+}
+
+/** In the order in which they are measured. */
+function operationsOf(names: readonly string[]): readonly OperationName[] {
+  const unknown = names.find((name) => !operationNames.some((known) => known === name));
+  if (unknown !== undefined)
+    throw new Error(`--operation ${unknown} must be one of ${operationNames.join(', ')}`);
+  return operationNames.filter((name) => names.length === 0 || names.includes(name));
 }
 
 function positive(name: string, text: string): number {
@@ -107,8 +143,12 @@ function positive(name: string, text: string): number {
   return number;
 }
 
-function positiveInteger(name: string, text: string): number {
+function integer(
+  name: string,
+  { text, minimum }: { readonly text: string; readonly minimum: number },
+): number {
   const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 1) throw new Error(`--${name} must be an integer from 1`);
+  if (!Number.isSafeInteger(number) || number < minimum)
+    throw new Error(`--${name} must be an integer from ${minimum}`);
   return number;
 }

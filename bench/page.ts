@@ -1,11 +1,11 @@
 /** The results as tables, and `docs/performance.md`, which consists of them. */
 
-import type { Change } from './compare.ts';
-import { countOf, engineTitles, figureOf, markdown, type Table } from './format.ts';
+import { changesIn, titleOf, type Change } from './compare.ts';
+import { countOf, figureOf, markdown, type Table } from './format.ts';
 import { costShare, goalsOf, rateShare, serviceMicros } from './goals.ts';
 import { roundsMin, warmUpRequestsMin } from './options.ts';
-import type { FixtureResults, Results } from './results.ts';
-import { lowerQuartile, median, type Latency } from './statistics.ts';
+import type { Comparison, FixtureResults, Results, Rounds, Run } from './results.ts';
+import { lowerQuartile, mean, median, type Latency } from './statistics.ts';
 import { scriptsPerTransaction } from './writes.ts';
 
 export function tablesOf(results: Results): readonly Table[] {
@@ -14,7 +14,6 @@ export function tablesOf(results: Results): readonly Table[] {
     ...results.fixtures.map(operationTable),
     fixtureTable(results),
     ...writesTables(results),
-    ...scalingTables(results),
   ];
 }
 
@@ -33,27 +32,24 @@ function goalTable(results: Results): Table {
   };
 }
 
-function titleOf({ engine, cards }: FixtureResults): string {
-  return `${engineTitles[engine]}, ${countOf(cards)} cards`;
-}
-
 function operationTable(fixture: FixtureResults): Table {
   const hasServer = fixture.engine === 'postgres';
   const ofServer = (cell: string): readonly string[] => (hasServer ? [cell] : []);
   return {
     title: titleOf(fixture),
     headings: [
-      '', 'µs', 'of baseline', ...ofServer('server µs'), 'requests/s', 'of baseline', 'p50 ms', 'p99 ms', 'p99.9 ms',
+      '', 'µs', 'of baseline', ...ofServer('server µs'), 'kB written', 'requests/s', 'of baseline', 'p50 ms', 'p99 ms', 'p99.9 ms',
     ],
     rows: [
       ...fixture.measured.map((measured) => [
         measured.operation,
         figureOf(serviceMicros(measured)),
         costShare(measured).toFixed(2),
-        ...ofServer(figureOf(lowerQuartile(measured.databaseMicros ?? []))),
+        ...ofServer(figureOf(lowerQuartile(measured.service.databaseMicros ?? []))),
+        writtenCell(measured.service),
         countOf(median(measured.service.requestsPerSecond)),
         rateShare(measured).toFixed(2),
-        ...latencyCells(measured.latency),
+        ...latencyCells(measured.service.latency),
       ]),
       ...halfCapacityRows(fixture),
     ],
@@ -63,7 +59,7 @@ function operationTable(fixture: FixtureResults): Table {
 function halfCapacityRows({ halfCapacity }: FixtureResults): readonly (readonly string[])[] {
   if (!halfCapacity) return [];
   const { requestsPerSecond, latency } = halfCapacity;
-  return [['create, half capacity', '', '', countOf(requestsPerSecond), '', ...latencyCells(latency)]];
+  return [['create, half capacity', '', '', '', countOf(requestsPerSecond), '', ...latencyCells(latency)]];
 }
 
 function latencyCells({ p50Ms, p99Ms, p999Ms }: Latency): readonly string[] {
@@ -100,39 +96,74 @@ function writesTables({ fixtures }: Results): readonly Table[] {
   return [{ title, headings: ['', 'bytes of the log', 'pages', 'of these'], rows }];
 }
 
-function scalingTables({ fixtures }: Results): readonly Table[] {
-  const rows = fixtures.flatMap((fixture) => {
-    if (!fixture.scaling) return [];
-    const [one, two] = [median(fixture.scaling.onePerSecond), median(fixture.scaling.twoPerSecond)];
-    return [[titleOf(fixture), countOf(one), countOf(two), figureOf(two / one)]];
-  });
-  const title = 'Debits/s of processes with a quarter of a core each';
-  return rows.length === 0 ? [] : [{ title, headings: ['', 'one', 'two', 'ratio'], rows }];
+/** The tables of two services that ran in turn. */
+export function comparisonTables(comparison: Comparison): readonly Table[] {
+  const title = `Processor time per request in µs: ${comparison.revision} against ${comparison.against}`;
+  const rows = comparison.fixtures.flatMap((fixture) =>
+    fixture.compared.map(({ operation, before, after }) => [
+      `${titleOf(fixture)}: ${operation}`,
+      ...[before, after].map(({ microsPerRequest }) => figureOf(mean(microsPerRequest))),
+      ...[before, after].map(({ requestsPerSecond }) => countOf(median(requestsPerSecond))),
+      ...[before, after].map(({ latency }) => latency.p99Ms.toFixed(1)),
+      ...[before, after].map(writtenCell),
+      ...[before, after].map(({ memoryMb }) => countOf(memoryMb ?? Number.NaN)),
+    ]),
+  );
+  return [
+    changeTable(title, changesIn(comparison)),
+    {
+      title: 'Other figures, before and after',
+      headings: [
+        '',
+        'mean µs',
+        'after',
+        'requests/s',
+        'after',
+        'p99 ms',
+        'after',
+        'kB written',
+        'after',
+        'MB',
+        'after',
+      ],
+      rows,
+    },
+  ];
 }
 
-export function changeTable(changes: readonly Change[]): Table {
+export function changeTable(title: string, changes: readonly Change[]): Table {
   return {
-    title: 'Processor time per request, relative to the baseline',
-    headings: ['', 'recorded', 'now', 'change', 'tolerance', ''],
-    rows: changes.map(({ what, before, now, tolerance, isWorse }) => [
+    title,
+    headings: ['', 'before', 'after', 'ratio', 'between', 'cost'],
+    rows: changes.map(({ what, before, after, ratio, low, high, verdict }) => [
       what,
-      before.toFixed(2),
-      now.toFixed(2),
-      `${((now / before - 1) * 100).toFixed(1)} %`,
-      `${(tolerance * 100).toFixed(1)} %`,
-      isWorse ? 'WORSE' : '',
+      figureOf(before),
+      figureOf(after),
+      ratio.toFixed(3),
+      `${low.toFixed(3)} – ${high.toFixed(3)}`,
+      verdict,
     ]),
   };
 }
 
+/** kB per request. */
+function writtenCell({ writtenBytes }: Rounds): string {
+  return writtenBytes ? (median(writtenBytes) / 1_000).toFixed(1) : '–';
+}
+
 /** The reasons why the figures of a run must not be compared with others. */
-export function warningsOf({ isPinned, machine, rounds, warmUpRequests }: Results): readonly string[] {
+export function warningsOf(results: Results): readonly string[] {
+  const { rounds, warmUpRequests } = results;
+  const isProvisional = rounds < roundsMin || warmUpRequests < warmUpRequestsMin;
+  const figures = `${rounds} rounds after ${countOf(warmUpRequests)} warm-up requests`;
+  return [...circumstancesOf(results), ...(isProvisional ? [`Provisional: ${figures} are too few.`] : [])];
+}
+
+/** What else is wrong with a run: it affects both services of a comparison. */
+export function circumstancesOf({ isPinned, machine }: Run): readonly string[] {
   return [
     ...(isPinned ? [] : ['Not pinned: servers and load generator compete for the same cores.']),
     ...(machine.isInMemory ? ['Not durable: the databases are in memory, where a sync costs nothing.'] : []),
-    ...(rounds < roundsMin || warmUpRequests < warmUpRequestsMin
-      ? [`Provisional: ${rounds} rounds after ${countOf(warmUpRequests)} warm-up requests are too few.`]
-      : []),
   ];
 }
 
@@ -150,13 +181,14 @@ export function pageOf(results: Results): string {
     `Goals without a number of cards are for SQLite with 1,000,000 cards.`,
     '## How it is measured',
     [
-      `- **Rounds.** The service and the baseline run in turn, for ${secondsPerRound} s each, ${rounds} rounds per operation, after ${countOf(warmUpRequests)} warm-up requests of the same operation to both. The first requests cost twice as much, until Node.js has compiled the code.`,
+      `- **Rounds.** The service and the baseline run in turn and in alternating order, for ${secondsPerRound} s each, ${rounds} rounds per operation, after ${countOf(warmUpRequests)} warm-up requests of the same operation to both. The first requests cost twice as much, until Node.js has compiled the code.`,
       '- **µs** is the processor time of all threads of the service, user and system, per request. It includes what the service does while the baseline runs, such as moving its log. It is read from the kernel and does not depend on the load generator. The figure is the lower quartile of the rounds, because other programs can only add to it. The share of the baseline is the quotient of both quartiles.',
+      '- **kB written** per request: with SQLite by the service, its log, the database and the log lines included; with PostgreSQL to the log of the server. It makes no checkpoint during the run, so that it logs hardly any full pages after the warm-up.',
       '- **Requests/s** are medians in a closed loop: each of ' +
         `${connections} keep-alive connections sends its next request when its response has arrived. Latencies are over all rounds. The goals for PostgreSQL are shares of rates, because the service and the database server both limit them.`,
       '- **Half capacity** is an open loop: requests at a fixed rate of half the closed loop’s. Latency counts from the time at which a request was due.',
       '- **Baseline.** It returns as many bytes as the service does, and parses request bodies.',
-      '- **Requests.** All have an access token; every card has a note and one in four a customer; cards are chosen at random. Mixed 90/10 is 80 retrievals, 10 searches, 5 creations and 5 debits, half of the writes with an `Idempotency-Key`. The service logs every request; only its rate limit is off. Creations are measured first, and each adds a card.',
+      '- **Requests.** All have an access token; every card has a note and one in four a customer; cards were issued one by one through the API, and are chosen at random. Mixed 90/10 is 80 retrievals, 10 searches, 5 creations and 5 debits, half of the writes with an `Idempotency-Key`. The service logs every request; only its rate limit is off. Creations are measured first, and each adds a card.',
       '- **Cores.** With SQLite, the service has core 0 and the load generator core 1. With PostgreSQL, the database server has core 1, and the service and the baseline share core 0 with the load generator in turn. Its processor time is a column of its own.',
       '- **Writes** are counted without HTTP on the same database. A test fails if they grow.',
       '- **Proof.** Every response must have its status, and a sample of the bodies is checked. At the end `largesse verify` recomputes the ledger, and its cards, entries and total must follow from the responses, to the cent. Otherwise there is no result.',
@@ -166,11 +198,10 @@ export function pageOf(results: Results): string {
     'Use a machine with two idle cores and set `TMPDIR` to a folder on the disk that counts.',
     [
       '```sh',
-      'npm run bench -- --quick    # about a minute: shows that it works',
-      'npm run bench -- --compare  # fails if a request costs more than recorded',
-      'npm run bench -- --record   # writes bench/recorded.json and this page',
-      'npm run bench -- --full --record',
-      'node bench/microbenchmarks.ts',
+      'npm run bench -- --quick                 # two to three minutes',
+      'npm run bench -- --quick --against main  # compares two versions of the service in turn',
+      'npm run bench -- --compare               # fails if a request costs more than recorded',
+      'npm run bench -- --full --record         # writes bench/recorded.json and this page',
       '```',
     ].join('\n'),
   ].join('\n\n');

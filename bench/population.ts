@@ -1,19 +1,11 @@
 /** The cards in a database before anything is measured. */
 
-import { noDetails } from '../src/domain/card.ts';
-import { readDatabaseConfig } from '../src/config.ts';
-import { openDatabase } from '../src/database.ts';
-import { parseEmail, type EmailAddress } from '../src/domain/email-address.ts';
-import { issue } from '../src/service/card.ts';
-import { requireStore } from '../src/service/store.ts';
-import type { Environment } from './processes.ts';
+import { LoadClient, type Request } from './load.ts';
 
 /** The value of every card, in cents. */
 export const cardValue = 2_500n;
 /** One card in four has a customer, each a different one. */
 const customerEvery = 4;
-/** Cards issued at once; fewer than the service's longest queue. */
-const issuedAtOnce = 2_048;
 const lastCharactersLength = 4;
 
 export class Population {
@@ -55,33 +47,33 @@ function emailOf(index: number): string {
   return `customer-${String(index).padStart(8, '0')}@example.com`;
 }
 
-export function addressOf(text: string): EmailAddress {
-  const address = parseEmail(text);
-  if (!address.ok) throw new Error(`${text} is not a valid address`);
-  return address.value;
-}
-
-/** Issues cards through the service's own script, in this process, while no service runs on the database. */
+/** Issues cards one by one through the API, which is the same in services of different ages. */
 export async function populate(
-  environment: Environment,
-  { domain, cards }: { readonly domain: string; readonly cards: number },
+  { port }: { readonly port: number },
+  {
+    token,
+    cards,
+    connections,
+  }: { readonly token: string; readonly cards: number; readonly connections: number },
 ): Promise<Population> {
-  await using database = await openDatabase(readDatabaseConfig(environment), { prepare: false });
-  const { ctx, storage } = database;
-  const { store } = await storage.read(() => requireStore(domain));
   const population = new Population(cards);
-  const command = {
-    store, value: { minor: cardValue, currency: store.currency }, recipient: null,
-    details: { ...noDetails, note: 'Sold at the counter' }, code: null, apiClientId: null, actor: 'bench',
-  }; // prettier-ignore
-  const add = async (index: number): Promise<void> => {
-    const customer = index % customerEvery === 0 ? addressOf(emailOf(index)) : null;
-    const { card } = await storage.write(() => issue(ctx, { ...command, customer }));
-    population.add(index, { id: ctx.keys.publicIds.of(card.id), lastCharacters: card.lastCharacters });
+  const head = `POST /gift_card HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n`;
+  let count = 0;
+  const next = (): Request => {
+    const index = count;
+    count += 1;
+    const customer = index % customerEvery === 0 ? { email: emailOf(index), notify: false } : {};
+    const body = JSON.stringify({ initial_value: 25, note: 'Sold at the counter', ...customer });
+    const headers = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+    const check = (response: string): void => {
+      const { gift_card: card } = JSON.parse(response) as {
+        readonly gift_card: { readonly id: number; readonly last_characters: string };
+      };
+      population.add(index, { id: card.id, lastCharacters: card.last_characters });
+    };
+    return { method: 'POST', text: `${head}${headers}\r\n${body}`, status: 201, check };
   };
-  for (let start = 0; start < cards; start += issuedAtOnce) {
-    const count = Math.min(issuedAtOnce, cards - start);
-    await Promise.all(Array.from({ length: count }, (_, place) => add(start + place)));
-  }
+  using client = await LoadClient.connect([port], connections);
+  await client.run({ next, requests: cards });
   return population;
 }

@@ -8,8 +8,8 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { freePort } from '../test/support/postgres-port.ts';
+import type { Tree } from './tree.ts';
 
-const root = join(import.meta.dirname, '..');
 /** Of util-linux: runs a program on a core, or moves a process to it. */
 const pinner = 'taskset';
 const readyWithinMs = 60_000;
@@ -31,10 +31,18 @@ export type Server = AsyncDisposable & {
   readonly pid: number;
   /** From the start of the process until it is ready. */
   readonly readyAfterMs: number;
-  /** Resident memory without mapped files, in MB. */
-  memoryMb(): number;
+  /** Until now, with its resident memory without mapped files. */
+  usage(): Usage & { readonly memoryMb: number };
   /** Ends it with SIGTERM and returns its exit code. */
   stop(): Promise<number | null>;
+};
+
+/** What a server has used since its start. */
+export type Usage = {
+  /** Processor time of all its threads, in µs. */
+  readonly micros: number;
+  /** Written to the disk: pages of files that it changed. */
+  readonly bytes: number;
 };
 
 /** Servers that were started and have not ended. */
@@ -58,6 +66,7 @@ export function pinTo(core: number, pid = process.pid): void {
 
 /** Starts a server on a free port and waits until `readiness` returns 200. */
 export async function startServer(options: {
+  readonly tree: Tree;
   readonly script: string;
   readonly arguments?: readonly string[];
   readonly environment?: Environment;
@@ -65,14 +74,14 @@ export async function startServer(options: {
   /** The file that receives what the process prints. */
   readonly log: string;
 }): Promise<Server> {
-  const { log } = options;
+  const { log, tree, script } = options;
   const port = await freePort();
   const output = openSync(log, 'a');
-  const command = [process.execPath, join(root, options.script), ...(options.arguments ?? [])];
+  const command = [process.execPath, join(tree.root, script), ...(options.arguments ?? [])];
   const [file = '', ...rest] = canPin ? [pinner, '--cpu-list', String(serverCore), ...command] : command;
   const startedAt = performance.now();
   const child = spawn(file, rest, {
-    cwd: root,
+    cwd: tree.root,
     stdio: ['ignore', output, output],
     env: { PATH: process.env['PATH'], ...options.environment, PORT: String(port) },
   });
@@ -84,7 +93,9 @@ export async function startServer(options: {
     await ready(child, `http://127.0.0.1:${port}${options.readiness}`);
   } catch (error) {
     await stop();
-    throw new Error(`${options.script} did not start: ${readFileSync(log, 'utf8')}`, { cause: error });
+    throw new Error(`${script} of ${tree.revision} did not start: ${readFileSync(log, 'utf8')}`, {
+      cause: error,
+    });
   }
   // The pinner becomes the server, so the process id is the same.
   const { pid } = child;
@@ -93,8 +104,11 @@ export async function startServer(options: {
     port,
     pid,
     readyAfterMs: performance.now() - startedAt,
-    memoryMb: () =>
-      Number(/^RssAnon:\s+(\d+) kB$/m.exec(readProc(`${pid}/status`))?.[1] ?? Number.NaN) / 1_024,
+    usage: () => ({
+      micros: cpuMicros([pid]),
+      bytes: numberIn(`${pid}/io`, /^write_bytes: (\d+)$/m),
+      memoryMb: numberIn(`${pid}/status`, /^RssAnon:\s+(\d+) kB$/m) / 1_024,
+    }),
     stop,
     async [Symbol.asyncDispose]() {
       await stop();
@@ -125,6 +139,11 @@ function childrenNs(pid: number): number {
   const [, fields] = /^.*\) (.*)$/.exec(readProc(`${pid}/stat`).trim()) ?? [];
   const [user = 0, system = 0] = fields?.split(' ').slice(13, 15).map(Number) ?? [];
   return (user + system) * nsPerTick;
+}
+
+/** NaN if there is no such process. */
+function numberIn(path: string, pattern: RegExp): number {
+  return Number(pattern.exec(readProc(path))?.[1] ?? Number.NaN);
 }
 
 /** Empty if there is no such process. */
@@ -167,9 +186,10 @@ async function ready(child: ChildProcess, url: string): Promise<void> {
   throw new Error(`not ready within ${readyWithinMs} ms`);
 }
 
-/** What a command of the service prints with `--json`. @throws if it exits with another code than 0. */
-export function largesse(environment: Environment, ...args: readonly string[]): unknown {
-  const output = execFileSync(process.execPath, [join(root, 'src/cli.ts'), ...args, '--json'], {
+/** What a command of a service prints with `--json`. @throws if it exits with another code than 0. */
+export function largesse(tree: Tree, environment: Environment, args: readonly string[]): unknown {
+  const output = execFileSync(process.execPath, [join(tree.root, 'src/cli.ts'), ...args, '--json'], {
+    cwd: tree.root,
     encoding: 'utf8',
     env: { PATH: process.env['PATH'], ...environment },
     maxBuffer: outputBytesMax,
@@ -177,9 +197,12 @@ export function largesse(environment: Environment, ...args: readonly string[]): 
   return JSON.parse(output) as unknown;
 }
 
-/** The service as it is shipped, without its rate limit. */
-export function startService(environment: Environment, log: string): Promise<Server> {
-  const settings = { RATE_LIMIT: 'off', NODE_ENV: 'production' };
-  const options = { script: 'src/cli.ts', arguments: ['serve'], readiness: '/readyz', log };
-  return startServer({ ...options, environment: { ...environment, ...settings } });
+/** A service as it is shipped, without its rate limit. */
+export function startService(
+  tree: Tree,
+  { environment, log }: { readonly environment: Environment; readonly log: string },
+): Promise<Server> {
+  const settings = { RATE_LIMIT: 'off', NODE_ENV: 'production', ...environment };
+  const script = { script: 'src/cli.ts', arguments: ['serve'], readiness: '/readyz' };
+  return startServer({ tree, ...script, environment: settings, log });
 }

@@ -7,31 +7,28 @@ import type { WritesPerOperation } from './writes.ts';
 export type EngineName = 'embedded' | 'postgres';
 
 /** One server under one operation, a value for each round. */
-type Rounds = {
-  /** Processor time of all threads of the server. */
+export type Rounds = {
+  /** Processor time of all threads of the service, or of the baseline. */
   readonly microsPerRequest: readonly number[];
+  /** The same of the database server; null: there is none. */
+  readonly databaseMicros: readonly number[] | null;
+  /** Bytes per request: written by the service, or appended to the log of the database server; null: not measured. */
+  readonly writtenBytes: readonly number[] | null;
   readonly requestsPerSecond: readonly number[];
+  /** In a closed loop, over all rounds. */
+  readonly latency: Latency;
+  /** The most resident memory after a round, without mapped files; null: not measured. */
+  readonly memoryMb: number | null;
 };
 
 export type Measured = {
   readonly operation: OperationName;
   readonly service: Rounds;
-  readonly baseline: Rounds;
-  /** Processor time of the database server per request; null: there is none. */
-  readonly databaseMicros: readonly number[] | null;
-  /** Of the service, in a closed loop, over all rounds. */
-  readonly latency: Latency;
+  readonly baseline: Pick<Rounds, 'microsPerRequest' | 'requestsPerSecond'>;
 };
 
 /** Creations in an open loop. */
 export type HalfCapacity = { readonly requestsPerSecond: number; readonly latency: Latency };
-
-/** Debits while the processes are limited to a share of a core each, so that no core is full. */
-export type Scaling = {
-  readonly coreShare: number;
-  readonly onePerSecond: readonly number[];
-  readonly twoPerSecond: readonly number[];
-};
 
 /** One database with the service on it. */
 export type FixtureResults = {
@@ -48,7 +45,6 @@ export type FixtureResults = {
   /** Null: not measured. */
   readonly halfCapacity: HalfCapacity | null;
   readonly writes: readonly WritesPerOperation[] | null;
-  readonly scaling: Scaling | null;
   /** Of `largesse verify`. */
   readonly verifySeconds: number;
 };
@@ -65,8 +61,9 @@ export type Machine = {
   readonly node: string;
 };
 
-export type Results = {
-  /** The commit, with `-dirty` if files differ from it. */
+/** How a run was measured. */
+export type Run = {
+  /** The commit of the service, with `-dirty` if files differ from it. */
   readonly revision: string;
   readonly measuredOn: string;
   readonly minutes: number;
@@ -77,7 +74,26 @@ export type Results = {
   readonly rounds: number;
   readonly secondsPerRound: number;
   readonly warmUpRequests: number;
-  readonly fixtures: readonly FixtureResults[];
+};
+
+/** A service in turn with the baseline. */
+export type Results = Run & { readonly fixtures: readonly FixtureResults[] };
+
+/** Two services in turn, whose rounds are pairs. */
+export type Compared = {
+  readonly operation: OperationName;
+  readonly before: Rounds;
+  readonly after: Rounds;
+};
+
+export type ComparedFixture = Pick<FixtureResults, 'engine' | 'cards'> & {
+  readonly compared: readonly Compared[];
+};
+
+export type Comparison = Run & {
+  /** The revision that `revision` is compared with. */
+  readonly against: string;
+  readonly fixtures: readonly ComparedFixture[];
 };
 
 /** The results of several runs as those of one. If two runs measured the same, the first counts. */

@@ -1,15 +1,13 @@
-/**
- * One operation in short rounds of the service and the baseline in turn, so that a slow or noisy moment of the machine
- * affects both.
- */
+/** One operation in short rounds of two servers in turn, so that a slow or noisy moment of the machine affects both. */
 
 import assert from 'node:assert/strict';
 import { LoadClient, type Figures, type Request } from './load.ts';
 import type { OperationName } from './operations.ts';
 import type { Plan } from './options.ts';
-import { cpuMicros, startServer, type Server } from './processes.ts';
-import type { HalfCapacity, Measured } from './results.ts';
-import { latencyOf, median } from './statistics.ts';
+import { startServer, type Server, type Usage } from './processes.ts';
+import type { HalfCapacity, Rounds } from './results.ts';
+import { latencyOf, mean, median } from './statistics.ts';
+import { thisTree } from './tree.ts';
 
 /** Requests that determine the length of the baseline's responses. */
 const probes = 64;
@@ -20,87 +18,126 @@ export type Bench = {
   readonly folder: string;
 };
 
-export type Contest = {
-  readonly operation: OperationName;
-  readonly service: Server;
-  readonly baseline: Server;
-  /** Of the service, and the same for the baseline. */
-  readonly next: () => Request;
-  readonly nextForBaseline: () => Request;
-  /** The database server's processes; null: the database is in the service. */
-  readonly databasePids: (() => readonly number[]) | null;
-  /** Called after each round of the service. */
-  readonly afterRound: () => void;
+/** A server and the requests that it receives. */
+export type Contestant = {
+  readonly server: Pick<Server, 'port' | 'usage'>;
+  readonly requests: Readonly<Record<OperationName, () => Request>>;
+  /** What the database server has used; null: the database is in the service, or there is none. */
+  readonly database: (() => Promise<Usage>) | null;
 };
 
-export function startBaseline({ folder }: Pick<Bench, 'folder'>): Promise<Server> {
-  return startServer({ script: 'bench/baseline.ts', readiness: '/', log: `${folder}/baseline.log` });
+type Pair<T> = readonly [T, T];
+type Round = Figures & { readonly own: Usage; readonly database: Usage | null; readonly memoryMb: number };
+type Runner = Pick<Contestant, 'server' | 'database'> & {
+  readonly client: LoadClient;
+  readonly next: () => Request;
+  readonly rounds: Round[];
+};
+
+/** Warms up both servers with an operation, and measures them in turn. */
+export async function measureInTurn(
+  plan: Plan,
+  operation: OperationName,
+  contestants: Pair<Contestant>,
+): Promise<Pair<Rounds>> {
+  using clients = new DisposableStack();
+  const prepare = async ({ server, database, requests }: Contestant): Promise<Runner> => {
+    const client = clients.use(await LoadClient.connect([server.port], plan.connections));
+    return { server, database, client, next: requests[operation], rounds: [] };
+  };
+  const requests = operation === plan.operations[0] ? plan.firstWarmUpRequests : plan.warmUpRequests;
+  const warmUp = async (contestant: Contestant): Promise<void> => {
+    const { client, next } = await prepare(contestant);
+    await client.run({ next, requests });
+  };
+  await Promise.all(contestants.map(warmUp));
+  // With new connections: a server may have closed those that were idle while the other was warmed up.
+  const runners: Pair<Runner> = [await prepare(contestants[0]), await prepare(contestants[1])];
+  for (let count = 0; count < plan.rounds; count += 1)
+    // The order alternates, so that neither is always the first.
+    await measureRound(plan.secondsPerRound, count % 2 === 0 ? runners : runners.toReversed());
+  return [roundsOf(runners[0]), roundsOf(runners[1])];
 }
 
-/** Sets the length of a baseline's responses for each method. */
-export async function setResponseLengths(
-  { port }: Server,
-  lengths: Readonly<Record<string, number>>,
-): Promise<void> {
-  const body = JSON.stringify(lengths);
-  const { ok } = await fetch(`http://127.0.0.1:${port}/`, { method: 'PATCH', body });
-  assert(ok, 'the baseline rejects the lengths');
-}
-
-export async function measureOperation(
-  { plan }: Bench,
-  { operation, service, baseline, next, nextForBaseline, databasePids, afterRound }: Contest,
-): Promise<Measured> {
-  const { connections, rounds, secondsPerRound: seconds, warmUpRequests } = plan;
-  using serviceClient = await LoadClient.connect([service.port], connections);
-  using baselineClient = await LoadClient.connect([baseline.port], connections);
-  await setResponseLengths(baseline, await responseLengths(serviceClient, next));
-  await serviceClient.run({ next, requests: warmUpRequests });
-  await baselineClient.run({ next: nextForBaseline, requests: warmUpRequests });
-  const serviceCpu = (): number => cpuMicros([service.pid]);
-  const baselineCpu = (): number => cpuMicros([baseline.pid]);
-  const databaseCpu = (): number => cpuMicros(databasePids?.() ?? []);
-  const [ofService, ofBaseline, databaseMicros]: [Round[], Round[], number[]] = [[], [], []];
-  for (let count = 0; count < rounds; count += 1) {
-    const before = { service: serviceCpu(), database: databaseCpu() };
-    const figures = await serviceClient.run({ next, seconds });
-    const baselineBefore = baselineCpu();
-    const baselineFigures = await baselineClient.run({ next: nextForBaseline, seconds });
-    ofBaseline.push({ ...baselineFigures, micros: baselineCpu() - baselineBefore });
-    // Read after the baseline's round, because the service moves its log and collects garbage when it is idle.
-    ofService.push({ ...figures, micros: serviceCpu() - before.service });
-    databaseMicros.push((databaseCpu() - before.database) / figures.latenciesMs.length);
-    afterRound();
+/**
+ * A server also works when it is idle: it moves its log and collects garbage. So its round lasts as long as those of
+ * both, and that of a database server until it serves the other.
+ */
+async function measureRound(seconds: number, runners: readonly Runner[]): Promise<void> {
+  const before = runners.map(({ server }) => server.usage());
+  const users = runners.filter(({ database }) => database);
+  const read = async (): Promise<Usage | undefined> => await users[0]?.database?.();
+  // At the start of the round, at the start of the second user's turn, and at the end of the round.
+  const readings = [await read()];
+  const turns: Figures[] = [];
+  for (const runner of runners) {
+    if (users.indexOf(runner) > 0) readings.push(await read());
+    turns.push(await runner.client.run({ next: runner.next, seconds }));
   }
+  readings.push(await read());
+  for (const [place, runner] of runners.entries()) {
+    const [figures, ownBefore, ownAfter] = [turns[place], before[place], runner.server.usage()];
+    assert(figures && ownBefore);
+    const user = users.indexOf(runner);
+    const [since, until] = [readings[user], readings[user + 1]];
+    runner.rounds.push({
+      ...figures,
+      own: difference(ownAfter, ownBefore),
+      database: user >= 0 && since && until ? difference(until, since) : null,
+      memoryMb: ownAfter.memoryMb,
+    });
+  }
+}
+
+function difference(now: Usage, before: Usage): Usage {
+  return { micros: now.micros - before.micros, bytes: now.bytes - before.bytes };
+}
+
+function roundsOf({ rounds, database }: Runner): Rounds {
+  const perRequest = (value: (round: Round) => number): readonly number[] =>
+    rounds.map((round) => value(round) / round.latenciesMs.length);
   return {
-    operation,
-    service: seriesOf(ofService),
-    baseline: seriesOf(ofBaseline),
-    databaseMicros: databasePids && databaseMicros,
-    latency: latencyOf(ofService.map(({ latenciesMs }) => latenciesMs)),
+    microsPerRequest: perRequest(({ own }) => own.micros),
+    databaseMicros: database && perRequest((round) => round.database?.micros ?? Number.NaN),
+    writtenBytes: perRequest(({ own, database: used }) => (used ?? own).bytes),
+    requestsPerSecond: rounds.map(({ seconds, latenciesMs }) => latenciesMs.length / seconds),
+    latency: latencyOf(rounds.map(({ latenciesMs }) => latenciesMs)),
+    memoryMb: Math.max(...rounds.map(({ memoryMb }) => memoryMb)),
   };
 }
 
 /** Creations at a fixed rate of half of what the service can do in a closed loop, so that they rarely wait in line. */
 export async function measureHalfCapacity(
-  { plan }: Bench,
-  { service, next, capacity }: { service: Server; next: () => Request; capacity: readonly number[] },
+  { connections, openLoopSeconds: seconds }: Plan,
+  { server, requests }: Contestant,
+  capacity: readonly number[],
 ): Promise<HalfCapacity> {
   const rate = Math.round(median(capacity) / 2);
-  using client = await LoadClient.connect([service.port], plan.connections);
-  await client.run({ next, rate, seconds: plan.openLoopSeconds / 5 });
-  const { latenciesMs } = await client.run({ next, rate, seconds: plan.openLoopSeconds });
+  const next = requests.create;
+  using client = await LoadClient.connect([server.port], connections);
+  await client.run({ next, rate, seconds: seconds / 5 });
+  const { latenciesMs } = await client.run({ next, rate, seconds });
   return { requestsPerSecond: rate, latency: latencyOf([latenciesMs]) };
 }
 
-/** With the processor time of the server in all. */
-type Round = Figures & { readonly micros: number };
+export function startBaseline(folder: string): Promise<Server> {
+  return startServer({
+    tree: thisTree,
+    script: 'bench/baseline.ts',
+    readiness: '/',
+    log: `${folder}/baseline.log`,
+  });
+}
 
-function seriesOf(rounds: readonly Round[]): Measured['service'] {
-  return {
-    microsPerRequest: rounds.map(({ micros, latenciesMs }) => micros / latenciesMs.length),
-    requestsPerSecond: rounds.map(({ seconds, latenciesMs }) => latenciesMs.length / seconds),
-  };
+/** Has a baseline return as many bytes as a service does to these requests. */
+export async function setResponseLengths(
+  baseline: Server,
+  { server, next }: { readonly server: Server; readonly next: () => Request },
+): Promise<void> {
+  using client = await LoadClient.connect([server.port], 1);
+  const body = JSON.stringify(await responseLengths(client, next));
+  const { ok } = await fetch(`http://127.0.0.1:${baseline.port}/`, { method: 'PATCH', body });
+  assert(ok, 'the baseline rejects the lengths');
 }
 
 /** Mean length of the responses to each method. */
@@ -122,7 +159,5 @@ async function responseLengths(
       return { ...request, check };
     },
   });
-  const mean = (values: readonly number[]): number =>
-    Math.round(values.reduce((sum, value) => sum + value, 0) / values.length);
-  return Object.fromEntries(Array.from(lengths, ([method, values]) => [method, mean(values)]));
+  return Object.fromEntries(Array.from(lengths, ([method, values]) => [method, Math.round(mean(values))]));
 }

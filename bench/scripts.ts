@@ -1,13 +1,18 @@
 /** The scripts of the service's operations, to be run on a connection without HTTP. */
 
-import { noDetails } from '../src/domain/card.ts';
+import { readDatabaseConfig } from '../src/config.ts';
 import type { Context } from '../src/context.ts';
+import { openDatabase } from '../src/database.ts';
+import { noDetails } from '../src/domain/card.ts';
 import type { Store } from '../src/domain/store.ts';
-import { issue, retrieve, search } from '../src/service/card.ts';
+import { issue } from '../src/service/card.ts';
 import { fingerprintsOf, withIdempotencyKey } from '../src/service/idempotency.ts';
 import { debit } from '../src/service/spend.ts';
+import { requireStore } from '../src/service/store.ts';
 import type { Script } from '../src/storage/sql.ts';
-import { addressOf, cardValue, type Population } from './population.ts';
+import { domain } from './fixture.ts';
+import { cardValue } from './population.ts';
+import type { Environment } from './processes.ts';
 
 export type ScriptMaker = () => Script<unknown>;
 
@@ -15,6 +20,15 @@ const apiClientId = 1;
 const actor = `api_client:${apiClientId}`;
 /** The length of a response to a creation or a debit, which its idempotency key keeps. */
 const responseBytes = 450;
+
+/** The keys and the store of a database that no service uses. */
+export async function openStore(
+  environment: Environment,
+): Promise<{ readonly ctx: Context; readonly store: Store }> {
+  await using database = await openDatabase(readDatabaseConfig(environment), { prepare: false });
+  const { store } = await database.storage.read(() => requireStore(domain));
+  return { ctx: database.ctx, store };
+}
 
 /** `anyCard` returns the internal id of a card. */
 export function writeScripts(
@@ -47,20 +61,5 @@ export function writeScripts(
     'create with a key': withKey(create),
     debit: debitOne,
     'debit with a key': withKey(debitOne),
-  };
-}
-
-export function readScripts(
-  ctx: Context,
-  given: { readonly store: Store; readonly anyCard: () => number; readonly population: Population },
-) {
-  const { store, anyCard, population } = given;
-  return {
-    retrieve: () => retrieve(store.id, anyCard()),
-    search() {
-      const { email, lastCharacters } = population.anySearch();
-      const address = addressOf(email);
-      return search(ctx, { store, address, lastCharacters, onlyStorefrontCustomerId: null });
-    },
   };
 }

@@ -17,9 +17,51 @@ export function median(values: readonly number[]): number {
   return quantile(Float64Array.from(values).toSorted(), 0.5);
 }
 
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
 /** How far the median lies above the lower quartile, as a share of it. */
 export function spread(values: readonly number[]): number {
   return median(values) / lowerQuartile(values) - 1;
+}
+
+/** The quotient of two series whose values were measured in pairs, and the interval that contains it with 99 %. */
+export type Ratio = { readonly ratio: number; readonly low: number; readonly high: number };
+
+/** Fewer pairs can differ by chance, however far apart they are. */
+export const pairsMin = 8;
+const uncertainty = 0.01;
+
+/**
+ * The median of the quotients of the pairs. The interval is that of the sign test, which assumes no distribution: its
+ * ends are values between which the median lies unless too few of them are on one side.
+ */
+export function pairedRatio(before: readonly number[], after: readonly number[]): Ratio {
+  const quotients = Float64Array.from(
+    before,
+    (value, pair) => (after[pair] ?? Number.NaN) / value,
+  ).toSorted();
+  const outside = excludedPairs(quotients.length);
+  if (outside === 0) return { ratio: median([...quotients]), low: 0, high: Infinity };
+  return {
+    ratio: median([...quotients]),
+    low: quotients[outside - 1] ?? Number.NaN,
+    high: quotients.at(-outside) ?? Number.NaN,
+  };
+}
+
+/** The largest number of pairs for which the outermost so many on each side are further out by chance in 1 % of cases. */
+function excludedPairs(pairs: number): number {
+  let probability = 2 * 0.5 ** pairs;
+  let sum = 0;
+  let outside = 0;
+  while (sum + probability <= uncertainty) {
+    sum += probability;
+    probability *= (pairs - outside) / (outside + 1);
+    outside += 1;
+  }
+  return outside;
 }
 
 /** Durations of requests, in ms. */

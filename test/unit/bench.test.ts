@@ -6,33 +6,43 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { format, resolveConfig } from 'prettier';
-import { changesOf } from '../../bench/compare.ts';
+import { changesIn, changesSince, type Change } from '../../bench/compare.ts';
 import { markdown } from '../../bench/format.ts';
 import { goalsOf } from '../../bench/goals.ts';
+import { operationNames } from '../../bench/operations.ts';
 import { readCommand, recordedFile } from '../../bench/options.ts';
-import { pageOf, tablesOf, warningsOf } from '../../bench/page.ts';
+import { comparisonTables, pageOf, tablesOf, warningsOf } from '../../bench/page.ts';
 import { cpuMicros } from '../../bench/processes.ts';
-import { joined, type FixtureResults, type Measured, type Results } from '../../bench/results.ts';
-import { latencyOf, lowerQuartile, median, spread } from '../../bench/statistics.ts';
+import {
+  joined,
+  type Comparison,
+  type FixtureResults,
+  type Measured,
+  type Results,
+  type Rounds,
+} from '../../bench/results.ts';
+import { latencyOf, lowerQuartile, median, pairedRatio, spread } from '../../bench/statistics.ts';
+
+/** Rounds with the given µs per request. */
+function rounds(micros: readonly number[], given: Partial<Rounds> = {}): Rounds {
+  return {
+    microsPerRequest: micros,
+    databaseMicros: null,
+    writtenBytes: [8_400],
+    requestsPerSecond: micros.map((value) => 1e6 / value),
+    latency: { p50Ms: 1, p99Ms: 12, p999Ms: 30 },
+    memoryMb: 200,
+    ...given,
+  };
+}
 
 /** An operation with the given µs per round, and 10 µs in the baseline. */
 function measured(
   operation: Measured['operation'],
   micros: readonly number[],
-  given: Partial<Measured> = {},
+  given: Partial<Rounds> = {},
 ): Measured {
-  const rounds = (values: readonly number[]): Measured['service'] => ({
-    microsPerRequest: values,
-    requestsPerSecond: values.map((value) => 1e6 / value),
-  });
-  return {
-    operation,
-    service: rounds(micros),
-    baseline: rounds([10]),
-    databaseMicros: null,
-    latency: { p50Ms: 1, p99Ms: 12, p999Ms: 30 },
-    ...given,
-  };
+  return { operation, service: rounds(micros, given), baseline: rounds([10]) };
 }
 
 function fixture(given: Partial<FixtureResults> = {}): FixtureResults {
@@ -47,7 +57,6 @@ function fixture(given: Partial<FixtureResults> = {}): FixtureResults {
     measured: [],
     halfCapacity: null,
     writes: null,
-    scaling: null,
     verifySeconds: 10,
     ...given,
   };
@@ -132,10 +141,25 @@ test('the command line selects the measurements', async (t) => {
     assert.ok(plan.rounds >= 15 && plan.warmUpRequests >= 50_000);
     assert.deepEqual({ from, record, compareWith }, { from: [], record: false, compareWith: null });
   });
-  await t.test('--quick, --full and --cards', () => {
-    assert.deepEqual(readCommand(['--quick']).plan.cards, [10_000]);
+  await t.test('--quick, --full, --cards and --engine', () => {
+    const { plan } = readCommand(['--quick']);
+    assert.deepEqual([plan.cards, plan.engines, plan.rounds], [[10_000], ['embedded'], 15]);
+    assert.ok(plan.firstWarmUpRequests >= 50_000 && plan.warmUpRequests >= 10_000);
+    assert.deepEqual(readCommand(['--quick', '--engine', 'postgres']).plan.engines, ['postgres']);
     assert.deepEqual(readCommand(['--full']).plan.cards, [10_000, 1_000_000, 10_000_000]);
     assert.deepEqual(readCommand(['--cards', '5,60']).plan.cards, [5, 60]);
+  });
+  await t.test('--operation and --warm-up', () => {
+    const { plan } = readCommand(['--operation', 'debit', '--operation', 'create', '--warm-up', '0']);
+    assert.deepEqual(plan.operations, ['create', 'debit']);
+    assert.deepEqual([plan.firstWarmUpRequests, plan.warmUpRequests], [0, 0]);
+    assert.deepEqual(readCommand([]).plan.operations, operationNames);
+  });
+  await t.test('--against uses ten thousand cards, and excludes what needs a baseline', () => {
+    const { plan, against } = readCommand(['--against', '../other']);
+    assert.deepEqual([plan.cards, plan.rounds, against], [[10_000], 21, '../other']);
+    for (const other of [['--compare'], ['--record'], ['--from', 'one.json']])
+      assert.throws(() => readCommand(['--against', 'main', ...other]), /excludes/);
   });
   await t.test('--compare uses the recorded results or a file', () => {
     assert.equal(readCommand(['--compare']).compareWith, recordedFile);
@@ -145,43 +169,115 @@ test('the command line selects the measurements', async (t) => {
   await t.test('a wrong option is rejected', () => {
     for (const args of [
       ['--rounds', '0'], ['--rounds', '1.5'], ['--seconds', 'many'], ['--cards', '10,'], ['--engine', 'oracle'],
+      ['--operation', 'refund'], ['--warm-up', '-1'], ['--against'],
       ['stray.json'], ['--compare', 'one.json', 'two.json'], ['--fast'],
     ])
       assert.throws(() => readCommand(args), Error, args.join(' '));
   }); // prettier-ignore
 });
 
+test('the ratio of two services is the median of their pairs, with an interval of 99 %', async (t) => {
+  const quotients = [1.3, 0.7, 0.9, 1.02, 1.03, 0.97, 0.98, 1.1, 0.99, 1.01, 0.8, 1.2, 0.95, 1.05, 1];
+  const costs = quotients.map((_, pair) => 100 + pair * 40);
+  const ratioOf = (pairs: number) =>
+    pairedRatio(
+      costs.slice(0, pairs),
+      costs.slice(0, pairs).map((cost, pair) => cost * (quotients[pair] ?? 0)),
+    );
+  await t.test('a slow moment that affects both rounds of a pair changes nothing', () => {
+    const { ratio, low, high } = ratioOf(15);
+    // Of 15, two on each side are further out in 0.74 % of cases, and three in 3.5 %.
+    assert.deepEqual([ratio, low, high].map((value) => value.toFixed(2)), ['1.00', '0.90', '1.10']);
+  }); // prettier-ignore
+  await t.test('with eight pairs the interval contains all of them', () => {
+    const { low, high } = ratioOf(8);
+    assert.deepEqual([low.toFixed(2), high.toFixed(2)], ['0.70', '1.30']);
+  });
+  await t.test('with seven pairs there is no interval', () => {
+    const { low, high } = ratioOf(7);
+    assert.deepEqual([low, high], [0, Infinity]);
+  });
+});
+
+function comparison(before: Rounds, after: Rounds): Comparison {
+  const compared = [{ operation: 'debit', before, after }] as const;
+  const fixtures = [{ engine: 'postgres', cards: 10_000, compared }] as const;
+  return { ...results([]), against: '1234567', fixtures };
+}
+
+test('--against reports the operations that cost more or less than in the other service', async (t) => {
+  const noise = [0.96, 1.04, 0.99, 1.01, 1, 0.98, 1.02, 1, 0.97];
+  const costing = (micros: number): readonly number[] => noise.map((factor) => micros * factor);
+  const verdicts = (before: readonly number[], after: readonly number[]) =>
+    changesIn(comparison(rounds(before), rounds(after))).map(({ verdict }) => verdict);
+  const flat = noise.map(() => 100);
+  await t.test('5 % more in every pair', () => assert.deepEqual(verdicts(flat, costing(105)), ['higher']));
+  await t.test('5 % less in every pair', () => assert.deepEqual(verdicts(flat, costing(95)), ['lower']));
+  await t.test('2 % more, but less in some pairs', () =>
+    assert.deepEqual(verdicts(flat, costing(102)), ['no difference']),
+  );
+  await t.test('0.5 % more in every pair', () =>
+    assert.deepEqual(verdicts(costing(100), costing(100.5)), ['no difference']),
+  );
+  await t.test('too few pairs', () => {
+    assert.deepEqual(verdicts(flat.slice(0, 7), costing(200)), ['too few rounds']);
+  });
+  await t.test('a cost without a figure', () => assert.deepEqual(verdicts(flat, []), ['higher']));
+  await t.test('the database server is compared as well', () => {
+    const served = (micros: number): Rounds => rounds(flat, { databaseMicros: costing(micros) });
+    const changes = changesIn(comparison(served(50), served(60)));
+    assert.deepEqual(
+      changes.map(({ what, verdict }) => [what, verdict]),
+      [
+        ['PostgreSQL, 10,000 cards: debit', 'no difference'],
+        ['PostgreSQL, 10,000 cards: debit, in the server', 'higher'],
+      ],
+    );
+  });
+});
+
+test('the tables of a comparison show both services', () => {
+  const compared = comparison(rounds(Array<number>(15).fill(100)), rounds(Array<number>(15).fill(80)));
+  const [costs, others] = comparisonTables(compared);
+  assert.equal(costs?.title, 'Processor time per request in µs: abcdef0 against 1234567');
+  const what = 'PostgreSQL, 10,000 cards: debit';
+  assert.deepEqual(costs.rows, [[what, '100', '80', '0.800', '0.800 – 0.800', 'lower']]);
+  assert.deepEqual(others?.rows, [
+    [what, '100', '80', '10,000', '12,500', '12.0', '12.0', '8.4', '8.4', '200', '200'],
+  ]);
+});
+
 test('--compare reports a request that costs more than recorded, beyond the spread of both runs', async (t) => {
   const costing = (...micros: readonly number[]): Results =>
     results([fixture({ measured: [measured('create', micros)] })]);
   const recorded = costing(30, 30, 30, 30);
-  const isWorse = (now: Results): boolean | undefined => changesOf(recorded, now)[0]?.isWorse;
-  await t.test('4 % more is within the minimum tolerance', () => assert.equal(isWorse(costing(31.2)), false));
-  await t.test('6 % more is worse', () => {
-    const [change] = changesOf(recorded, costing(31.8));
+  const verdict = (now: Results): Change['verdict'] | undefined => changesSince(recorded, now)[0]?.verdict;
+  await t.test('4 % more is within the minimum', () => assert.equal(verdict(costing(31.2)), 'no difference'));
+  await t.test('6 % more is higher', () => {
+    const [change] = changesSince(recorded, costing(31.8));
     assert.equal(change?.what, 'SQLite, 1,000,000 cards: create');
-    assert.deepEqual([change.before, change.now, change.isWorse], [3, 3.18, true]);
+    assert.deepEqual([change.before, change.after, change.verdict], [3, 3.18, 'higher']);
   });
-  await t.test('10 % more is not worse if the median lies 12 % above the quartile', () => {
-    assert.equal(isWorse(costing(32, 33, 37, 38)), false);
-    assert.equal(isWorse(costing(32, 33, 33, 38)), true);
+  await t.test('10 % more is not higher if the median lies 12 % above the quartile', () => {
+    assert.equal(verdict(costing(32, 33, 37, 38)), 'no difference');
+    assert.equal(verdict(costing(32, 33, 33, 38)), 'higher');
   });
   await t.test('a few slow rounds change nothing', () => {
-    assert.equal(isWorse(costing(30, 30, 30, 30, 90)), false);
+    assert.equal(verdict(costing(30, 30, 30, 30, 90)), 'no difference');
   });
-  await t.test('a lower cost is not worse', () => assert.equal(isWorse(costing(15)), false));
-  await t.test('a cost without a measurement is worse', () => {
-    assert.equal(isWorse(costing(Number.NaN)), true);
+  await t.test('half the cost is lower', () => assert.equal(verdict(costing(15)), 'lower'));
+  await t.test('a cost without a measurement is higher', () => {
+    assert.equal(verdict(costing(Number.NaN)), 'higher');
   });
   await t.test('a fixture of only one run is ignored', () => {
-    assert.deepEqual(changesOf(recorded, results([fixture({ cards: 5 })])), []);
+    assert.deepEqual(changesSince(recorded, results([fixture({ cards: 5 })])), []);
   });
-  await t.test('the processor time of the database server is compared too', () => {
+  await t.test('the processor time of the database server is compared as well', () => {
     const served = (...databaseMicros: readonly number[]): Results =>
       results([fixture({ engine: 'postgres', measured: [measured('debit', [20], { databaseMicros })] })]);
-    const worse = changesOf(served(50), served(60)).filter((change) => change.isWorse);
+    const higher = changesSince(served(50), served(60)).filter((change) => change.verdict === 'higher');
     assert.deepEqual(
-      worse.map(({ what }) => what),
+      higher.map(({ what }) => what),
       ['PostgreSQL, 1,000,000 cards: debit, in the server'],
     );
   });
@@ -202,7 +298,6 @@ const complete = results([
   fixture({
     engine: 'postgres',
     measured: [measured('create', [50], { databaseMicros: [100] })],
-    scaling: { coreShare: 0.25, onePerSecond: [100], twoPerSecond: [180] },
   }),
 ]);
 
@@ -226,19 +321,20 @@ test('each goal is compared with its figure', () => {
     ["PostgreSQL: create, of the baseline's rate", 0.2, true],
     ["PostgreSQL: retrieve, of the baseline's rate", null, null],
     ['Memory under load, 1,000,000 cards, MB', 190, true],
+    ['Import of 1,000,000 cards, min', null, null],
   ]);
 });
 
 test('tables have a row for each operation, and a column for the database server if there is one', () => {
   const tables = new Map(tablesOf(complete).map((table) => [table.title, table]));
   assert.deepEqual(tables.get('SQLite, 10,000 cards')?.rows, [
-    ['create', '60', '0.17', '16,667', '0.17', '1.0', '12.0', '30.0'],
+    ['create', '60', '0.17', '8.4', '16,667', '0.17', '1.0', '12.0', '30.0'],
   ]);
   assert.deepEqual(tables.get('SQLite, 1,000,000 cards')?.rows.at(-1), [
-    'create, half capacity', '', '', '4,000', '', '1.0', '6.0', '9.0',
+    'create, half capacity', '', '', '', '4,000', '', '1.0', '6.0', '9.0',
   ]); // prettier-ignore
   assert.deepEqual(tables.get('PostgreSQL, 1,000,000 cards')?.rows, [
-    ['create', '50', '0.20', '100', '20,000', '0.20', '1.0', '12.0', '30.0'],
+    ['create', '50', '0.20', '100', '8.4', '20,000', '0.20', '1.0', '12.0', '30.0'],
   ]);
   const writes = tablesOf(complete).find(({ title }) => title.startsWith('Writes per operation'));
   assert.deepEqual(writes?.rows, [['create', '8,400', '2.00', 'events 0.30']]);

@@ -1,0 +1,55 @@
+/** The benchmark as a command, with numbers that are too small for its figures to mean anything. */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { after } from 'node:test';
+import type { Comparison, Results, Rounds } from '../../bench/results.ts';
+
+const root = join(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'largesse-bench-test-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const small = '--quick --engine embedded --cards 200 --rounds 2 --seconds 0.05 --warm-up 100 --connections 8';
+
+function bench(...args: readonly string[]): { readonly shown: string; readonly json: string } {
+  const file = join(folder, 'results.json');
+  const command = ['bench/bench.ts', ...small.split(' '), ...args, '--json', file];
+  const shown = execFileSync(process.execPath, command, { cwd: root, encoding: 'utf8', stdio: 'pipe' });
+  return { shown, json: readFileSync(file, 'utf8') };
+}
+
+function assertMeasured({ microsPerRequest, requestsPerSecond, writtenBytes }: Rounds): void {
+  for (const values of [microsPerRequest, requestsPerSecond, writtenBytes ?? []]) {
+    assert.equal(values.length, 2);
+    assert.ok(values.every((value) => value >= 0));
+  }
+  assert.ok(microsPerRequest.every((micros) => micros > 0));
+}
+
+test('--against measures two services in turn and verifies their ledgers', () => {
+  const { shown, json } = bench('--against', '.', '--operation', 'debit', '--operation', 'search');
+  const { fixtures } = JSON.parse(json) as Comparison;
+  const compared = fixtures.flatMap((fixture) => fixture.compared);
+  assert.deepEqual(
+    compared.map(({ operation }) => operation),
+    ['debit', 'search'],
+  );
+  for (const { before, after: now } of compared) for (const rounds of [before, now]) assertMeasured(rounds);
+  assert.match(shown, /SQLite, 200 cards: debit +\|.* too few rounds/);
+});
+
+test('without --against, the service and the baseline are measured in turn', () => {
+  const { shown, json } = bench('--operation', 'create', '--operation', 'mixed 90/10');
+  const [fixture] = (JSON.parse(json) as Results).fixtures;
+  for (const { service, baseline } of fixture?.measured ?? []) {
+    assertMeasured(service);
+    assert.equal(baseline.microsPerRequest.length, 2);
+  }
+  assert.equal(fixture?.measured.length, 2);
+  assert.ok((fixture.halfCapacity?.requestsPerSecond ?? 0) > 0);
+  assert.ok(fixture.cardsAtEnd > 200);
+  assert.match(shown, /Provisional: 2 rounds after 100 warm-up requests are too few/);
+});
