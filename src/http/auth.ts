@@ -49,26 +49,37 @@ export type Authentication = {
   readonly developmentMode: boolean;
 };
 
+type Credentials = {
+  readonly query: readonly QueryParameter[];
+  /** Whether a signed-in customer can make this request if the store allows it. */
+  readonly customerMaySearch: boolean;
+};
+
 /**
- * Authenticates a request.
- * @param customerMaySearch whether a signed-in customer can make this request if the store allows it.
- * @throws Fault `unauthenticated`, `invalid-signature` or `cross-site-request`.
+ * Authenticates a request, without waiting if its only credential is a cached token.
+ * @throws Fault `unauthenticated`, `invalid-signature` or `cross-site-request`, or rejects with one of them.
  */
-export async function authenticate(
-  { ctx, storage, tokens, shops, developmentMode }: Authentication,
+export function authenticate(
+  authentication: Authentication,
   request: FastifyRequest,
-  {
-    query,
-    customerMaySearch,
-  }: { readonly query: readonly QueryParameter[]; readonly customerMaySearch: boolean },
-): Promise<Caller> {
+  credentials: Credentials,
+): Caller | Promise<Caller> {
   const token = presentedToken(request);
-  const proxied = proxiedBy(query);
-  if (!proxied) {
-    if (token) return tokenCaller(await recall(tokens, token), undefined);
-    if (!developmentMode) throw new Fault('unauthenticated');
-    return enterDevelopment(storage, request);
+  const proxied = proxiedBy(credentials.query);
+  if (proxied) return authenticateProxied(authentication, { token, proxied }, credentials);
+  if (token) {
+    const found = recall(authentication.tokens, token);
+    return found instanceof Promise ? found.then((read) => tokenCaller(read)) : tokenCaller(found);
   }
+  if (!authentication.developmentMode) throw new Fault('unauthenticated');
+  return enterDevelopment(authentication.storage, request);
+}
+
+async function authenticateProxied(
+  { ctx, tokens, shops }: Authentication,
+  { token, proxied }: { readonly token: PresentedToken | null; readonly proxied: Proxied },
+  { query, customerMaySearch }: Credentials,
+): Promise<Caller> {
   const [found, shop] = await Promise.all([
     token ? recall(tokens, token) : undefined,
     shops.read(proxied.shop, () => findShop(ctx, proxied.shop)),
@@ -81,8 +92,12 @@ export async function authenticate(
  * Returns the token if it is valid. Invalid tokens are looked up every time, so the response time does not reveal
  * whether a token exists.
  */
-function recall(tokens: ReadCache<FoundToken>, token: PresentedToken): Promise<FoundToken | undefined> {
-  return tokens.read(tokenDigest(token), () => findPresented(token));
+function recall(
+  tokens: ReadCache<FoundToken>,
+  token: PresentedToken,
+): FoundToken | Promise<FoundToken | undefined> {
+  const digest = tokenDigest(token);
+  return tokens.find(digest) ?? tokens.read(digest, () => findPresented(token));
 }
 
 /**
@@ -112,7 +127,7 @@ function trimmed(value: string | string[] | undefined): string | undefined {
 }
 
 /** @param signedBy the store whose signature the request has; undefined: none. */
-function tokenCaller(found: FoundToken | undefined, signedBy: Shop | undefined): Caller {
+function tokenCaller(found: FoundToken | undefined, signedBy?: Shop): Caller {
   if (!found) throw new Fault('unauthenticated');
   const { token, record } = found;
   if (signedBy && signedBy.store.id !== record.store.id) throw new Fault('invalid-signature');

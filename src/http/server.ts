@@ -14,7 +14,7 @@ import { Fault, FieldErrors, type FaultCode } from '../domain/fault.ts';
 import type { HttpResponse } from '../service/http-response.ts';
 import type { Shop } from '../service/caller.ts';
 import type { FoundToken } from '../storage/token.ts';
-import { authenticate, type Caller } from './auth.ts';
+import { authenticate, type Authentication, type Caller } from './auth.ts';
 import type { RawBody } from './body.ts';
 import { clientAddresses, clientKey } from './client-address.ts';
 import { respondClientError } from './client-error.ts';
@@ -239,8 +239,13 @@ function addOperations(app: FastifyInstance, services: Services): void {
     callers: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
     strangers: rateLimiter(rateLimit, limits.rateLimitedCallersMax),
   };
-  const tokens = storage.memory<FoundToken>({ entriesMax: limits.tokensRememberedMax });
-  const shops = storage.memory<Shop>({ entriesMax: limits.shopsRememberedMax });
+  const authentication: Authentication = {
+    ctx,
+    storage,
+    tokens: storage.memory<FoundToken>({ entriesMax: limits.tokensRememberedMax }),
+    shops: storage.memory<Shop>({ entriesMax: limits.shopsRememberedMax }),
+    developmentMode,
+  };
   const throttle = lookupThrottle({
     ctx,
     storage,
@@ -270,10 +275,13 @@ function addOperations(app: FastifyInstance, services: Services): void {
       onRequest: async (request, reply) => {
         const query = parseQuery(request, operation);
         const { customerMaySearch } = operation;
-        const caller = await authenticate({ ctx, storage, tokens, shops, developmentMode }, request, {
-          query,
-          customerMaySearch,
-        }).catch((error: unknown) => assertLocal(error, request, reply, { ctx, limiters }));
+        let caller: Caller;
+        try {
+          const authenticated = authenticate(authentication, request, { query, customerMaySearch });
+          caller = authenticated instanceof Promise ? await authenticated : authenticated;
+        } catch (error) {
+          assertLocal(error, request, reply, { ctx, limiters });
+        }
         if (limiters) limit(limiters.callers, reply, { key: rateKeyOf(caller), now: ctx.clock.monotonic() });
         if (caller.tokenId !== null) {
           services.tokenUses.note({
