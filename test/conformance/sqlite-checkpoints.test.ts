@@ -179,7 +179,7 @@ suite('SQLite: the end of a long log', () => {
       grow,
       move,
       /** Moves the log except for its last megabyte, which is written after a reader has started. */
-      moveMost() {
+      moveMost: () => {
         reader.exec('begin; select count(*) from stores');
         grow(1);
         const log = move();

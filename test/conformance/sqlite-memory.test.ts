@@ -166,20 +166,24 @@ test('a cached result is not found in the turn in which another process commits'
 
 test('a cached result is found only when the commits that it depends on are durable', async () => {
   let isHeld = false;
-  const held: (() => void)[] = [];
-  const sync = (): Promise<void> =>
-    isHeld ? new Promise((resolve) => void held.push(resolve)) : Promise.resolve();
+  let syncs = 0;
+  const held = Promise.withResolvers<void>();
+  const sync = (): Promise<void> => {
+    syncs += 1;
+    return isHeld ? held.promise : Promise.resolve();
+  };
   await using opened = await openRemembering(4, { sync });
   await opened.look('a');
   isHeld = true;
+  syncs = 0;
   const write = opened.storage.write(() => insertRow(2, 'two'));
   // The write is committed before the next read, and its sync does not end.
-  while (held.length === 0) await turn();
+  while (syncs === 0) await turn();
   const look = opened.look('a');
   for (let turns = 0; turns < 5; turns += 1) await turn();
   assert.equal(opened.find('a'), undefined);
   isHeld = false;
-  for (const release of held) release();
+  held.resolve();
   assert.deepEqual((await Promise.all([look, write]))[0], ['one', 'two']);
   assert.deepEqual(opened.find('a'), ['one', 'two']);
 });
