@@ -15,6 +15,13 @@ const unusual = /["\\ \p{Cc}]/u;
 /** Invisible characters: other spaces, format and bidirectional characters, fillers, the Braille blank. */
 const unseen = /[\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
+/**
+ * Most addresses, which need no further check: with at most `plainLengthMax` characters, each part is short enough.
+ * `isEmail` accepts all of them, and takes ten times as long.
+ */
+const plain = /^[a-z\d]+(?:[._+-][a-z\d]+)*@(?:[a-z\d]+(?:-[a-z\d]+)*\.)+[a-z]{2,}$/i;
+const plainLengthMax = 63;
+
 export type EmailAddress = {
   /** As received, in Unicode normalization form C, without surrounding blanks. */
   readonly address: string;
@@ -25,6 +32,8 @@ export type EmailAddress = {
 export function parseEmail(value: unknown): Parsed<EmailAddress> {
   if (typeof value !== 'string') return rejected('must be an email address');
   const given = withoutBlanksAround(value);
+  if (given.length <= plainLengthMax && plain.test(given))
+    return accepted({ address: given, key: given.toLowerCase() });
   const isTooLong = given.length > givenLengthMax;
   const address = isTooLong ? given : given.normalize('NFC');
   if (isTooLong || address.length > emailLengthMax)
