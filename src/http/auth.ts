@@ -22,6 +22,7 @@ import { parseDomain, scopes as allScopes, type Scope, type Store } from '../dom
 import { sameBytes } from '../keys.ts';
 import { findOpenDemonstrationStore, findPresented, findShop, type Shop } from '../service/caller.ts';
 import { parseToken, tokenDigest, type PresentedToken } from '../service/token.ts';
+import type { Script } from '../storage/sql.ts';
 import type { ReadCache, Storage } from '../storage/storage.ts';
 import type { FoundToken } from '../storage/token.ts';
 import { looksForwarded } from './forwarded.ts';
@@ -68,7 +69,7 @@ export function authenticate(
   const proxied = proxiedBy(credentials.query);
   if (proxied) return authenticateProxied(authentication, { token, proxied }, credentials);
   if (token) {
-    const found = recall(authentication.tokens, token);
+    const found = recallToken(authentication.tokens, token);
     return found instanceof Promise ? found.then((read) => tokenCaller(read)) : tokenCaller(found);
   }
   if (!authentication.developmentMode) throw new Fault('unauthenticated');
@@ -81,8 +82,8 @@ async function authenticateProxied(
   { query, customerMaySearch }: Credentials,
 ): Promise<Caller> {
   const [found, shop] = await Promise.all([
-    token ? recall(tokens, token) : undefined,
-    shops.read(proxied.shop, () => findShop(ctx, proxied.shop)),
+    token ? recallToken(tokens, token) : undefined,
+    recall(shops, proxied.shop, () => findShop(ctx, proxied.shop)),
   ]);
   verifySignature(ctx, proxied, { query, secret: shop?.proxySecret });
   return token ? tokenCaller(found, shop) : customerCaller(shop, proxied, customerMaySearch);
@@ -92,12 +93,19 @@ async function authenticateProxied(
  * Returns the token if it is valid. Invalid tokens are looked up every time, so the response time does not reveal
  * whether a token exists.
  */
-function recall(
+function recallToken(
   tokens: ReadCache<FoundToken>,
   token: PresentedToken,
 ): FoundToken | Promise<FoundToken | undefined> {
-  const digest = tokenDigest(token);
-  return tokens.find(digest) ?? tokens.read(digest, () => findPresented(token));
+  return recall(tokens, tokenDigest(token), () => findPresented(token));
+}
+
+function recall<T>(
+  cache: ReadCache<T>,
+  key: string,
+  script: () => Script<T | undefined>,
+): T | Promise<T | undefined> {
+  return cache.find(key) ?? cache.read(key, script);
 }
 
 /**
@@ -105,13 +113,12 @@ function recall(
  * @throws Fault `unauthenticated` if it is malformed or the headers have different tokens.
  */
 function presentedToken({ headers }: FastifyRequest): PresentedToken | null {
-  const [text, ...others] = [
-    headers.authorization === undefined ? undefined : bearerOf(headers.authorization),
-    trimmed(headers['x-access-token']),
-    trimmed(headers['x-gcf-access-token']),
-  ].filter((given) => given !== undefined);
+  const bearer = headers.authorization === undefined ? undefined : bearerOf(headers.authorization);
+  const bare = trimmed(headers['x-access-token']);
+  const prefixed = trimmed(headers['x-gcf-access-token']);
+  const text = bearer ?? bare ?? prefixed;
   if (text === undefined) return null;
-  const token = others.every((other) => other === text) ? parseToken(text) : undefined;
+  const token = (bare ?? text) === text && (prefixed ?? text) === text ? parseToken(text) : undefined;
   if (!token) throw new Fault('unauthenticated');
   return token;
 }

@@ -137,9 +137,10 @@ test('an email has at most 254 characters; surrounding space does not count', ()
 });
 
 test('a plain email is valid by the rules of every other one', () => {
-  const letter = fc.constantFrom(...'abzAZ09');
-  const local = fc.string({ unit: fc.oneof(letter, fc.constantFrom(...'._+-@ "')), maxLength: 20 });
-  const domain = fc.string({ unit: fc.oneof(letter, fc.constantFrom(...'.-_')), maxLength: 30 });
+  const letters = ['a', 'b', 'z', 'A', 'Z', '0', '9'];
+  const signs = ['.', '_', '+', '-', '@', ' ', '"'];
+  const local = fc.string({ unit: fc.constantFrom(...letters, ...letters, ...signs), maxLength: 20 });
+  const domain = fc.string({ unit: fc.constantFrom(...letters, ...letters, '.', '-', '_'), maxLength: 30 });
   const ending = fc.constantFrom('.com', '.c', '.museum', '.xn--p1ai', '.c0m', '.', '');
   const texts = fc.tuple(local, domain, ending).map((parts) => `${parts[0]}@${parts[1]}${parts[2]}`);
   const plainTexts = fc.stringMatching(
